@@ -1,0 +1,34 @@
+//! Shows what the grammars read in a file: `cargo run --example events -- job.log`.
+
+use std::error::Error;
+use std::sync::Arc;
+
+use oomdoc::knowledge::Knowledge;
+use oomdoc::parse::{Extractor, GRAMMARS, Grammars};
+use oomdoc::scan::{Extent, Scanner};
+use oomdoc::source::Input;
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let (grammars, knowledge) = (Grammars::new(GRAMMARS)?, Knowledge::shipped()?);
+    for path in std::env::args().skip(1) {
+        let mut input = Input::open(&path)?;
+        let mut extractor = Extractor::new(Arc::from(path), &grammars, &knowledge);
+        let mut scanner = Scanner::new(grammars.anchors(), Extent::DEFAULT);
+        while scanner.read_from(&mut input, 1 << 20, &mut extractor)? > 0 {}
+        scanner.finish(&mut extractor);
+        let findings = extractor.finish();
+        for event in &findings.events {
+            println!("{} {} {:?}", event.at.location, event.producer, event.what);
+            event
+                .figures
+                .iter()
+                .for_each(|figure| println!("    {} = {:?} {:?}", figure.name, figure.bytes, figure.text));
+            event.facts.iter().for_each(|fact| println!("    {} = {:?}", fact.key, fact.value));
+        }
+        for point in &findings.timeline {
+            println!("{} {} {} = {}", point.source, point.series, point.name, point.bytes);
+        }
+        println!("{:?}", findings.last);
+    }
+    Ok(())
+}

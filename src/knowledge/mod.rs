@@ -1,0 +1,65 @@
+//! All of `rules/`: what oomdoc knows that is no code.
+//!
+//! In go the TOML files, those embedded in the binary or a user's folder; out comes [`Knowledge`], checked: every word
+//! in it is of the vocabulary, every row can apply. Whoever needs a part of it receives it as an argument; nothing here
+//! knows of logs or incidents.
+
+mod phases;
+
+use serde::de::DeserializeOwned;
+use thiserror::Error;
+
+pub use phases::{FrameRole, FrameRow, Mark, Phases};
+
+/// A file of `rules/` that does not hold what it should.
+#[derive(Debug, Error)]
+pub enum KnowledgeError {
+    /// It is no TOML, or none of the expected shape.
+    #[error("rules/{file}: {error}")]
+    Malformed {
+        /// Path below `rules/`.
+        file: String,
+        /// Where and what.
+        #[source]
+        error: Box<toml::de::Error>,
+    },
+    /// It is well-formed and says something that cannot be.
+    #[error("rules/{file}: {problem}")]
+    Wrong {
+        /// Path below `rules/`.
+        file: String,
+        /// What is wrong and what to do about it.
+        problem: String,
+    },
+}
+
+/// The files of `rules/` that are part of the binary: path below `rules/`, content.
+static SHIPPED: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/rules.rs"));
+
+/// What oomdoc knows.
+pub struct Knowledge {
+    /// Signs of phases.
+    pub phases: Phases,
+}
+
+impl Knowledge {
+    /// What is part of the binary.
+    pub fn shipped() -> Result<Knowledge, KnowledgeError> {
+        Knowledge::load(SHIPPED.iter().copied())
+    }
+
+    /// What `files` hold: path below `rules/`, content.
+    pub fn load<'a>(files: impl Iterator<Item = (&'a str, &'a str)>) -> Result<Knowledge, KnowledgeError> {
+        let mut phases = phases::Builder::default();
+        for (file, content) in files {
+            if file.starts_with("phases/") {
+                phases.add(file, parse(file, content)?)?;
+            }
+        }
+        Ok(Knowledge { phases: phases.finish() })
+    }
+}
+
+fn parse<T: DeserializeOwned>(file: &str, content: &str) -> Result<T, KnowledgeError> {
+    toml::from_str(content).map_err(|error| KnowledgeError::Malformed { file: file.to_owned(), error: Box::new(error) })
+}

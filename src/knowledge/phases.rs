@@ -1,0 +1,248 @@
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use aho_corasick::{AhoCorasick, AhoCorasickBuilder, MatchKind};
+use serde::Deserialize;
+
+use super::KnowledgeError;
+use crate::model::Phase;
+
+/// One file of `rules/phases/`: how one framework shows what it is doing.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct PhaseFile {
+    /// The framework.
+    #[serde(rename = "framework")]
+    _framework: String,
+    /// Where this was read, with versions.
+    #[serde(rename = "source")]
+    _source: String,
+    #[serde(default)]
+    frame: Vec<FrameRow>,
+    #[serde(default)]
+    line: Vec<LineRow>,
+    #[serde(default)]
+    bar: Vec<BarRow>,
+    #[serde(default)]
+    method: Vec<MethodRow>,
+}
+
+/// A call on a stack that tells the phase.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FrameRow {
+    /// End of the source file's path, at a folder's border; absent: any file.
+    #[serde(default)]
+    pub file: Option<String>,
+    /// Functions; absent: any function of the file.
+    #[serde(default)]
+    pub functions: Vec<String>,
+    /// Words that the source line must contain; absent: any line.
+    #[serde(default)]
+    pub code: Option<String>,
+    /// The phase.
+    pub phase: Phase,
+    /// Whether it encloses what happens beneath it.
+    pub role: FrameRole,
+    /// In a few words, what happens there.
+    pub site: Arc<str>,
+    /// That memory asked for here is page-locked memory of the host, whatever the error says.
+    #[serde(default)]
+    pub pins_host_memory: bool,
+}
+
+/// What a frame says of the frames beneath it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FrameRole {
+    /// The job was doing this, whatever it called: the outermost such frame decides.
+    Enclosing,
+    /// The same, and it decides even within another enclosing frame: weights or samples on their way.
+    Transfer,
+    /// A step of training: decides where nothing encloses it.
+    Operation,
+}
+
+/// A line that tells the phase.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct LineRow {
+    /// Words that stand in it, one of these.
+    text: Vec<String>,
+    phase: Phase,
+    site: Arc<str>,
+    /// That it says the phase is over.
+    #[serde(default)]
+    ends: bool,
+    #[serde(default = "likely")]
+    confidence: f64,
+}
+
+/// A progress bar's label.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct BarRow {
+    /// How labels begin or, where other output precedes them, end; one of these.
+    label: Vec<String>,
+    phase: Phase,
+    site: Arc<str>,
+    #[serde(default = "likely")]
+    confidence: f64,
+}
+
+/// A remote method of an actor, as it stands in Ray's messages and process titles.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct MethodRow {
+    /// How its name ends, one of these.
+    name: Vec<String>,
+    phase: Phase,
+    site: Arc<str>,
+    #[serde(default = "likely")]
+    confidence: f64,
+}
+
+fn likely() -> f64 {
+    0.7
+}
+
+/// What a line, bar or method says of the phase.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Mark {
+    /// The phase.
+    pub phase: Phase,
+    /// In a few words.
+    pub site: Arc<str>,
+    /// Whether the phase is over.
+    pub ends: bool,
+    /// How surely, 0–1.
+    pub confidence: f64,
+}
+
+/// All signs of phases.
+pub struct Phases {
+    frames: Vec<FrameRow>,
+    /// Rows by function; those that name none under the empty string.
+    by_function: HashMap<String, Vec<usize>>,
+    words: AhoCorasick,
+    lines: Vec<Mark>,
+    bars: Vec<(String, Mark)>,
+    methods: Vec<(String, Mark)>,
+}
+
+impl Phases {
+    /// The row for a frame; of several the one that asks for most.
+    pub fn frame(&self, file: &str, function: &str, code: &str) -> Option<&FrameRow> {
+        let fits = |row: &FrameRow| {
+            row.file.as_deref().is_none_or(|end| ends_with_path(file, end))
+                && row.code.as_deref().is_none_or(|words| code.contains(words))
+        };
+        let asks = |row: &FrameRow| {
+            (
+                u8::from(row.file.is_some()) + u8::from(row.code.is_some()) + u8::from(!row.functions.is_empty()),
+                row.file.as_ref().map_or(0, String::len),
+            )
+        };
+        let plain = function.rsplit(['.', ' ']).next().unwrap_or(function);
+        [plain, ""]
+            .iter()
+            .filter_map(|function| self.by_function.get(*function))
+            .flatten()
+            .map(|index| &self.frames[*index])
+            .filter(|row| fits(row))
+            .max_by_key(|row| asks(row))
+    }
+
+    /// What a line says; of several words the last one's.
+    pub fn line(&self, body: &str) -> Option<&Mark> {
+        self.words.find_iter(body).last().map(|found| &self.lines[found.pattern().as_usize()])
+    }
+
+    /// What a progress bar's label says.
+    pub fn bar(&self, label: &str) -> Option<&Mark> {
+        longest(&self.bars, |known| label.starts_with(known) || label.ends_with(known))
+    }
+
+    /// What a remote method's name says: `WorkerDict.actor_rollout_update_actor`.
+    pub fn method(&self, name: &str) -> Option<&Mark> {
+        longest(&self.methods, |end| {
+            name.strip_suffix(end).is_some_and(|before| before.is_empty() || before.ends_with(['.', '_', ':']))
+        })
+    }
+}
+
+fn longest(rows: &[(String, Mark)], fits: impl Fn(&str) -> bool) -> Option<&Mark> {
+    rows.iter().filter(|(text, _)| fits(text)).max_by_key(|(text, _)| text.len()).map(|(_, mark)| mark)
+}
+
+/// Whether `path` ends with `end`, whole folders only; Windows' separators count.
+fn ends_with_path(path: &str, end: &str) -> bool {
+    let path = path.replace('\\', "/");
+    path.strip_suffix(end).is_some_and(|before| before.is_empty() || before.ends_with('/') || end.starts_with('/'))
+}
+
+/// Gathers the files.
+#[derive(Default)]
+pub(super) struct Builder {
+    frames: Vec<FrameRow>,
+    words: Vec<String>,
+    lines: Vec<Mark>,
+    bars: Vec<(String, Mark)>,
+    methods: Vec<(String, Mark)>,
+}
+
+impl Builder {
+    pub(super) fn add(&mut self, file: &str, rows: PhaseFile) -> Result<(), KnowledgeError> {
+        let wrong = |problem: String| KnowledgeError::Wrong { file: file.to_owned(), problem };
+        for row in rows.frame {
+            if row.file.is_none() && row.functions.is_empty() && row.code.is_none() {
+                return Err(wrong(format!(
+                    "the frame for {} ({}) fits every call; give it `file`, `functions` or `code`",
+                    row.phase, row.site
+                )));
+            }
+            self.frames.push(row);
+        }
+        let mark = |phase, site: Arc<str>, ends, confidence: f64| match (0.0..=1.0).contains(&confidence) {
+            true => Ok(Mark { phase, site, ends, confidence }),
+            false => Err(wrong(format!("confidence {confidence} of {site} is not within 0–1"))),
+        };
+        for row in rows.line {
+            for text in row.text {
+                if self.words.contains(&text) {
+                    return Err(wrong(format!("the line `{text}` has a row already")));
+                }
+                self.words.push(text);
+                self.lines.push(mark(row.phase, row.site.clone(), row.ends, row.confidence)?);
+            }
+        }
+        for row in rows.bar {
+            for label in row.label {
+                self.bars.push((label, mark(row.phase, row.site.clone(), false, row.confidence)?));
+            }
+        }
+        for row in rows.method {
+            for name in row.name {
+                self.methods.push((name, mark(row.phase, row.site.clone(), false, row.confidence)?));
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn finish(self) -> Phases {
+        let mut by_function: HashMap<String, Vec<usize>> = HashMap::new();
+        for (index, row) in self.frames.iter().enumerate() {
+            if row.functions.is_empty() {
+                by_function.entry(String::new()).or_default().push(index);
+            }
+            for function in &row.functions {
+                by_function.entry(function.clone()).or_default().push(index);
+            }
+        }
+        let words = AhoCorasickBuilder::new().match_kind(MatchKind::LeftmostLongest).build(&self.words);
+        // Only more than 2^31 states make this fail; without words no line says anything.
+        let words = words
+            .unwrap_or_else(|_| AhoCorasick::new::<[&str; 0], &str>([]).unwrap_or_else(|_| unreachable!("no words")));
+        Phases { frames: self.frames, by_function, words, lines: self.lines, bars: self.bars, methods: self.methods }
+    }
+}

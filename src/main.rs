@@ -1,0 +1,3 @@
+//! The `oomdoc` command.
+
+fn main() {}

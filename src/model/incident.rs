@@ -1,0 +1,233 @@
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use super::{Citation, Figure, Kind, Location, Phase, TimelinePoint};
+
+/// One failure: its root and all that belongs to it, several ranks as one.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Incident {
+    /// Digest of the root's cited words, host, pid and time: this very occurrence.
+    pub id: String,
+    /// What groups occurrences of the same trouble.
+    pub fingerprint: Fingerprint,
+    /// What ran out.
+    pub kind: Kind,
+    /// Whether the same work was retried and went on.
+    pub recovered: bool,
+    /// When the job's log begins, as it says.
+    pub started: Option<String>,
+    /// When the root was written.
+    pub failed_at: Option<String>,
+    /// What the job was doing.
+    pub phase: PhaseFinding,
+    /// Who was killed or refused first.
+    pub victim: Victim,
+    /// All who were killed or refused, the first one included.
+    pub victims: Vec<Victim>,
+    /// Who held the memory, largest first.
+    pub consumers: Vec<Consumer>,
+    /// The numbers that belong to it.
+    pub figures: Vec<Figure>,
+    /// Memory over time.
+    pub timeline: Vec<TimelinePoint>,
+    /// What the job should have needed beside what it did.
+    pub memory: Memory,
+    /// The lines that prove the kind.
+    pub evidence: Vec<Citation>,
+    /// Causes, likeliest first; never empty.
+    pub diagnoses: Vec<Diagnosis>,
+    /// Rules that could not be asked, and for want of what.
+    pub not_checked: Vec<String>,
+    /// What to record next time, as commands.
+    pub capture_next: Vec<String>,
+    /// Whether it was seen before.
+    pub seen: Seen,
+}
+
+/// What groups occurrences of the same trouble; versioned, so that an upgrade never regroups.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Fingerprint {
+    /// Version of the recipe.
+    pub version: u32,
+    /// Digest of the parts.
+    pub key: String,
+    /// What went into it.
+    pub parts: Vec<String>,
+}
+
+/// What the job was doing, and how that is known.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PhaseFinding {
+    /// The phase.
+    pub name: Phase,
+    /// More closely: the innermost known place.
+    pub site: Option<String>,
+    /// 0–1.
+    pub confidence: f64,
+    /// The frames or lines that say so.
+    pub evidence: Vec<Citation>,
+}
+
+/// A process that was killed or refused memory. Each part as far as the input says.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Victim {
+    /// Node.
+    pub host: Option<Arc<str>>,
+    /// Global rank.
+    pub rank: Option<u32>,
+    /// Device as the process counts them.
+    pub device: Option<u32>,
+    /// Process id.
+    pub pid: Option<u32>,
+    /// Actor class, process name.
+    pub role: Option<Arc<str>>,
+}
+
+impl Victim {
+    /// Fills what is missing here from `other`.
+    pub fn or(self, other: &Victim) -> Victim {
+        Victim {
+            host: self.host.or_else(|| other.host.clone()),
+            rank: self.rank.or(other.rank),
+            device: self.device.or(other.device),
+            pid: self.pid.or(other.pid),
+            role: self.role.or_else(|| other.role.clone()),
+        }
+    }
+
+    /// What is known of it, as pairs of a name and the words for it.
+    pub fn iter_words(&self) -> impl Iterator<Item = (&'static str, String)> + '_ {
+        let number = |name, value: Option<u32>| value.map(|value| (name, value.to_string()));
+        let words = |name, value: &Option<Arc<str>>| value.as_ref().map(|value| (name, value.to_string()));
+        [
+            words("host", &self.host),
+            number("rank", self.rank),
+            number("device", self.device),
+            number("pid", self.pid),
+            words("role", &self.role),
+        ]
+        .into_iter()
+        .flatten()
+    }
+
+    /// Whether nothing is known of it.
+    pub fn is_unknown(&self) -> bool {
+        *self == Victim::default()
+    }
+
+    /// Whether both say the same wherever both say anything, and both say something of the same thing.
+    pub fn may_be(&self, other: &Victim) -> bool {
+        let agree = |same: Option<bool>| same.unwrap_or(true);
+        fn both<T: PartialEq>(a: &Option<T>, b: &Option<T>) -> Option<bool> {
+            Some(a.as_ref()? == b.as_ref()?)
+        }
+        agree(both(&self.host, &other.host))
+            && agree(both(&self.rank, &other.rank))
+            && agree(both(&self.device, &other.device))
+            && agree(both(&self.pid, &other.pid))
+    }
+}
+
+/// A process or group that held memory.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Consumer {
+    /// Process id.
+    pub pid: Option<u32>,
+    /// Command, actor or cgroup.
+    pub role: Option<String>,
+    /// How much.
+    pub bytes: super::Bytes,
+    /// Where it is said.
+    pub source: Location,
+    /// The words that say it.
+    pub text: String,
+}
+
+/// What the job should have needed beside what it did.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Memory {
+    /// By the arithmetic of training.
+    pub predicted: Vec<Figure>,
+    /// By the log.
+    pub observed: Vec<Figure>,
+    /// How the one explains the other.
+    pub explains: Option<String>,
+}
+
+/// A cause and how sure of it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Diagnosis {
+    /// A word of the vocabulary of causes.
+    pub cause: Arc<str>,
+    /// The rule that says so.
+    pub rule: Arc<str>,
+    /// 0–1; those of one incident sum to at most 1.
+    pub confidence: f64,
+    /// In a few words.
+    pub title: String,
+    /// In a sentence or two.
+    pub why: String,
+    /// The lines that support it.
+    pub evidence: Vec<Citation>,
+    /// What to change.
+    pub patches: Vec<Patch>,
+    /// What not to change, and why.
+    pub not_advised: Vec<NotAdvised>,
+}
+
+/// A change of the job's configuration.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Patch {
+    /// What it turns, whatever the framework calls it.
+    pub lever: Arc<str>,
+    /// As the user's framework version spells it.
+    pub knob: String,
+    /// Its value now.
+    pub from: Option<String>,
+    /// Its value then.
+    pub to: String,
+    /// Where it is set: `cli`, `json`, `yaml`, `env`, `python`, `system`.
+    pub target: String,
+    /// The user's own file, where it is known.
+    pub file: Option<String>,
+    /// The edit as a unified diff.
+    pub diff: Option<String>,
+    /// What it moves.
+    pub effect: PatchEffect,
+    /// What it costs.
+    pub cost: Option<String>,
+    /// What must hold for it to work.
+    pub constraint: Option<String>,
+}
+
+/// How many bytes a patch moves; negative frees.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PatchEffect {
+    /// Per device.
+    pub gpu_bytes: Option<super::Bytes>,
+    /// Per host.
+    pub host_bytes: Option<super::Bytes>,
+}
+
+/// A change that people try and that does not help here.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NotAdvised {
+    /// The knob.
+    pub knob: String,
+    /// Why not.
+    pub why: String,
+}
+
+/// What the history knows of the same trouble.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Seen {
+    /// How often.
+    pub count: u64,
+    /// First time.
+    pub first: Option<String>,
+    /// Last time.
+    pub last: Option<String>,
+    /// What made it go away.
+    pub worked: Vec<String>,
+}

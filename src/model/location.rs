@@ -1,0 +1,57 @@
+use std::fmt;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+/// Number of a physical line (ended by `\n`), from 1.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct LineNumber(pub u64);
+
+impl LineNumber {
+    /// The first line of a file.
+    pub const FIRST: LineNumber = LineNumber(1);
+}
+
+impl fmt::Display for LineNumber {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// Number of a byte within its physical line, from 1.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Column(pub u64);
+
+/// A place in an input.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Location {
+    /// The input as the user named it; `-` is standard input.
+    pub path: Arc<str>,
+    /// Physical line.
+    pub line: LineNumber,
+    /// Byte within the line.
+    pub column: Column,
+}
+
+impl fmt::Display for Location {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}", self.path, self.line)
+    }
+}
+
+/// Words of an input, verbatim, and where they stand.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Citation {
+    /// Where the first byte of `text` stands.
+    #[serde(flatten)]
+    pub location: Location,
+    /// A part of that physical line as it stands there, at most [`Citation::LONGEST`] bytes.
+    pub text: String,
+}
+
+impl Citation {
+    /// A citation is cut at this many bytes.
+    pub const LONGEST: usize = 4096;
+}

@@ -1,0 +1,27 @@
+//! The nouns of a post-mortem: what ran out, where, when, with which figures, and what was said of it.
+//!
+//! Everything else in the library passes these values on. Nothing here reads a file, knows a log format or
+//! holds a regular expression; every amount carries its unit and every statement the place where it stands.
+
+mod event;
+mod figure;
+mod incident;
+mod location;
+mod report;
+mod time;
+mod units;
+mod vocabulary;
+
+pub use event::{
+    Death, Event, Exit, Fact, FactValue, Failure, Frame, Origin, PhaseMark, Setting, Severity, Shortage, Traceback,
+    What,
+};
+pub use figure::{Derivation, Figure};
+pub use incident::{
+    Consumer, Diagnosis, Fingerprint, Incident, Memory, NotAdvised, Patch, PatchEffect, PhaseFinding, Seen, Victim,
+};
+pub use location::{Citation, Column, LineNumber, Location};
+pub use report::{InputSummary, Job, OtherFailure, Report, Role, SCHEMA, TimelinePoint};
+pub use time::{Clock, Timestamp};
+pub use units::Bytes;
+pub use vocabulary::{FigureName, Kind, OtherFailureName, Phase, UnknownWord};

@@ -1,0 +1,105 @@
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use super::{Bytes, Citation, Incident, Kind, Location, OtherFailureName};
+
+/// Name of the report's format. Fields may be added to it, never renamed.
+pub const SCHEMA: &str = "oomdoc.report/1";
+
+/// The post-mortem.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Report {
+    /// [`SCHEMA`].
+    pub schema: String,
+    /// Of oomdoc.
+    pub version: String,
+    /// Kind of the root incident; `none` when there is none or all are recovered.
+    pub verdict: Kind,
+    /// What was read.
+    pub inputs: Vec<InputSummary>,
+    /// What is known of the job.
+    pub job: Job,
+    /// Root first, then those that only followed.
+    pub incidents: Vec<Incident>,
+    /// What it was instead, when the job failed of something else.
+    pub other_failure: Option<OtherFailure>,
+}
+
+/// One input.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct InputSummary {
+    /// As the user named it.
+    pub path: Arc<str>,
+    /// What it is, by its content.
+    pub role: Role,
+    /// Its size.
+    pub bytes: u64,
+    /// Its physical lines.
+    pub lines: u64,
+    /// Whose messages stand in it.
+    pub producers: Vec<String>,
+    /// What could not be read, or looks odd.
+    pub warning: Option<String>,
+}
+
+/// What an input is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Role {
+    /// What a job printed.
+    Log,
+    /// What a kernel printed.
+    Kernel,
+    /// A configuration: DeepSpeed JSON, YAML.
+    Config,
+    /// A launch script.
+    Script,
+    /// Something else.
+    Other,
+}
+
+/// What is known of the job; `None` is "the input does not say".
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Job {
+    /// Training or serving framework.
+    pub framework: Option<String>,
+    /// Its version.
+    pub framework_version: Option<String>,
+    /// Model.
+    pub model: Option<String>,
+    /// Its parameters.
+    pub parameters: Option<u64>,
+    /// Number of ranks.
+    pub world_size: Option<u32>,
+    /// Accelerator.
+    pub gpu: Option<String>,
+    /// Digest of the configuration.
+    pub config_digest: Option<String>,
+}
+
+/// What a job died of when it was no lack of memory.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OtherFailure {
+    /// Which.
+    pub name: OtherFailureName,
+    /// The lines that say so.
+    pub evidence: Vec<Citation>,
+}
+
+/// One moment of one series of memory figures.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct TimelinePoint {
+    /// Of which allocator, process or host.
+    pub series: Arc<str>,
+    /// When, if the line said so.
+    pub time: Option<String>,
+    /// What it measures.
+    pub name: super::FigureName,
+    /// How much.
+    pub bytes: Bytes,
+    /// Where it stands.
+    pub source: Location,
+    /// The words that state it.
+    pub text: String,
+}

@@ -1,0 +1,266 @@
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
+
+use aho_corasick::{AhoCorasick, AhoCorasickBuilder, MatchKind};
+
+use super::fold::{Folded, Series};
+use super::line::Line;
+use super::record::Record;
+use super::{Follow, Grammar, progress};
+use crate::knowledge::{Knowledge, Mark};
+use crate::model::{Event, Figure, Origin, PhaseMark, Setting, TimelinePoint, Timestamp, What};
+use crate::scan::{Anchors, LineSink, RawLine};
+
+/// A message of more lines than this is none.
+const LONGEST_RECORD: usize = 20_000;
+
+/// All grammars and what finds their messages.
+pub struct Grammars {
+    all: &'static [&'static dyn Grammar],
+    anchors: Anchors,
+    triggers: AhoCorasick,
+    /// Which grammar asked for each trigger.
+    asked_by: Vec<usize>,
+}
+
+impl Grammars {
+    /// The search for the messages of `all`.
+    pub fn new(all: &'static [&'static dyn Grammar]) -> Result<Grammars, aho_corasick::BuildError> {
+        let anchors = Anchors::new(all.iter().flat_map(|grammar| grammar.anchors().iter().copied()))?;
+        let words = || {
+            all.iter()
+                .enumerate()
+                .flat_map(|(index, grammar)| grammar.triggers().iter().map(move |word| (index, *word)))
+        };
+        let triggers =
+            AhoCorasickBuilder::new().match_kind(MatchKind::Standard).build(words().map(|(_, word)| word))?;
+        debug_assert!(all.len() <= 64, "a set of grammars is 64 bits");
+        Ok(Grammars { all, anchors, triggers, asked_by: words().map(|(index, _)| index).collect() })
+    }
+
+    /// What makes a line worth reading.
+    pub fn anchors(&self) -> &Anchors {
+        &self.anchors
+    }
+
+    /// The grammars that `body` may be the first line of, as a set of bits.
+    fn triggered(&self, body: &str) -> u64 {
+        self.triggers
+            .find_overlapping_iter(body)
+            .fold(0, |set, found| set | 1 << self.asked_by[found.pattern().as_usize()])
+    }
+}
+
+/// What one input holds.
+#[derive(Debug, Default)]
+pub struct Findings {
+    /// What was stated, in the order of the lines.
+    pub events: Vec<Event>,
+    /// Memory over time, bounded.
+    pub timeline: Vec<TimelinePoint>,
+    /// Whose messages were found.
+    pub producers: BTreeSet<&'static str>,
+    /// The first time stamp.
+    pub started: Option<Timestamp>,
+    /// What was going on at the end.
+    pub last: Setting,
+}
+
+/// Reads the lines of one input, in order.
+pub struct Extractor<'k> {
+    path: Arc<str>,
+    grammars: &'k Grammars,
+    knowledge: &'k Knowledge,
+    origins: Origins,
+    open: Vec<Open>,
+    marks: HashMap<usize, PhaseMark>,
+    now: Setting,
+    memory: BTreeMap<(Arc<str>, crate::model::FigureName), Series>,
+    folded: Folded,
+    producers: BTreeSet<&'static str>,
+    started: Option<Timestamp>,
+}
+
+/// A message that may go on.
+struct Open {
+    grammar: usize,
+    origin: usize,
+    record: Record,
+}
+
+impl<'k> Extractor<'k> {
+    /// At the beginning of the input at `path`.
+    pub fn new(path: Arc<str>, grammars: &'k Grammars, knowledge: &'k Knowledge) -> Extractor<'k> {
+        Extractor {
+            path,
+            grammars,
+            knowledge,
+            origins: Origins::default(),
+            open: Vec::new(),
+            marks: HashMap::new(),
+            now: Setting::default(),
+            memory: BTreeMap::new(),
+            folded: Folded::default(),
+            producers: BTreeSet::new(),
+            started: None,
+        }
+    }
+
+    /// What the input held.
+    pub fn finish(mut self) -> Findings {
+        self.gap();
+        Findings {
+            events: self.folded.finish(),
+            timeline: self.memory.into_values().flat_map(Series::finish).collect(),
+            producers: self.producers,
+            started: self.started,
+            last: self.now,
+        }
+    }
+
+    fn read(&mut self, line: Line<'_>) {
+        let origin = self.origins.of(&line);
+        self.started = self.started.or(line.envelope().time);
+        let taken = self.offer(origin, &line);
+        let wanted = self.grammars.triggered(line.body()) & !taken;
+        for (index, grammar) in self.grammars.all.iter().enumerate().filter(|(index, _)| wanted >> index & 1 == 1) {
+            let setting = Setting { own: self.marks.get(&origin).cloned(), ..self.now.clone() };
+            let record =
+                Record::new(self.path.clone(), self.origins.list[origin].clone(), setting, line.clone().into_owned());
+            if grammar.is_multiline() {
+                self.open.push(Open { grammar: index, origin, record });
+            } else {
+                self.close(index, &record);
+            }
+        }
+        self.note_phase(origin, &line);
+    }
+
+    /// Gives `line` to the messages that may go on with it; which grammars took it.
+    fn offer(&mut self, origin: usize, line: &Line<'_>) -> u64 {
+        let (mut taken, mut at) = (0, 0);
+        while at < self.open.len() {
+            let open = &mut self.open[at];
+            let grammar = self.grammars.all[open.grammar];
+            let directly_behind = line.number.0 <= open.record.last_number().0 + 1 && self.origins.is_anonymous(origin);
+            if open.origin != origin && !directly_behind {
+                at += 1;
+                continue;
+            }
+            let follow = match open.record.len() < LONGEST_RECORD {
+                true => grammar.follows(&open.record, line),
+                false => Follow::End,
+            };
+            match follow {
+                Follow::Join(joint) => {
+                    open.record.push(joint, line.clone().into_owned());
+                    taken |= 1 << open.grammar;
+                    at += 1;
+                }
+                Follow::Pass => at += 1,
+                Follow::End => {
+                    let Open { grammar, record, .. } = self.open.remove(at);
+                    self.close(grammar, &record);
+                }
+            }
+        }
+        taken
+    }
+
+    fn close(&mut self, grammar: usize, record: &Record) {
+        let grammar = self.grammars.all[grammar];
+        for event in grammar.parse(record) {
+            self.producers.insert(grammar.producer());
+            match &event.what {
+                What::Memory { series } => self.note_memory(series.clone(), &event),
+                _ => self.folded.add(event),
+            }
+        }
+    }
+
+    fn note_memory(&mut self, series: Arc<str>, event: &Event) {
+        for figure in &event.figures {
+            self.memory.entry((series.clone(), figure.name)).or_default().add(&series, figure, event.time);
+        }
+        let mut latest: Vec<Figure> = self.now.memory.to_vec();
+        latest.retain(|known| !event.figures.iter().any(|figure| figure.name == known.name));
+        latest.extend(event.figures.iter().cloned());
+        self.now.memory = latest.into();
+    }
+
+    fn note_phase(&mut self, origin: usize, line: &Line<'_>) {
+        let body = line.body();
+        let bar = progress::bar(body);
+        if bar.as_ref().is_some_and(|bar| bar.done > 0) || progress::is_step(body) {
+            self.now.progress += 1;
+        }
+        let of_bar = bar.and_then(|bar| {
+            let mark = self.knowledge.phases.bar(bar.label)?;
+            Some(Mark { ends: bar.is_full(), ..mark.clone() })
+        });
+        if let Some(mark) = of_bar.or_else(|| self.knowledge.phases.line(body).cloned()) {
+            let Mark { phase, site, ends, confidence } = mark;
+            let mark = PhaseMark { phase, site, ended: ends, confidence, at: line.cite(&self.path) };
+            self.marks.insert(origin, mark.clone());
+            self.now.any = Some(mark);
+        }
+    }
+}
+
+impl LineSink for Extractor<'_> {
+    fn line(&mut self, line: RawLine<'_>) {
+        Line::read(line, |line| self.read(line));
+    }
+
+    fn gap(&mut self) {
+        for Open { grammar, record, .. } in std::mem::take(&mut self.open) {
+            self.close(grammar, &record);
+        }
+    }
+}
+
+/// What makes two lines one process's: host and pid, else host, rank and role.
+type OriginKey = (Option<Arc<str>>, Option<u32>, Option<u32>, Option<Arc<str>>);
+
+/// Who writes in an input. A process that changes its title stays the same process.
+#[derive(Default)]
+struct Origins {
+    list: Vec<Origin>,
+    by_key: HashMap<OriginKey, usize>,
+}
+
+/// More writers than this are one crowd.
+const MOST_ORIGINS: usize = 1 << 16;
+
+impl Origins {
+    fn of(&mut self, line: &Line<'_>) -> usize {
+        let envelope = line.envelope();
+        let words =
+            |span: &Option<std::ops::Range<usize>>| span.as_ref().map(|span| Arc::<str>::from(line.words(span)));
+        let (host, role) = (words(&envelope.host), words(&envelope.role));
+        let rank = envelope.rank.or(envelope.local_rank);
+        let key = match envelope.pid {
+            Some(pid) => (host.clone(), Some(pid), None, None),
+            None => (host.clone(), None, rank, role.clone()),
+        };
+        let origin = Origin { host, rank: envelope.rank, local_rank: envelope.local_rank, pid: envelope.pid, role };
+        let index = match self.by_key.get(&key) {
+            Some(index) => *index,
+            None if self.list.len() >= MOST_ORIGINS => MOST_ORIGINS - 1,
+            None => {
+                self.list.push(origin);
+                self.by_key.insert(key, self.list.len() - 1);
+                return self.list.len() - 1;
+            }
+        };
+        let known = &mut self.list[index];
+        known.rank = known.rank.or(origin.rank);
+        known.local_rank = known.local_rank.or(origin.local_rank);
+        known.role = origin.role.or(known.role.take());
+        index
+    }
+
+    fn is_anonymous(&self, origin: usize) -> bool {
+        self.list[origin].is_anonymous()
+    }
+}

@@ -1,0 +1,222 @@
+//! From lines to events.
+//!
+//! In go the lines that the scanner found worth reading. Each is freed of what others put around it
+//! ([`line`], [`envelope`]); the lines of one process that make one message become a [`Record`]; the grammar of whoever
+//! printed it says what it states: [`Event`]s. One producer a file, known to the rest by one row in [`GRAMMARS`]; a
+//! grammar reads text and nothing else, and never states a figure that does not stand there.
+
+mod clock;
+mod envelope;
+mod extract;
+mod fold;
+mod line;
+mod progress;
+mod record;
+mod text;
+mod torch;
+
+pub use envelope::Envelope;
+pub use extract::{Extractor, Findings, Grammars};
+pub use line::Line;
+pub use record::{Joint, Record};
+pub use text::Size;
+
+use crate::model::Event;
+
+/// How one producer writes.
+pub trait Grammar: Sync {
+    /// Its name in reports.
+    fn producer(&self) -> &'static str;
+
+    /// Literals that make a line worth reading wherever in gigabytes it stands: few, long, rare, case-sensitive. Empty
+    /// for messages that matter only near a failure.
+    fn anchors(&self) -> &'static [&'static str] {
+        &[]
+    }
+
+    /// Literals of which one stands in the first line of each of its messages.
+    fn triggers(&self) -> &'static [&'static str];
+
+    /// Whether its messages have more than one line.
+    fn is_multiline(&self) -> bool {
+        false
+    }
+
+    /// Whether the message goes on with `next`, a line of the same process or one that says nothing of who wrote it and
+    /// follows directly.
+    fn follows(&self, record: &Record, next: &Line<'_>) -> Follow {
+        let _ = (record, next);
+        Follow::End
+    }
+
+    /// What the message states. It may be cut off or damaged anywhere.
+    fn parse(&self, record: &Record) -> Vec<Event>;
+
+    /// Messages of each version, and what must be read in them: they are its tests and its documentation.
+    fn examples(&self) -> &'static [Example];
+}
+
+/// Whether a message goes on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Follow {
+    /// With this line.
+    Join(Joint),
+    /// Perhaps, behind this line, which is no part of it.
+    Pass,
+    /// No.
+    End,
+}
+
+/// A message as its producer writes it, and what it states.
+#[derive(Debug, Clone, Copy)]
+pub struct Example {
+    /// Which versions write so.
+    pub version: &'static str,
+    /// The message.
+    pub text: &'static str,
+    /// What must come out: the name of a figure or fact, and the words that state it; or `kind`, `exit`, `failure`,
+    /// `series` and the word for it.
+    pub states: &'static [(&'static str, &'static str)],
+}
+
+/// Every grammar there is, in the order in which they are asked.
+pub static GRAMMARS: &[&dyn Grammar] = &[&torch::Torch];
+
+#[cfg(test)]
+pub(crate) mod testing {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::knowledge::Knowledge;
+    use crate::scan::{Extent, Scanner};
+
+    /// Everything found in `input`, or nothing where the shipped knowledge does not load (which has a test of its own).
+    pub(crate) fn find(input: &[u8]) -> Findings {
+        let (Ok(grammars), Ok(knowledge)) = (Grammars::new(GRAMMARS), Knowledge::shipped()) else {
+            return Findings::default();
+        };
+        let mut extractor = Extractor::new(Arc::from("job.log"), &grammars, &knowledge);
+        let mut scanner = Scanner::new(grammars.anchors(), Extent::DEFAULT);
+        let mut rest = input;
+        while scanner.read_from(&mut rest, 1 << 16, &mut extractor).is_ok_and(|read| read > 0) {}
+        scanner.finish(&mut extractor);
+        extractor.finish()
+    }
+
+    /// The events found in `input`.
+    pub(crate) fn read(input: &[u8]) -> Vec<Event> {
+        find(input).events
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::testing::{find, read};
+    use super::*;
+    use crate::model::{Exit, FactValue, Severity, What};
+
+    /// Everything that `events` state, as pairs like those of [`Example::states`].
+    fn statements(findings: &Findings) -> Vec<(String, String)> {
+        let mut stated = Vec::new();
+        let mut say = |name: &str, words: String| stated.push((name.to_owned(), words));
+        for event in &findings.events {
+            match &event.what {
+                What::Shortage(shortage) => {
+                    let name = match shortage.severity {
+                        Severity::Fatal => "kind",
+                        Severity::Swallowed => "swallowed",
+                        Severity::Retried => "retried",
+                        Severity::Pressure => "pressure",
+                    };
+                    say(name, shortage.kind.to_string());
+                    for victim in &shortage.victims {
+                        victim.iter_words().for_each(|(name, words)| say(name, words));
+                    }
+                    shortage.consumers.iter().for_each(|consumer| say("consumer", consumer.text.clone()));
+                }
+                What::Death(death) => {
+                    say(
+                        "exit",
+                        match death.exit {
+                            Exit::Signal(signal) => format!("signal {signal}"),
+                            Exit::Code(code) => format!("code {code}"),
+                            Exit::Vanished => "vanished".to_owned(),
+                            Exit::Stopped => "stopped".to_owned(),
+                        },
+                    );
+                    death.victim.iter_words().for_each(|(name, words)| say(name, words));
+                }
+                What::Failure(failure) => say("failure", failure.name.to_string()),
+                What::Traceback(traceback) => {
+                    traceback.frames.iter().for_each(|frame| say("frame", frame.function.clone()));
+                    traceback.exception.iter().for_each(|exception| say("exception", exception.text.clone()));
+                }
+                What::Memory { series } => say("series", series.to_string()),
+                What::Finished => say("finished", "yes".to_owned()),
+                What::Notice => {}
+            }
+            event.figures.iter().for_each(|figure| say(figure.name.as_str(), figure.text.clone()));
+            for fact in &event.facts {
+                match &fact.value {
+                    FactValue::Text(text) => say(fact.key, text.clone()),
+                    FactValue::Number(_) => say(fact.key, fact.at.text.clone()),
+                }
+            }
+        }
+        for point in &findings.timeline {
+            say("series", point.series.to_string());
+            say(point.name.as_str(), point.text.clone());
+        }
+        stated
+    }
+
+    #[test]
+    fn every_example_states_what_it_should() {
+        for grammar in GRAMMARS {
+            for example in grammar.examples() {
+                let stated = statements(&find(example.text.as_bytes()));
+                for (name, words) in example.states {
+                    let found = stated.iter().any(|(known, said)| known == name && said == words);
+                    assert!(found, "{} {}: no {name} `{words}` in {stated:#?}", grammar.producer(), example.version);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn every_failure_is_reached_through_an_anchor() -> Result<(), Box<dyn std::error::Error>> {
+        let grammars = Grammars::new(GRAMMARS)?;
+        for grammar in GRAMMARS.iter().filter(|grammar| !grammar.anchors().is_empty()) {
+            for example in grammar.examples() {
+                let found = grammars.anchors().find(example.text.as_bytes()).next().is_some();
+                assert!(found, "{} {}", grammar.producer(), example.version);
+            }
+        }
+        // Beyond 64 literals the search loses its SIMD prefilter.
+        assert!(grammars.anchors().literals().len() <= 64, "{:?}", grammars.anchors().literals());
+        Ok(())
+    }
+
+    proptest::proptest! {
+        #![proptest_config(proptest::prelude::ProptestConfig::with_cases(64))]
+        #[test]
+        fn damage_neither_panics_nor_invents_a_figure(which in 0usize..10_000, cut in 0usize..4000, flip in 0usize..4000, byte: u8) {
+            let examples: Vec<&Example> = GRAMMARS.iter().flat_map(|grammar| grammar.examples()).collect();
+            let mut text = examples[which % examples.len()].text.as_bytes().to_vec();
+            text.truncate(cut.max(1) % (text.len() + 1));
+            if !text.is_empty() {
+                let at = flip % text.len();
+                text[at] = byte;
+            }
+            let whole = String::from_utf8_lossy(&text).into_owned();
+            for event in read(&text) {
+                for figure in &event.figures {
+                    let cited = figure.derived.as_ref().map_or(vec![&figure.text], |derived| derived.from.iter().map(|cite| &cite.text).collect());
+                    for words in cited {
+                        proptest::prop_assert!(words.contains('\u{fffd}') || whole.contains(words.as_str()), "{words} in {whole}");
+                    }
+                }
+            }
+        }
+    }
+}

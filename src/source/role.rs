@@ -1,0 +1,203 @@
+//! What an input is, by its first bytes: nobody names a log as we would.
+
+use crate::model::Role;
+
+/// Lines enough to tell one kind of text from another.
+const LINES: usize = 400;
+
+/// The role that `head`, the beginning of an input, shows, and what is odd about it. In doubt it is a log: a
+/// configuration read as a log costs nothing, a log read as a configuration costs the diagnosis.
+pub(super) fn of(head: &[u8]) -> (Role, Option<String>) {
+    if head.is_empty() {
+        return (Role::Other, Some("empty".to_owned()));
+    }
+    if let [0xff, 0xfe, ..] | [0xfe, 0xff, ..] = head {
+        return (Role::Other, Some("UTF-16 text: convert it first, e.g. `iconv -f UTF-16 -t UTF-8`".to_owned()));
+    }
+    if is_binary(head) {
+        return (Role::Other, Some("binary: not read".to_owned()));
+    }
+    let text = String::from_utf8_lossy(head);
+    if text.trim_start().starts_with('{')
+        && let Some(role) = of_json(&text)
+    {
+        return (role, None);
+    }
+    let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).take(LINES).collect();
+    let share =
+        |test: fn(&str) -> bool| lines.iter().filter(|line| test(line)).count() as f64 / lines.len().max(1) as f64;
+    let role = if lines.iter().any(|line| speaks_of_failure(line)) {
+        if share(is_kernel_line) > 0.5 { Role::Kernel } else { Role::Log }
+    } else if share(is_kernel_line) > 0.5 {
+        Role::Kernel
+    } else if is_script(&lines) {
+        Role::Script
+    } else if share(is_source_code) > 0.25 {
+        Role::Other
+    } else if lines.iter().all(|line| is_yaml_line(line)) && share(|line| line.contains(':')) > 0.4 {
+        Role::Config
+    } else {
+        Role::Log
+    };
+    (role, None)
+}
+
+/// More than one byte in ten that no terminal would show. Leading zeros do not count: a log that was truncated while
+/// a program held it open begins with them.
+fn is_binary(head: &[u8]) -> bool {
+    let text = &head[head.iter().take_while(|byte| **byte == 0).count()..];
+    let odd = |byte: &&u8| matches!(byte, 0..=7 | 0x0e..=0x1a | 0x1c..=0x1f | 0x7f);
+    text.is_empty() || text.iter().filter(odd).count() * 10 > text.len()
+}
+
+/// JSON is a kernel log (`dmesg --json`), one log record a line, or a configuration.
+fn of_json(text: &str) -> Option<Role> {
+    let first = text.lines().next().unwrap_or_default();
+    if text.contains("\"dmesg\": [") {
+        return Some(Role::Kernel);
+    }
+    let one_record_a_line = first.trim_end().ends_with('}') && text.lines().count() > 1;
+    let is_whole = serde_json::from_str::<serde::de::IgnoredAny>(text).is_ok();
+    let is_torn =
+        text.len() as u64 >= super::HEAD && text.lines().nth(1).is_some_and(|line| line.trim_start().starts_with('"'));
+    ((is_whole || is_torn) && !one_record_a_line).then_some(Role::Config)
+}
+
+/// Words that stand in no configuration, comments aside.
+fn speaks_of_failure(line: &str) -> bool {
+    const WORDS: &[&str] = &[
+        "Traceback (most recent call last)",
+        "out of memory",
+        "OutOfMemory",
+        "oom-kill",
+        "Killed process",
+        "exitcode",
+        "exit code",
+        "low on memory",
+        "[INFO]",
+        "[ERROR]",
+        " INFO ",
+        " ERROR ",
+        " WARNING ",
+    ];
+    // A comment in a configuration may well say what it is there to avoid.
+    let line = line.split(" #").next().unwrap_or_default();
+    !line.trim_start().starts_with('#') && WORDS.iter().any(|word| line.contains(word))
+}
+
+fn is_kernel_line(line: &str) -> bool {
+    let line = line.trim_start();
+    let stamped = |line: &str| {
+        line.strip_prefix('[').and_then(|rest| rest.split_once(']')).is_some_and(|(stamp, _)| {
+            stamp.trim_start().split_once('.').is_some_and(|(seconds, fraction)| {
+                let digits = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
+                digits(seconds) && digits(fraction)
+            })
+        })
+    };
+    stamped(line)
+        || line.starts_with("kern  :")
+        || line.strip_prefix('<').and_then(|rest| rest.split_once('>')).is_some_and(|(_, rest)| stamped(rest))
+        || line.contains(" kernel: ")
+        || line.contains("invoked oom-killer:")
+        || line.contains("oom-kill:constraint=")
+        || line.contains("Killed process ")
+        || line.contains("oom_reaper: ")
+        || line.starts_with("CPU: ")
+}
+
+fn is_script(lines: &[&str]) -> bool {
+    let code = || lines.iter().filter(|line| !line.trim_start().starts_with('#'));
+    let shell = |line: &&&str| {
+        let line = line.trim();
+        line.ends_with('\\')
+            || line.starts_with("--")
+            || line.starts_with("export ")
+            || line.starts_with("set -")
+            || line.starts_with("#SBATCH")
+            || [
+                "source ",
+                "cd ",
+                "sbatch ",
+                "srun ",
+                "torchrun ",
+                "deepspeed ",
+                "python ",
+                "python3 ",
+                "accelerate ",
+                "bash ",
+            ]
+            .iter()
+            .any(|word| line.starts_with(word))
+            || line.split_once('=').is_some_and(|(name, _)| {
+                !name.is_empty()
+                    && name.bytes().all(|byte| byte == b'_' || byte.is_ascii_uppercase() || byte.is_ascii_digit())
+            })
+    };
+    let total = code().count();
+    lines.first().is_some_and(|line| line.starts_with("#!") && !line.contains("python"))
+        || lines.iter().any(|line| line.starts_with("#SBATCH"))
+        || (total > 0 && code().filter(shell).count() * 2 > total)
+}
+
+fn is_source_code(line: &str) -> bool {
+    let line = line.trim_start();
+    line.starts_with("import ")
+        || line.starts_with("def ")
+        || line.starts_with("class ")
+        || line.starts_with("return ")
+        || (line.starts_with("from ") && line.contains(" import "))
+        || line.starts_with("#include")
+}
+
+fn is_yaml_line(line: &str) -> bool {
+    let line = line.trim_start();
+    let key = |line: &str| {
+        line.split_once(':').is_some_and(|(key, rest)| {
+            let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_-./\"' ".contains(&byte);
+            !key.is_empty() && key.len() < 80 && key.bytes().all(plain) && (rest.is_empty() || rest.starts_with(' '))
+        })
+    };
+    line.starts_with('#')
+        || line.starts_with("- ")
+        || line == "---"
+        || line.starts_with('[')
+        || line.starts_with('}')
+        || key(line)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tells_inputs_apart_by_their_content() {
+        let cases: &[(Role, &str)] = &[
+            (Role::Config, "{\n \"zero_optimization\": {\"stage\": 3}\n}\n"),
+            (Role::Config, "# launch\nworker:\n  actor:\n    offload_params: true\n  list:\n    - a\n"),
+            (Role::Script, "#!/bin/bash\nset -x\npython3 -m openrlhf.cli.train_ppo_ray \\\n   --zero_stage 3\n"),
+            (Role::Script, "deepspeed --include localhost:0 train.py \\\n  --bf16\n"),
+            (Role::Script, "TBS=128   # avoid CUDA out of memory\nMODEL=${1}\n"),
+            (Role::Kernel, "{\n   \"dmesg\": [\n      {\n"),
+            (Role::Kernel, "[    1.000001] Linux version 6.1\n[    1.000002] Command line: quiet\n"),
+            (
+                Role::Kernel,
+                "Jan  5 15:19:27 node1 kernel: [ 5864.7] python invoked oom-killer: gfp_mask=0xd0, order=0\n",
+            ),
+            (
+                Role::Log,
+                "{\"log\":\"step 1\\n\",\"stream\":\"stdout\"}\n{\"log\":\"step 2\\n\",\"stream\":\"stdout\"}\n",
+            ),
+            (Role::Log, "  time      : 2026-03-01\n  host      : node3\n  exitcode  : -9 (pid: 23456)\n"),
+            (Role::Log, "step 1 loss 0.5\nstep 2 loss 0.4\n"),
+            (Role::Log, "Killed\n"),
+            (Role::Other, "import torch\nfrom x import y\n\ndef main():\n    return 1\n"),
+            (Role::Other, "\u{1}\u{2}\u{3}\u{4}\0\0\0binary"),
+            (Role::Log, "\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0truncated while open\nstep 1\n"),
+        ];
+        for (role, head) in cases {
+            assert_eq!(of(head.as_bytes()).0, *role, "{head}");
+        }
+        assert_eq!(of(b"").1.as_deref(), Some("empty"));
+    }
+}
