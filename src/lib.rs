@@ -1,6 +1,104 @@
-//! x
+//! The post-mortem for out-of-memory failures of LLM training and serving jobs.
+//!
+//! ```text
+//! bytes ─source─▶ blocks ─scan─▶ lines worth reading ─parse─▶ events ─incident─▶ incidents ─▶ report
+//! ```
+//!
+//! Each floor knows only those below it; [`analyze`] is the whole walk.
+
+pub mod cli;
+pub mod incident;
 pub mod knowledge;
 pub mod model;
 pub mod parse;
+pub mod report;
 pub mod scan;
 pub mod source;
+
+use std::io;
+
+use thiserror::Error;
+
+use incident::Read;
+use knowledge::{Knowledge, KnowledgeError};
+use model::{InputSummary, Report, Role};
+use parse::{Extractor, GRAMMARS, Grammars};
+use scan::{Extent, Scanner, Totals};
+use source::{Input, SourceError};
+
+/// Why there is no report.
+#[derive(Debug, Error)]
+pub enum Error {
+    /// Not one of the inputs could be read.
+    #[error("nothing could be read")]
+    NothingRead(Vec<SourceError>),
+    /// The rules do not hold together.
+    #[error(transparent)]
+    Knowledge(#[from] KnowledgeError),
+    /// The grammars' search could not be built.
+    #[error("the search for failures could not be built: {0}")]
+    Search(String),
+}
+
+/// Bytes read at a time.
+pub const BLOCK: usize = 1 << 20;
+
+/// Reads everything that `paths` name (files, folders, `-`) and says what ran out, where, when and how that is proven.
+pub fn analyze(paths: &[String]) -> Result<Report, Error> {
+    let (files, mut unreadable) = source::walk(paths);
+    let mut inputs = Vec::new();
+    for file in files {
+        match Input::open(&file) {
+            Ok(input) => inputs.push(input),
+            Err(error) => unreadable.push(error),
+        }
+    }
+    if inputs.is_empty() {
+        return Err(Error::NothingRead(unreadable));
+    }
+    analyze_inputs(inputs, unreadable, BLOCK)
+}
+
+/// [`analyze`] for streams that are open already, read `block` bytes at a time.
+pub fn analyze_inputs(inputs: Vec<Input>, unreadable: Vec<SourceError>, block: usize) -> Result<Report, Error> {
+    let knowledge = Knowledge::shipped()?;
+    let grammars = Grammars::new(GRAMMARS).map_err(|error| Error::Search(error.to_string()))?;
+    let (mut summaries, mut reads) = (Vec::new(), Vec::new());
+    for input in inputs {
+        let (summary, read) = read(input, &grammars, &knowledge, block);
+        summaries.push(summary);
+        reads.extend(read);
+    }
+    summaries.extend(unreadable.iter().map(report::unreadable));
+    Ok(report::assemble(summaries, incident::build(reads, &knowledge)))
+}
+
+/// Reads one input. A configuration or a binary file holds no events.
+fn read(mut input: Input, grammars: &Grammars, knowledge: &Knowledge, block: usize) -> (InputSummary, Option<Read>) {
+    let (role, path, mut warning) = (input.role, input.path.clone(), input.warning.take());
+    let is_log = matches!(role, Role::Log | Role::Kernel);
+    if !is_log {
+        let bytes = input.size.unwrap_or(0);
+        return (InputSummary { path, role, bytes, lines: 0, producers: Vec::new(), warning }, None);
+    }
+    let mut extractor = Extractor::new(path.clone(), grammars, knowledge);
+    let mut scanner = Scanner::new(grammars.anchors(), Extent::DEFAULT);
+    loop {
+        match scanner.read_from(&mut input, block, &mut extractor) {
+            Ok(0) => break,
+            Ok(_) => {}
+            Err(error) => {
+                warning = Some(cut_short(&error));
+                break;
+            }
+        }
+    }
+    let Totals { bytes, lines } = scanner.finish(&mut extractor);
+    let findings = extractor.finish();
+    let producers = findings.producers.iter().map(|producer| (*producer).to_owned()).collect();
+    (InputSummary { path, role, bytes, lines, producers, warning }, Some(Read { role, findings }))
+}
+
+fn cut_short(error: &io::Error) -> String {
+    format!("reading stopped: {error}; what came before was analysed")
+}

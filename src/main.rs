@@ -1,3 +1,7 @@
 //! The `oomdoc` command.
 
-fn main() {}
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    oomdoc::cli::run()
+}

@@ -14,6 +14,7 @@ mod progress;
 mod record;
 mod text;
 mod torch;
+mod traceback;
 
 pub use envelope::Envelope;
 pub use extract::{Extractor, Findings, Grammars};
@@ -80,7 +81,7 @@ pub struct Example {
 }
 
 /// Every grammar there is, in the order in which they are asked.
-pub static GRAMMARS: &[&dyn Grammar] = &[&torch::Torch];
+pub static GRAMMARS: &[&dyn Grammar] = &[&torch::Torch, &traceback::Traceback];
 
 #[cfg(test)]
 pub(crate) mod testing {

@@ -53,6 +53,8 @@ pub struct Input {
     pub role: Role,
     /// What is odd about it.
     pub warning: Option<String>,
+    /// Its size, where that is known beforehand.
+    pub size: Option<u64>,
     bytes: Box<dyn Read + Send>,
 }
 
@@ -63,11 +65,12 @@ impl Input {
     /// Opens the file at `path`, or standard input for `-`.
     pub fn open(path: &str) -> Result<Input, SourceError> {
         let unreadable = |error| SourceError::Unreadable { path: path.to_owned(), error };
-        let bytes: Box<dyn Read + Send> = match path {
-            "-" => Box::new(io::stdin()),
-            path => Box::new(File::open(path).map_err(unreadable)?),
-        };
-        Input::new(path, bytes).map_err(unreadable)
+        if path == "-" {
+            return Input::new(path, io::stdin()).map_err(unreadable);
+        }
+        let file = File::open(path).map_err(unreadable)?;
+        let size = file.metadata().ok().filter(|metadata| metadata.is_file()).map(|metadata| metadata.len());
+        Ok(Input { size, ..Input::new(path, file).map_err(unreadable)? })
     }
 
     /// Any stream of bytes, under a name of the caller's.
@@ -75,7 +78,7 @@ impl Input {
         let mut head = Vec::new();
         (&mut bytes).take(HEAD).read_to_end(&mut head)?;
         let (role, warning) = role::of(&head);
-        Ok(Input { path: path.into(), role, warning, bytes: Box::new(Cursor::new(head).chain(bytes)) })
+        Ok(Input { path: path.into(), role, warning, size: None, bytes: Box::new(Cursor::new(head).chain(bytes)) })
     }
 }
 

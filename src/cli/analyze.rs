@@ -1,0 +1,71 @@
+use std::io::Write;
+use std::process::ExitCode;
+use std::str::FromStr;
+
+use clap::{Args, ValueEnum};
+
+use super::error::CliError;
+use crate::model::{Kind, Report};
+use crate::report;
+
+/// Says what ran out, where, in which phase, with which figures, and proves it.
+#[derive(Debug, Args)]
+pub(super) struct Analyze {
+    /// Logs, kernel logs, folders of them, configs, launch scripts; `-` is standard input
+    #[arg(required = true, value_name = "PATH")]
+    paths: Vec<String>,
+    /// How to show the report
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    format: Format,
+    /// Do not keep the incident in the history
+    #[arg(long)]
+    no_save: bool,
+    /// Exit with 1 when the verdict is one of these kinds (comma-separated), `any`, or never: `none`
+    #[arg(long, value_name = "KIND", value_delimiter = ',', default_value = "none")]
+    fail_on: Vec<FailOn>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Format {
+    Text,
+    Json,
+}
+
+/// What makes the command fail.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum FailOn {
+    Never,
+    Any,
+    Kind(Kind),
+}
+
+impl FromStr for FailOn {
+    type Err = String;
+
+    fn from_str(word: &str) -> Result<FailOn, String> {
+        match word {
+            "none" => Ok(FailOn::Never),
+            "any" => Ok(FailOn::Any),
+            word => word.parse().map(FailOn::Kind).map_err(|error: crate::model::UnknownWord| error.to_string()),
+        }
+    }
+}
+
+impl Analyze {
+    pub fn run(self) -> Result<ExitCode, CliError> {
+        let report = crate::analyze(&self.paths)?;
+        match self.format {
+            Format::Text => anstream::stdout().write_all(report::text(&report).as_bytes())?,
+            Format::Json => writeln!(std::io::stdout(), "{}", report::json(&report)?)?,
+        }
+        Ok(if self.fails(&report) { ExitCode::from(1) } else { ExitCode::SUCCESS })
+    }
+
+    fn fails(&self, report: &Report) -> bool {
+        self.fail_on.iter().any(|fail_on| match fail_on {
+            FailOn::Never => false,
+            FailOn::Any => report.verdict != Kind::None,
+            FailOn::Kind(kind) => report.verdict == *kind,
+        })
+    }
+}

@@ -1,0 +1,204 @@
+//! From events to incidents.
+//!
+//! In go the findings of every input; out come incidents: who ran out of memory first and how that is proven, what only
+//! followed, several ranks as one, in which phase, with which figures. Or the other failure it was. Nothing here reads a
+//! log, and nothing is weighed that no event states; why it happened is the next floor's question.
+
+mod figures;
+mod job;
+mod other;
+mod phase;
+mod root;
+mod victims;
+
+use std::sync::Arc;
+
+use sha2::{Digest, Sha256};
+
+use crate::knowledge::Knowledge;
+use crate::model::{
+    Citation, Diagnosis, Event, Fingerprint, Frame, Incident, Job, Kind, Memory, OtherFailure, PhaseFinding, Role,
+    Seen, Setting, TimelinePoint, Timestamp, Victim, What,
+};
+use crate::parse::Findings;
+
+/// One input and what was found in it.
+pub struct Read {
+    /// What it is.
+    pub role: Role,
+    /// What it holds.
+    pub findings: Findings,
+}
+
+/// What happened.
+pub struct Outcome {
+    /// What is known of the job.
+    pub job: Job,
+    /// Root first.
+    pub incidents: Vec<Incident>,
+    /// What it was, when it was no lack of memory.
+    pub other_failure: Option<OtherFailure>,
+}
+
+impl Outcome {
+    /// The verdict: the kind of the first incident that the job did not recover from.
+    pub fn verdict(&self) -> Kind {
+        self.incidents.iter().find(|incident| !incident.recovered).map_or(Kind::None, |incident| incident.kind)
+    }
+}
+
+/// More incidents than this are named by the first ones.
+const MOST_INCIDENTS: usize = 32;
+/// More lines than this prove no more.
+const MOST_EVIDENCE: usize = 24;
+
+/// Makes incidents of what was found.
+pub fn build(reads: Vec<Read>, knowledge: &Knowledge) -> Outcome {
+    let case = Case::new(reads);
+    let job = job::of(&case);
+    let mut incidents: Vec<Incident> = root::groups(&case, knowledge)
+        .into_iter()
+        .take(MOST_INCIDENTS)
+        .map(|group| incident(&case, group, knowledge))
+        .collect();
+    incidents.sort_by_key(|incident| incident.recovered);
+    let survived = incidents.iter().all(|incident| incident.recovered);
+    let other_failure = if survived { other::failure(&case) } else { None };
+    Outcome { job, incidents, other_failure }
+}
+
+/// Everything that was found, in one order.
+struct Case {
+    events: Vec<Event>,
+    timeline: Vec<TimelinePoint>,
+    /// What was going on at the end of each log, and whether that input is a job's.
+    endings: Vec<Setting>,
+    started: Option<Timestamp>,
+}
+
+impl Case {
+    fn new(reads: Vec<Read>) -> Case {
+        let mut case = Case { events: Vec::new(), timeline: Vec::new(), endings: Vec::new(), started: None };
+        // A job's own words before the kernel's: where no clock decides, they came first.
+        let (jobs, kernels): (Vec<_>, Vec<_>) = reads.into_iter().partition(|read| read.role != Role::Kernel);
+        for read in jobs.into_iter().chain(kernels) {
+            let Findings { mut events, timeline, started, last, .. } = read.findings;
+            events.sort_by(|a, b| a.at.location.cmp(&b.at.location));
+            case.events.extend(events);
+            case.timeline.extend(timeline);
+            if read.role != Role::Kernel {
+                case.started = case.started.or(started);
+                case.endings.push(last);
+            }
+        }
+        case
+    }
+
+    /// The tracebacks, each with the event it belongs to.
+    fn stacks(&self) -> impl Iterator<Item = (&Event, &[Frame])> {
+        self.events.iter().filter_map(|event| match &event.what {
+            What::Traceback(stack) => Some((event, stack.frames.as_slice())),
+            _ => None,
+        })
+    }
+
+    /// The traceback that ends in `event`: the one whose exception stands on the same line; else the nearest of the same
+    /// process, where a torn or cut log parted the two.
+    fn stack_of(&self, event: &Event) -> Option<(&Event, &[Frame])> {
+        const NEAR: u64 = 40;
+        let here = &event.at.location;
+        let same_file = || self.stacks().filter(|(stack, _)| stack.at.location.path == here.path);
+        let distance = |stack: &Event| stack.at.location.line.0.abs_diff(here.line.0);
+        let ends_here = |stack: &Event| match &stack.what {
+            What::Traceback(stack) => {
+                stack.exception.as_ref().is_some_and(|exception| exception.location.line == here.line)
+            }
+            _ => false,
+        };
+        same_file().find(|(stack, _)| ends_here(stack)).or_else(|| {
+            same_file()
+                .filter(|(stack, _)| {
+                    distance(stack) <= NEAR
+                        && stack.origin.pid == event.origin.pid
+                        && stack.origin.rank == event.origin.rank
+                })
+                .min_by_key(|(stack, _)| distance(stack))
+        })
+    }
+}
+
+fn incident(case: &Case, group: root::Group, knowledge: &Knowledge) -> Incident {
+    let events: Vec<&Event> = group.events.iter().map(|index| &case.events[*index]).collect();
+    let phase = phase::of(case, &group, knowledge);
+    let (victim, victims) = victims::of(case, &group);
+    let root = events[0];
+    let frames = events.iter().find_map(|event| case.stack_of(event)).map_or(&[] as &[Frame], |(_, frames)| frames);
+    let mut evidence: Vec<Citation> = Vec::new();
+    for cite in events.iter().flat_map(|event| std::iter::once(&event.at).chain(&event.evidence)) {
+        if evidence.len() < MOST_EVIDENCE && !evidence.contains(cite) {
+            evidence.push(cite.clone());
+        }
+    }
+    Incident {
+        id: id(root, &victim),
+        fingerprint: fingerprint(group.kind, &phase, &victim, frames),
+        kind: group.kind,
+        recovered: group.recovered,
+        started: case.started.map(|time| time.to_string()),
+        failed_at: root.time.map(|time| time.to_string()),
+        figures: figures::of(&events),
+        consumers: victims::consumers(&events),
+        timeline: case.timeline.clone(),
+        memory: Memory::default(),
+        evidence,
+        diagnoses: vec![unknown_cause()],
+        not_checked: Vec::new(),
+        capture_next: Vec::new(),
+        seen: Seen::default(),
+        phase,
+        victim,
+        victims,
+    }
+}
+
+/// Digest of the root's words, host, pid and time: this very occurrence.
+fn id(root: &Event, victim: &Victim) -> String {
+    let host = victim.host.as_deref().unwrap_or_default();
+    let time = root.time.map(|time| time.to_string()).unwrap_or_default();
+    digest(&[root.at.text.as_str(), host, &victim.pid.map(|pid| pid.to_string()).unwrap_or_default(), &time])
+}
+
+/// What groups occurrences of the same trouble. Never change this recipe: add a version.
+fn fingerprint(kind: Kind, phase: &PhaseFinding, victim: &Victim, frames: &[Frame]) -> Fingerprint {
+    const INNERMOST: usize = 3;
+    let mut parts = vec![kind.to_string(), phase.name.to_string()];
+    parts.extend(victim.role.as_deref().map(|role| role.split(['.', ' ']).next().unwrap_or(role).to_owned()));
+    parts.extend(frames.iter().rev().take(INNERMOST).map(|frame| {
+        let file = frame.file.rsplit(['/', '\\']).next().unwrap_or(&frame.file);
+        format!("{file}:{}", frame.function)
+    }));
+    let words: Vec<&str> = parts.iter().map(String::as_str).collect();
+    Fingerprint { version: 1, key: digest(&words), parts }
+}
+
+fn digest(parts: &[&str]) -> String {
+    let mut hash = Sha256::new();
+    for part in parts {
+        hash.update(part.len().to_le_bytes());
+        hash.update(part);
+    }
+    hash.finalize().iter().take(8).map(|byte| format!("{byte:02x}")).collect()
+}
+
+fn unknown_cause() -> Diagnosis {
+    Diagnosis {
+        cause: Arc::from("unknown"),
+        rule: Arc::from("unknown"),
+        confidence: 0.0,
+        title: "The cause is not known".to_owned(),
+        why: "No rule was asked.".to_owned(),
+        evidence: Vec::new(),
+        patches: Vec::new(),
+        not_advised: Vec::new(),
+    }
+}

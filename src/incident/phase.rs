@@ -1,0 +1,164 @@
+//! What the job was doing when memory ran out.
+//!
+//! In order: the stack of whoever failed; the remote methods that Ray's table and the victim's title name; the last sign
+//! of a phase before the end; the stacks of those that failed with it, as ranks work in step.
+
+use std::sync::Arc;
+
+use super::Case;
+use super::root::Group;
+use crate::knowledge::{FrameRole, Knowledge};
+use crate::model::{Citation, Event, Frame, Kind, Phase, PhaseFinding, PhaseMark, What};
+
+/// A phase, how it is known, and how surely.
+struct Found {
+    phase: Phase,
+    site: Arc<str>,
+    confidence: f64,
+    evidence: Vec<Citation>,
+    /// Whether it is a step of training rather than what encloses one.
+    is_operation: bool,
+}
+
+/// The phase of the incident that `group` makes.
+pub(super) fn of(case: &Case, group: &Group, knowledge: &Knowledge) -> PhaseFinding {
+    let events: Vec<&Event> = group.events.iter().map(|index| &case.events[*index]).collect();
+    let own =
+        events.iter().filter_map(|event| case.stack_of(event)).find_map(|(_, frames)| of_stack(frames, knowledge));
+    let found = own
+        .or_else(|| events.iter().find_map(|event| of_message(event, knowledge)))
+        .or_else(|| of_methods(&events, knowledge))
+        .or_else(|| beside(case, group, &events, knowledge));
+    match found {
+        Some(Found { phase, site, confidence, evidence, .. }) => {
+            PhaseFinding { name: phase, site: Some(site.to_string()), confidence, evidence }
+        }
+        None => PhaseFinding { name: Phase::Unknown, site: None, confidence: 0.0, evidence: Vec::new() },
+    }
+}
+
+/// Nothing of the failure itself tells: the last sign of a phase, or the stacks of others. Ranks work in step, so an
+/// enclosing phase of another rank holds for this one; its forward or backward may be a moment ahead.
+fn beside(case: &Case, group: &Group, events: &[&Event], knowledge: &Knowledge) -> Option<Found> {
+    let others = || case.stacks().filter_map(|(_, frames)| of_stack(frames, knowledge));
+    let surely = |found: Found, confidence: f64| Found { confidence, ..found };
+    if let Some(found) = others().find(|found| !found.is_operation) {
+        return Some(surely(found, 0.7));
+    }
+    // A line that closed a phase says only what the job was no longer doing.
+    if let Some(mark) = last_mark(case, group, events).filter(|mark| !mark.ended) {
+        return Some(of_mark(mark));
+    }
+    others().next().map(|found| surely(found, 0.5))
+}
+
+/// The outermost enclosing frame decides, save that weights or samples on their way are `weight_sync` within anything.
+/// Without one: the optimizer's step before backward before forward, wherever they stand, as recomputation runs forward
+/// frames beneath backward ones.
+fn of_stack(frames: &[Frame], knowledge: &Knowledge) -> Option<Found> {
+    let rows: Vec<_> = frames
+        .iter()
+        .filter_map(|frame| Some((frame, knowledge.phases.frame(&frame.file, &frame.function, &frame.code)?)))
+        .collect();
+    let remote = frames.iter().find_map(|frame| {
+        let mark = (frame.file == "ray").then(|| knowledge.phases.method(&frame.function))??;
+        Some((frame, mark))
+    });
+    let role = |role| rows.iter().find(move |(_, row)| row.role == role);
+    let operation =
+        |phase| rows.iter().rev().find(move |(_, row)| row.role == FrameRole::Operation && row.phase == phase);
+    let enclosing = role(FrameRole::Transfer).or_else(|| role(FrameRole::Enclosing));
+    let is_step = |phase| matches!(phase, Phase::Forward | Phase::Backward | Phase::OptimizerStep);
+    let innermost = rows.last();
+    if let Some((frame, row)) = enclosing {
+        let mut evidence = vec![frame.at.clone()];
+        evidence.extend(innermost.filter(|(inner, _)| inner.at != frame.at).map(|(inner, _)| inner.at.clone()));
+        let site = innermost.filter(|(_, inner)| inner.phase == row.phase).map_or(&row.site, |(_, inner)| &inner.site);
+        return Some(Found { phase: row.phase, site: site.clone(), confidence: 0.95, evidence, is_operation: false });
+    }
+    if let Some((frame, mark)) = remote.filter(|(_, mark)| !is_step(mark.phase)) {
+        let evidence = vec![frame.at.clone()];
+        return Some(Found {
+            phase: mark.phase,
+            site: mark.site.clone(),
+            confidence: mark.confidence.max(0.8),
+            evidence,
+            is_operation: false,
+        });
+    }
+    let step = [Phase::OptimizerStep, Phase::Backward, Phase::Forward].into_iter().find_map(operation);
+    if let Some((frame, row)) = step {
+        return Some(Found {
+            phase: row.phase,
+            site: row.site.clone(),
+            confidence: 0.9,
+            evidence: vec![frame.at.clone()],
+            is_operation: true,
+        });
+    }
+    remote.map(|(frame, mark)| Found {
+        phase: mark.phase,
+        site: mark.site.clone(),
+        confidence: mark.confidence,
+        evidence: vec![frame.at.clone()],
+        is_operation: true,
+    })
+}
+
+/// The message itself may say what was being done.
+fn of_message(event: &Event, knowledge: &Knowledge) -> Option<Found> {
+    let mark = knowledge.phases.line(&event.at.text)?;
+    let site = mark.site.clone();
+    Some(Found {
+        phase: mark.phase,
+        site,
+        confidence: mark.confidence,
+        evidence: vec![event.at.clone()],
+        is_operation: false,
+    })
+}
+
+/// The remote methods that a monitor's table shows; the largest consumer counts more than the victim, whose choice says
+/// nothing.
+fn of_methods(events: &[&Event], knowledge: &Knowledge) -> Option<Found> {
+    let shortages = || {
+        events.iter().filter_map(|event| match &event.what {
+            What::Shortage(shortage) => Some((event, shortage)),
+            _ => None,
+        })
+    };
+    let method = |title: &str| knowledge.phases.method(title.split_whitespace().next().unwrap_or(title));
+    let found = |mark: &crate::knowledge::Mark, at: Citation| Found {
+        phase: mark.phase,
+        site: mark.site.clone(),
+        confidence: mark.confidence,
+        evidence: vec![at],
+        is_operation: false,
+    };
+    let consumers = shortages().flat_map(|(_, shortage)| &shortage.consumers).find_map(|consumer| {
+        let at = Citation { location: consumer.source.clone(), text: consumer.text.clone() };
+        Some(found(method(consumer.role.as_deref()?)?, at))
+    });
+    consumers.or_else(|| {
+        shortages().find_map(|(event, shortage)| {
+            let mark = shortage.victims.iter().find_map(|victim| method(victim.role.as_deref()?))?;
+            Some(found(mark, event.at.clone()))
+        })
+    })
+}
+
+/// The last sign of a phase before the failure: the victim's own, else anybody's; for a kernel's words, which stand in
+/// another log, the last of the job's log.
+fn last_mark<'a>(case: &'a Case, group: &Group, events: &[&'a Event]) -> Option<&'a PhaseMark> {
+    let own = events.iter().find_map(|event| event.setting.own.as_ref().or(event.setting.any.as_ref()));
+    let at_the_end = case.endings.iter().rev().find_map(|ending| ending.any.as_ref());
+    match group.kind {
+        Kind::HostOomCgroup | Kind::HostOomKernel | Kind::HostOomUserspace => at_the_end.or(own),
+        _ => own.or(at_the_end),
+    }
+}
+
+fn of_mark(mark: &PhaseMark) -> Found {
+    let PhaseMark { phase, site, confidence, at, .. } = mark.clone();
+    Found { phase, site, confidence, evidence: vec![at], is_operation: false }
+}

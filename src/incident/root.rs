@@ -1,0 +1,130 @@
+//! Which events are one incident, and which incident is the root.
+
+use std::collections::BTreeSet;
+
+use super::Case;
+use crate::knowledge::Knowledge;
+use crate::model::{Clock, Death, Event, Exit, Kind, Severity, What};
+
+/// Events that are one incident.
+pub(super) struct Group {
+    /// What ran out.
+    pub kind: Kind,
+    /// Whether the job went on.
+    pub recovered: bool,
+    /// Indices into the case's events; the root first, then in order.
+    pub events: Vec<usize>,
+}
+
+/// As many signs of progress after a failure show that the job went on.
+const ALIVE: u64 = 5;
+
+/// The incidents of a case, root first.
+pub(super) fn groups(case: &Case, knowledge: &Knowledge) -> Vec<Group> {
+    let mut groups: Vec<Group> = Vec::new();
+    let mut order: Vec<usize> = (0..case.events.len()).collect();
+    if let Some(times) = comparable(case) {
+        order.sort_by(|a, b| times(*a).total_cmp(&times(*b)));
+    }
+    for index in order {
+        let event = &case.events[index];
+        let What::Shortage(shortage) = &event.what else { continue };
+        if shortage.severity == Severity::Pressure {
+            continue;
+        }
+        let (kind, recovered) =
+            (true_kind(case, event, shortage.kind, knowledge), recovered(case, event, shortage.severity));
+        match groups.iter_mut().find(|group| group.kind == kind && group.recovered == recovered) {
+            Some(group) => group.events.push(index),
+            None => groups.push(Group { kind, recovered, events: vec![index] }),
+        }
+    }
+    if groups.iter().all(|group| group.recovered) {
+        groups.extend(unexplained_kill(case));
+    }
+    // What the job went through comes last; where no clock tells, what the job itself says comes before the kernel's
+    // words, unless the job was killed: then the kernel says by whom.
+    let killed = case.events.iter().any(|event| matches!(&event.what, What::Death(death) if is_kill(death)));
+    let explains_kill = |kind: Kind| {
+        matches!(kind, Kind::HostOomKernel | Kind::HostOomCgroup | Kind::HostOomUserspace | Kind::HostOomRay)
+    };
+    if comparable(case).is_none() {
+        groups.sort_by_key(|group| (group.recovered, killed && !explains_kill(group.kind)));
+    }
+    groups.sort_by_key(|group| group.recovered);
+    groups
+}
+
+/// When each shortage happened, if all say so by the same kind of clock.
+fn comparable(case: &Case) -> Option<impl Fn(usize) -> f64 + '_> {
+    let shortages = || case.events.iter().filter(|event| matches!(event.what, What::Shortage(_)));
+    let clocks: BTreeSet<Option<u8>> = shortages().map(|event| event.time.map(|time| time.clock as u8)).collect();
+    let one_clock = clocks.len() == 1 && clocks.first().is_some_and(|clock| *clock == Some(Clock::Wall as u8));
+    one_clock.then_some(|index: usize| case.events[index].time.map_or(0.0, |time| time.seconds))
+}
+
+/// "CUDA error: out of memory" where page-locked memory is asked for is a lack of the host's memory.
+fn true_kind(case: &Case, event: &Event, said: Kind, knowledge: &Knowledge) -> Kind {
+    let sizeless = event.figures.is_empty();
+    let pins = || {
+        case.stack_of(event).is_some_and(|(_, frames)| {
+            let pins = |frame: &crate::model::Frame| {
+                knowledge
+                    .phases
+                    .frame(&frame.file, &frame.function, &frame.code)
+                    .is_some_and(|row| row.pins_host_memory)
+            };
+            frames.iter().rev().take(3).any(pins)
+        })
+    };
+    if said == Kind::GpuOom && sizeless && pins() { Kind::HostAllocFailure } else { said }
+}
+
+/// Whether the job went on after `event`: it says so itself, or shows progress and no end.
+fn recovered(case: &Case, event: &Event, severity: Severity) -> bool {
+    let ending = case.endings.iter().map(|ending| ending.progress).max().unwrap_or(0);
+    let went_on = ending >= event.setting.progress + ALIVE;
+    let died = || {
+        case.events.iter().any(|other| {
+            let later =
+                other.at.location.path == event.at.location.path && other.at.location.line > event.at.location.line;
+            later && matches!(other.what, What::Death(_) | What::Failure(_) | What::Traceback(_))
+        })
+    };
+    match severity {
+        Severity::Swallowed => false,
+        Severity::Retried => went_on || !died(),
+        Severity::Fatal | Severity::Pressure => went_on && !died(),
+    }
+}
+
+/// Killed, or gone, and nothing says by whom or why.
+fn unexplained_kill(case: &Case) -> Option<Group> {
+    let deaths = || {
+        case.events.iter().enumerate().filter_map(|(index, event)| match &event.what {
+            What::Death(death) => Some((index, death)),
+            _ => None,
+        })
+    };
+    let mut events: Vec<usize> = deaths().filter(|(_, death)| is_kill(death)).map(|(index, _)| index).collect();
+    let another_failed = case.events.iter().any(|event| match &event.what {
+        What::Failure(failure) => !failure.follows,
+        What::Death(death) => {
+            matches!(death.exit, Exit::Signal(signal) if signal != 9 && signal != 15 && signal != 2) && death.first
+        }
+        _ => false,
+    });
+    let surely_killed = deaths().any(|(_, death)| death.exit == Exit::KILL);
+    if events.is_empty() || (another_failed && !surely_killed) {
+        return None;
+    }
+    // The one that its launcher saw first is the root.
+    events.sort_by_key(
+        |index| !matches!(&case.events[*index].what, What::Death(death) if death.first && death.exit == Exit::KILL),
+    );
+    Some(Group { kind: Kind::SigkillUnattributed, recovered: false, events })
+}
+
+fn is_kill(death: &Death) -> bool {
+    matches!(death.exit, Exit::KILL | Exit::Vanished)
+}

@@ -1,0 +1,127 @@
+//! Who was killed or refused, and who held the memory.
+
+use super::Case;
+use super::root::Group;
+use crate::model::{Consumer, Death, Event, Exit, Origin, Victim, What};
+
+/// More consumers than this are named by the largest.
+const MOST_CONSUMERS: usize = 16;
+
+/// The first victim and all of them, each with what any message says of it.
+pub(super) fn of(case: &Case, group: &Group) -> (Victim, Vec<Victim>) {
+    let mut victims: Vec<Victim> = Vec::new();
+    for event in group.events.iter().map(|index| &case.events[*index]) {
+        let stack = case.stack_of(event).map(|(stack, _)| of_origin(&stack.origin));
+        for victim in named(event) {
+            let known = match &stack {
+                // A driver prints what a remote process raised: the process that the traceback names is the victim.
+                Some(remote) if remote.pid.is_some() && remote.pid != event.origin.pid => {
+                    Victim { pid: remote.pid, ..victim.clone().or(remote) }
+                }
+                Some(remote) => victim.clone().or(remote),
+                None => victim,
+            };
+            add(&mut victims, known);
+        }
+    }
+    for death in case.events.iter().filter_map(|event| match &event.what {
+        What::Death(death) if death.exit != Exit::Stopped => Some(death),
+        _ => None,
+    }) {
+        enrich(&mut victims, death);
+    }
+    for event in &case.events {
+        if let What::Notice = event.what {
+            learn(&mut victims, event);
+        }
+    }
+    let first = victims.first().cloned().unwrap_or_default();
+    (first, victims)
+}
+
+fn named(event: &Event) -> Vec<Victim> {
+    let origin = of_origin(&event.origin);
+    match &event.what {
+        What::Shortage(shortage) if !shortage.victims.is_empty() => {
+            shortage.victims.iter().map(|victim| with_host(victim.clone(), &origin)).collect()
+        }
+        What::Shortage(_) => vec![origin],
+        What::Death(death) => vec![with_host(death.victim.clone(), &origin)],
+        _ => Vec::new(),
+    }
+}
+
+/// The reporter of a death is not the dead; only the machine is the same.
+fn with_host(victim: Victim, origin: &Victim) -> Victim {
+    Victim { host: victim.host.clone().or_else(|| origin.host.clone()), ..victim }
+}
+
+fn of_origin(origin: &Origin) -> Victim {
+    Victim { host: origin.host.clone(), rank: origin.rank, device: None, pid: origin.pid, role: origin.role.clone() }
+}
+
+fn add(victims: &mut Vec<Victim>, victim: Victim) {
+    if victim.is_unknown() && !victims.is_empty() {
+        return;
+    }
+    match victims.iter_mut().find(|known| is_same(known, &victim)) {
+        Some(known) => *known = known.clone().or(&victim),
+        None => victims.push(victim),
+    }
+}
+
+/// Whether two descriptions are of one process: they share a pid, or a rank, and nothing speaks against it.
+fn is_same(a: &Victim, b: &Victim) -> bool {
+    let shares = (a.pid.is_some() && a.pid == b.pid) || (a.rank.is_some() && a.rank == b.rank) || a.is_unknown();
+    shares && a.may_be(b)
+}
+
+/// A launcher's word on how a process ended tells its rank and host; with one victim and one kill they are the same.
+fn enrich(victims: &mut [Victim], death: &Death) {
+    let kill = matches!(death.exit, Exit::KILL | Exit::Vanished);
+    let lone = victims.len() == 1;
+    for victim in victims.iter_mut() {
+        let same_pid = victim.pid.is_some() && victim.pid == death.victim.pid;
+        let only_one = lone && kill && death.first && victim.pid.is_some() && death.victim.pid.is_none();
+        if same_pid || (only_one && victim.may_be(&death.victim)) {
+            *victim = victim.clone().or(&death.victim);
+        }
+    }
+}
+
+/// A launcher's notice of which process is which rank.
+fn learn(victims: &mut [Victim], event: &Event) {
+    let number = |key: &str| {
+        event.facts.iter().find(|fact| fact.key == key).and_then(|fact| match fact.value {
+            crate::model::FactValue::Number(value) => Some(value as u32),
+            crate::model::FactValue::Text(_) => None,
+        })
+    };
+    if let (Some(pid), Some(rank)) = (number("launcher.pid"), number("launcher.local_rank")) {
+        for victim in victims.iter_mut().filter(|victim| victim.pid == Some(pid)) {
+            victim.rank = victim.rank.or(Some(rank));
+        }
+    }
+}
+
+/// Who held the memory, largest first.
+pub(super) fn consumers(events: &[&Event]) -> Vec<Consumer> {
+    let mut consumers: Vec<Consumer> = Vec::new();
+    for event in events {
+        if let What::Shortage(shortage) = &event.what {
+            for consumer in &shortage.consumers {
+                let known = |other: &Consumer| {
+                    other.pid == consumer.pid
+                        && other.role == consumer.role
+                        && other.source.path == consumer.source.path
+                };
+                if !consumers.iter().any(known) {
+                    consumers.push(consumer.clone());
+                }
+            }
+        }
+    }
+    consumers.sort_by_key(|consumer| std::cmp::Reverse(consumer.bytes));
+    consumers.truncate(MOST_CONSUMERS);
+    consumers
+}

@@ -1,0 +1,308 @@
+//! Python tracebacks: of the interpreter, and as rich, IPython, pytest and Ray print them.
+//!
+//! Mirrors CPython `Lib/traceback.py` (3.6–3.14), rich `traceback.py` (12–14), IPython `core/ultratb.py`, pytest
+//! `_code/code.py` (`--tb=short`), ray `python/ray/exceptions.py:RayTaskError`. Beginning or end may be missing; ranks that print at the same time
+//! are told apart by their prefixes, and where they have none the frames of all are read as one stack.
+
+use nom::branch::alt;
+use nom::bytes::complete::{tag, take_till1, take_until, take_while1};
+use nom::character::complete::{char, digit1, space0, space1, u32 as integer};
+use nom::combinator::{opt, recognize, rest, verify};
+use nom::sequence::{delimited, preceded, terminated};
+use nom::{IResult, Parser};
+
+use super::{Example, Follow, Grammar, Joint, Line, Record};
+use crate::model::{Event, Frame, Traceback as Stack, What};
+
+/// See the module.
+pub struct Traceback;
+
+/// Deeper stacks are recursion; the outer and the inner ends tell the phase.
+const DEEPEST: usize = 200;
+/// A traceback whose next line does not come within so many lines has ended.
+const LONGEST_PAUSE: u64 = 64;
+
+impl Grammar for Traceback {
+    fn producer(&self) -> &'static str {
+        "python"
+    }
+
+    fn anchors(&self) -> &'static [&'static str] {
+        &["Traceback (most recent call last)"]
+    }
+
+    fn triggers(&self) -> &'static [&'static str] {
+        &["Traceback (most recent call last)", "File \"", ".py:", "() (pid=", ") in "]
+    }
+
+    fn is_multiline(&self) -> bool {
+        true
+    }
+
+    fn follows(&self, record: &Record, next: &Line<'_>) -> Follow {
+        let (last, body) = (sort(record.last_line()), next.body());
+        let now = sort(body);
+        let is_none = record.len() == 1 && !matches!(last, Sort::Header | Sort::Frame);
+        if is_none || last == Sort::Exception || next.number.0 > record.last_number().0 + LONGEST_PAUSE {
+            return Follow::End;
+        }
+        match now {
+            Sort::Header if record.len() > 1 => Follow::End,
+            Sort::Header | Sort::Frame | Sort::Marker => Follow::Join(Joint::Line),
+            Sort::Exception if last != Sort::Header => Follow::Join(Joint::Line),
+            // What stands below a frame is its source line, even where a terminal or a copy lost its indentation.
+            _ if last == Sort::Frame || body.starts_with("  ") || body.contains('│') => Follow::Join(Joint::Line),
+            _ => Follow::Pass,
+        }
+    }
+
+    fn parse(&self, record: &Record) -> Vec<Event> {
+        let mut frames: Vec<Frame> = Vec::new();
+        let mut exception = None;
+        let mut remote_pid = None;
+        let mut lines = record.text().lines().peekable();
+        while let Some(line) = lines.next() {
+            if let Ok((_, call)) = call(line) {
+                let code = lines.peek().filter(|below| sort(below) == Sort::Code).map_or("", |below| below.trim());
+                remote_pid = call.pid.or(remote_pid);
+                // rich wraps a long place: the function stands on the next line.
+                let function = if call.function.is_empty() { code.trim_matches(['│', ' ']) } else { call.function };
+                let code = code
+                    .trim_start_matches("---->")
+                    .trim_start_matches(|c: char| c == '>' || c == '-' || c.is_ascii_digit());
+                frames.push(Frame {
+                    file: call.file.to_owned(),
+                    function: function.to_owned(),
+                    code: code.trim().to_owned(),
+                    at: record.cite_line_of(line),
+                });
+            } else if let Some(code) = marked_code(line)
+                && let Some(frame) = frames.last_mut()
+            {
+                frame.code = code.to_owned();
+            } else if sort(line) == Sort::Exception {
+                exception = Some(record.cite_line_of(line));
+            }
+        }
+        if frames.is_empty() {
+            return Vec::new();
+        }
+        if frames.len() > DEEPEST {
+            frames.drain(DEEPEST / 2..frames.len() - DEEPEST / 2);
+        }
+        let last = record.text().lines().last().unwrap_or_default();
+        let mut event = record.event(self.producer(), last, What::Traceback(Stack { frames, exception }));
+        event.origin.pid = remote_pid.or(event.origin.pid);
+        vec![event]
+    }
+
+    fn examples(&self) -> &'static [Example] {
+        EXAMPLES
+    }
+}
+
+/// What a line within a traceback is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Sort {
+    /// `Traceback (most recent call last):`
+    Header,
+    /// A call.
+    Frame,
+    /// A source line, or what underlines one.
+    Code,
+    /// The exception: the end.
+    Exception,
+    /// `[Previous line repeated 2 more times]`
+    Marker,
+}
+
+fn sort(line: &str) -> Sort {
+    let words = line.trim();
+    if words.contains("Traceback (most recent call last)") {
+        Sort::Header
+    } else if call(line).is_ok() {
+        Sort::Frame
+    } else if words.starts_with("[Previous line repeated") || words.starts_with("...<") {
+        Sort::Marker
+    } else if exception(words).is_ok() {
+        Sort::Exception
+    } else {
+        Sort::Code
+    }
+}
+
+/// One call.
+struct Call<'a> {
+    file: &'a str,
+    function: &'a str,
+    pid: Option<u32>,
+}
+
+fn call(line: &str) -> IResult<&str, Call<'_>> {
+    // Cheap first: most lines of a log are no call.
+    if !line.contains(" in ") && !line.contains("() (pid=") && !line.contains(".py:") {
+        return Err(nom::Err::Error(nom::error::Error::new(line, nom::error::ErrorKind::Tag)));
+    }
+    alt((interpreter, remote, ipython, rich, pytest)).parse(line)
+}
+
+/// `  File "engine.py", line 12, in step`; other output may stand before it.
+fn interpreter(line: &str) -> IResult<&str, Call<'_>> {
+    let file = delimited(tag("File \""), take_until("\""), char('"'));
+    let (rest, (_, file, _, function)) =
+        (take_until("File \""), file, (tag(", line "), digit1, tag(", in ")), rest).parse(line)?;
+    Ok((rest, Call { file, function: function.trim(), pid: None }))
+}
+
+/// `ray::WorkerDict.actor_rollout_update_actor() (pid=118847, ip=10.0.0.1, actor_id=…, repr=…)`
+fn remote(line: &str) -> IResult<&str, Call<'_>> {
+    let method = take_while1(|c: char| c.is_alphanumeric() || "_.:-<>".contains(c));
+    let (rest, (_, _, function, _, pid, _)) =
+        (take_until("ray::"), tag("ray::"), method, tag("() (pid="), integer, tag(", ip=")).parse(line)?;
+    Ok((rest, Call { file: "ray", function, pid: Some(pid) }))
+}
+
+/// `/opt/torch/optim/adamw.py in step(self, closure)`, `[adamw.py](https://localhost:8080/#) in step(self)`,
+/// `File /opt/torch/optim/adamw.py:120, in step(self)`
+fn ipython(line: &str) -> IResult<&str, Call<'_>> {
+    let linked = delimited(char('['), take_until("]("), (tag("]("), take_until(")"), char(')')));
+    let placed = preceded(opt(tag("File ")), terminated(source_file, opt((char(':'), digit1, char(',')))));
+    let name = take_while1(|c: char| c.is_alphanumeric() || "_<>.".contains(c));
+    let (rest, (_, file, _, function, _)) =
+        (space0, alt((linked, placed)), (space0, tag("in "), space0), name, alt((tag("("), tag(" ")))).parse(line)?;
+    Ok((rest, Call { file, function, pid: None }))
+}
+
+/// `/home/a/ppo.py:224 in train`, within a box or not; the function may have been wrapped to the next line.
+fn rich(line: &str) -> IResult<&str, Call<'_>> {
+    let (rest, (_, _, file, _, function)) =
+        (opt(char('│')), space0, source_file, (char(':'), digit1, tag(" in")), rest).parse(line)?;
+    let function = function.trim_matches(['│', ' ']);
+    match function.contains(' ') {
+        true => Err(nom::Err::Error(nom::error::Error::new(line, nom::error::ErrorKind::Verify))),
+        false => Ok((rest, Call { file, function, pid: None })),
+    }
+}
+
+/// `.venv/lib/transformers/trainer.py:1412: in train`
+fn pytest(line: &str) -> IResult<&str, Call<'_>> {
+    let function = take_till1(char::is_whitespace);
+    let (rest, (_, file, _, function)) =
+        (space0, source_file, (char(':'), digit1, tag(": in ")), function).parse(line)?;
+    Ok((rest, Call { file, function, pid: None }))
+}
+
+fn source_file(text: &str) -> IResult<&str, &str> {
+    let path = take_while1(|c: char| !c.is_whitespace() && !":,\"'()[]│".contains(c));
+    let drive = (verify(take_while1(char::is_alphabetic), |drive: &str| drive.len() == 1), char(':'));
+    verify(recognize((opt(drive), path)), |path: &str| path.ends_with(".py")).parse(text)
+}
+
+/// The line that IPython (`---> 88 code`) or rich (`❱ 224 │ code`) marks as the one that was running.
+fn marked_code(line: &str) -> Option<&str> {
+    let line = line.trim().trim_start_matches('│').trim_start();
+    let marked = line
+        .strip_prefix('❱')
+        .or_else(|| line.starts_with("--").then(|| line.trim_start_matches('-').strip_prefix('>'))?)?;
+    Some(
+        marked
+            .trim_start()
+            .trim_start_matches(|c: char| c.is_ascii_digit())
+            .trim_start_matches(['│', ' '])
+            .trim_end_matches(['│', ' ']),
+    )
+}
+
+/// `torch.OutOfMemoryError: …`, `MemoryError`, `ray.exceptions.RayTaskError(ValueError): …`
+fn exception(words: &str) -> IResult<&str, &str> {
+    const ENDS: &[&str] =
+        &["Error", "Exception", "Interrupt", "Exit", "Empty", "Fault", "Warning", "Timeout", "Expired"];
+    let class = take_while1(|c: char| c.is_alphanumeric() || "_.".contains(c));
+    let class = verify(class, |class: &str| ENDS.iter().any(|end| class.ends_with(end)));
+    let inner = delimited(char('('), take_until(")"), char(')'));
+    let end = alt((tag(":"), verify(rest, |rest: &str| rest.trim().is_empty())));
+    recognize((opt((char('E'), space1)), class, opt(inner), end)).parse(words)
+}
+
+const EXAMPLES: &[Example] = &[
+    Example {
+        version: "CPython 3.6–3.10",
+        text: "Traceback (most recent call last):\n  File \"train.py\", line 9, in <module>\n    main()\n  File \"/opt/lib/torch/optim/adamw.py\", line 171, in step\n    adamw(\nRuntimeError: shapes differ\n",
+        states: &[("frame", "<module>"), ("frame", "step"), ("exception", "RuntimeError: shapes differ")],
+    },
+    Example {
+        version: "CPython 3.11–3.14",
+        text: "[rank1]: Traceback (most recent call last):\n[rank1]:   File \"train.py\", line 80, in <module>\n[rank1]:     engine.step()\n[rank1]:     ~~~~~~~~~~~^^\n[rank1]:   File \"/opt/lib/deepspeed/runtime/engine.py\", line 3615, in step\n[rank1]:     self._take_model_step(lr_kwargs)\n[rank1]:     ...<6 lines>...\n[rank1]: ValueError\n",
+        states: &[("frame", "<module>"), ("frame", "step"), ("exception", "ValueError")],
+    },
+    Example {
+        version: "ray 2.x, the remote part",
+        text: "(Runner pid=104) Traceback (most recent call last):\n(Runner pid=104) ray::WorkerDict.actor_rollout_update_actor() (pid=2001, ip=10.0.0.1, actor_id=ce2e, repr=<verl.WorkerDict object at 0x7f>)\n(Runner pid=104)   File \"/w/verl/workers/fsdp_workers.py\", line 504, in update_actor\n(Runner pid=104)     metrics = self.actor.update_policy(data=data)\n(Runner pid=104) ValueError: no\n",
+        states: &[
+            ("frame", "WorkerDict.actor_rollout_update_actor"),
+            ("frame", "update_actor"),
+            ("exception", "ValueError: no"),
+        ],
+    },
+    Example {
+        version: "rich 12–14",
+        text: "╭───────────── Traceback (most recent call last) ─────────────╮\n│ /home/a/rl/ppo.py:224 in train                              │\n│                                                             │\n│   221 │   if self.use_sde:                                  │\n│ ❱ 224 │   values = self.policy.evaluate_actions(observations)│\n│                                                             │\n│ /home/a/rl/envs/policy.py:211 in                            │\n│ evaluate_actions                                            │\n╰─────────────────────────────────────────────────────────────╯\nRuntimeError: shapes differ\n",
+        states: &[("frame", "train"), ("frame", "evaluate_actions")],
+    },
+    Example {
+        version: "IPython 7–8",
+        text: "ValueError                                Traceback (most recent call last)\n[/usr/lib/transformers/trainer_pt_utils.py](https://localhost:8080/#) in torch_pad_and_concatenate(tensor1, tensor2)\n     87     # Now\n---> 88     result = tensor1.new_full(new_shape, padding_index)\n\nFile /usr/lib/torch/optim/adamw.py:120, in step(self)\n\nValueError: no\n",
+        states: &[("frame", "torch_pad_and_concatenate"), ("frame", "step")],
+    },
+    Example {
+        version: "pytest, --tb=short",
+        text: "Traceback (most recent call last):\n.venv/lib/transformers/trainer.py:1412: in train\n    return inner_training_loop(\nE   ValueError: no\n",
+        states: &[("frame", "train")],
+    },
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::parse::testing;
+
+    fn stacks(text: &str) -> Vec<(Vec<String>, Option<String>)> {
+        let stack = |event: Event| match event.what {
+            What::Traceback(stack) => Some((
+                stack.frames.into_iter().map(|frame| frame.function).collect(),
+                stack.exception.map(|cite| cite.text),
+            )),
+            _ => None,
+        };
+        testing::read(text.as_bytes()).into_iter().filter_map(stack).collect()
+    }
+
+    #[test]
+    fn ranks_that_print_at_once_are_kept_apart() {
+        let text = "[rank0]: Traceback (most recent call last):\n[rank1]: Traceback (most recent call last):\n[rank0]:   File \"a.py\", line 1, in save\n[rank1]:   File \"a.py\", line 2, in load\n[rank1]:     x()\n[rank0]:     y()\n[rank0]: ValueError: 0\n[rank1]: ValueError: 1\n";
+        let stacks = stacks(text);
+        assert_eq!(stacks[0], (vec!["save".to_owned()], Some("ValueError: 0".to_owned())));
+        assert_eq!(stacks[1], (vec!["load".to_owned()], Some("ValueError: 1".to_owned())));
+    }
+
+    #[test]
+    fn a_traceback_without_its_head_or_indentation_is_read() {
+        let text = "File \"/opt/torch/nn/modules/module.py\", line 900, in _apply\nmodule._apply(fn)\n[Previous line repeated 2 more times]  File \"/opt/torch/nn/modules/module.py\", line 927, in convert\nreturn t.to(\n^^^^^\nValueError: no\n";
+        assert_eq!(
+            stacks(text),
+            [(vec!["_apply".to_owned(), "convert".to_owned()], Some("ValueError: no".to_owned()))]
+        );
+    }
+
+    #[test]
+    fn chained_exceptions_are_two_stacks() {
+        let text = "Traceback (most recent call last):\n  File \"a.py\", line 1, in save\n    x()\nOSError: [Errno 28] No space\n\nDuring handling of the above exception, another exception occurred:\n\nTraceback (most recent call last):\n  File \"a.py\", line 3, in main\n    y()\nRuntimeError: [enforce fail]\n";
+        assert_eq!(stacks(text).len(), 2);
+    }
+
+    #[test]
+    fn the_source_line_is_kept() {
+        let read = testing::read(b"Traceback (most recent call last):\n  File \"train.py\", line 7, in main\n    loss.backward()\n    ^^^^^^^\nValueError: no\n");
+        assert!(matches!(&read[0].what, What::Traceback(stack) if stack.frames[0].code == "loss.backward()"));
+    }
+}
