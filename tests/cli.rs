@@ -1,0 +1,119 @@
+//! The command as a user runs it.
+
+use assert_cmd::Command;
+use predicates::prelude::*;
+use predicates::str::contains;
+
+const OOM: &str = "RuntimeError: CUDA out of memory. Tried to allocate 1.16 GiB (GPU 3; 79.15 GiB total capacity; 74.02 GiB already allocated; 812.62 MiB free; 77.40 GiB reserved in total by PyTorch)\n";
+
+type Outcome = Result<(), Box<dyn std::error::Error>>;
+
+fn oomdoc() -> Command {
+    let mut command = Command::new(assert_cmd::cargo::cargo_bin!("oomdoc"));
+    command.env_remove("CLICOLOR_FORCE");
+    command
+}
+
+#[test]
+fn reads_standard_input() {
+    oomdoc()
+        .args(["analyze", "-"])
+        .write_stdin(OOM)
+        .assert()
+        .success()
+        .stdout(contains("GPU out of memory"))
+        .stdout(contains("-:1"));
+}
+
+#[test]
+fn json_holds_the_whole_contract() -> Outcome {
+    let done = oomdoc().args(["analyze", "--format", "json", "-"]).write_stdin(OOM).output()?;
+    let report: serde_json::Value = serde_json::from_slice(&done.stdout)?;
+    assert_eq!(report["schema"], "oomdoc.report/1");
+    assert_eq!(report["verdict"], "gpu_oom");
+    let incident = &report["incidents"][0];
+    for field in ["victims", "consumers", "figures", "timeline", "diagnoses", "not_checked", "capture_next"] {
+        assert!(incident[field].is_array(), "{field} is {}", incident[field]);
+    }
+    assert!(incident["diagnoses"].as_array().is_some_and(|diagnoses| !diagnoses.is_empty()));
+    let requested = &incident["figures"][0];
+    assert_eq!((&requested["name"], &requested["text"]), (&"requested".into(), &"1.16 GiB".into()));
+    assert_eq!(requested["source"], serde_json::json!({"path": "-", "line": 1, "column": 53}));
+    Ok(())
+}
+
+#[test]
+fn colours_are_for_terminals() {
+    let plain = || contains("\u{1b}[").not();
+    oomdoc().args(["analyze", "-"]).write_stdin(OOM).assert().stdout(plain());
+    oomdoc().args(["analyze", "-"]).env("CLICOLOR_FORCE", "1").write_stdin(OOM).assert().stdout(contains("\u{1b}["));
+    oomdoc().args(["analyze", "-"]).env("NO_COLOR", "1").write_stdin(OOM).assert().stdout(plain());
+}
+
+#[test]
+fn exit_status_tells_failure_only_where_asked() {
+    let status = |fail_on: &str| oomdoc().args(["analyze", "--fail-on", fail_on, "-"]).write_stdin(OOM).assert();
+    oomdoc().args(["analyze", "-"]).write_stdin(OOM).assert().code(0);
+    status("any").code(1);
+    status("host_oom_ray,gpu_oom").code(1);
+    status("host_oom_ray").code(0);
+    status("sunday").code(2).stderr(contains("host_oom_cgroup"));
+    oomdoc().args(["analyze", "--fail-on", "any", "-"]).write_stdin("all is well\n").assert().code(0);
+}
+
+#[test]
+fn what_cannot_be_read_is_said() -> Outcome {
+    let folder = tempfile::tempdir()?;
+    let log = folder.path().join("job.log");
+    std::fs::write(&log, OOM)?;
+    oomdoc()
+        .args(["analyze", "/no/such/file"])
+        .assert()
+        .code(2)
+        .stderr(contains("/no/such/file").and(contains("hint")));
+    oomdoc()
+        .args(["analyze", "/no/such/file"])
+        .arg(&log)
+        .assert()
+        .code(0)
+        .stdout(contains("cannot read /no/such/file"));
+    oomdoc().arg("analyze").arg(folder.path()).assert().code(0).stdout(contains("GPU out of memory"));
+    oomdoc().arg("analyze").assert().code(2).stderr(contains("PATH"));
+    Ok(())
+}
+
+#[test]
+fn odd_input_gets_a_clear_answer() -> Outcome {
+    let folder = tempfile::tempdir()?;
+    let cases: [(&str, Vec<u8>, &str); 5] = [
+        ("empty", Vec::new(), "empty"),
+        ("binary", (0u8..=255).cycle().take(70_000).collect(), "binary: not read"),
+        (
+            "utf-16",
+            OOM.encode_utf16().fold(vec![0xff, 0xfe], |mut bytes, unit| {
+                bytes.extend(unit.to_le_bytes());
+                bytes
+            }),
+            "UTF-16",
+        ),
+        ("healthy", b"step 1 loss 0.5\nstep 2 loss 0.4\n".to_vec(), "No sign of a failure"),
+        ("torn", [&[0xff, 0xfe - 1, 0x80][..], &OOM.as_bytes()[..60]].concat(), "GPU out of memory"),
+    ];
+    for (name, bytes, answer) in cases {
+        let file = folder.path().join(name);
+        std::fs::write(&file, bytes)?;
+        oomdoc().arg("analyze").arg(&file).assert().code(0).stdout(contains(answer));
+    }
+    Ok(())
+}
+
+#[test]
+fn a_log_cannot_command_the_terminal() {
+    let hostile = format!("\u{1b}]0;owned\u{7}\u{1b}[2J{OOM}");
+    oomdoc()
+        .args(["analyze", "-"])
+        .write_stdin(hostile)
+        .assert()
+        .stdout(contains("owned").not())
+        .stdout(contains("\u{1b}").not());
+}
