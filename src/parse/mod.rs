@@ -9,6 +9,7 @@ mod clock;
 mod envelope;
 mod extract;
 mod fold;
+mod kernel;
 mod line;
 mod progress;
 mod record;
@@ -80,7 +81,7 @@ pub struct Example {
 }
 
 /// Every grammar there is, in the order in which they are asked.
-pub static GRAMMARS: &[&dyn Grammar] = &[&torch::Torch];
+pub static GRAMMARS: &[&dyn Grammar] = &[&torch::Torch, &kernel::Kernel];
 
 #[cfg(test)]
 pub(crate) mod testing {
