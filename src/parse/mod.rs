@@ -11,6 +11,7 @@ mod extract;
 mod fold;
 mod kernel;
 mod line;
+mod oom_daemon;
 mod progress;
 mod record;
 mod text;
@@ -81,7 +82,8 @@ pub struct Example {
 }
 
 /// Every grammar there is, in the order in which they are asked.
-pub static GRAMMARS: &[&dyn Grammar] = &[&torch::Torch, &kernel::Kernel];
+pub static GRAMMARS: &[&dyn Grammar] =
+    &[&torch::Torch, &kernel::Kernel, &oom_daemon::SystemdOomd, &oom_daemon::EarlyOom, &oom_daemon::SystemdUnit];
 
 #[cfg(test)]
 pub(crate) mod testing {
