@@ -225,7 +225,7 @@ pub(super) const EXAMPLES: &[Example] = &[
         ],
     },
     Example {
-        version: "5.19–6.7, the whole machine",
+        version: "6.1–6.7, the whole machine",
         text: "builder invoked oom-killer: gfp_mask=0x140dca(GFP_HIGHUSER_MOVABLE|__GFP_COMP|__GFP_ZERO), order=0, oom_score_adj=0\n\
             Mem-Info:\n\
             active_anon:2210014 inactive_anon:1400770 isolated_anon:0\n\

@@ -192,12 +192,12 @@ fn flags(text: &str) -> IResult<&str, &str> {
 
 /// `0-1,3`, `(null)`
 fn nodes(text: &str) -> IResult<&str, &str> {
-    let list = recognize((digit1, take_while_list));
+    let list = recognize((digit1, more_numbers));
     alt((tag("(null)"), list)).parse(text)
 }
 
-/// The rest of a list of numbers; a comma belongs to it when a number follows.
-fn take_while_list(text: &str) -> IResult<&str, &str> {
+/// The rest of a list of numbers; a comma or dash belongs to it when a number follows.
+fn more_numbers(text: &str) -> IResult<&str, &str> {
     let bytes = text.as_bytes();
     let is_digit = |at: usize| bytes.get(at).is_some_and(u8::is_ascii_digit);
     let belongs = |at: &usize| is_digit(*at) || matches!(bytes.get(*at), Some(b',' | b'-')) && is_digit(at + 1);
@@ -248,7 +248,7 @@ fn limit(line: &str) -> Option<(Option<&str>, &str)> {
     path.starts_with('/').then_some((task, path.trim_end()))
 }
 
-/// What follows `key`, when another field ends it: a value that a line's end cuts off is not known.
+/// `oom-kill:constraint=…,nodemask=…,…`. A value that the line's end cuts off is not known, so another field must end it.
 fn kill(line: &str) -> Option<Kill<'_>> {
     const KEYS: [&str; 9] = [
         ",nodemask=",

@@ -63,6 +63,8 @@ impl Buddies<'_> {
 pub(super) struct HugePages<'a> {
     pub words: &'a str,
     pub reserved: Bytes,
+    /// What of it nobody uses.
+    pub unused: Bytes,
 }
 
 /// `Free swap  = 84kB`, `Total swap = 25165820kB`
@@ -107,11 +109,12 @@ fn block(text: &str) -> IResult<&str, (u64, Size<'_>)> {
 fn huge_pages(line: &str) -> IResult<&str, HugePages<'_>> {
     let node = opt((tag("Node "), integer, space1));
     let total = preceded(tag("hugepages_total="), long);
-    let counts = (tag(" hugepages_free="), long, tag(" hugepages_surp="), long);
+    let free = preceded(tag(" hugepages_free="), long);
+    let surplus = preceded(tag(" hugepages_surp="), long);
     let size = preceded(tag(" hugepages_size="), text::size);
-    let (rest, (words, (_, total, _, size))) = consumed((node, total, counts, size)).parse(line)?;
-    let reserved = size.bytes.and_then(|size| Bytes::of(total as f64, size)).unwrap_or_default();
-    Ok((rest, HugePages { words, reserved }))
+    let (rest, (words, (_, total, free, _, size))) = consumed((node, total, free, surplus, size)).parse(line)?;
+    let bytes = |count| size.bytes.and_then(|size| Bytes::of(count as f64, size)).unwrap_or_default();
+    Ok((rest, HugePages { words, reserved: bytes(total), unused: bytes(free) }))
 }
 
 fn swap(line: &str) -> IResult<&str, Swap<'_>> {

@@ -192,7 +192,9 @@ impl<'a> Told<'a> {
         }
         let largest = report.huge_pages.iter().max_by_key(|pages| pages.reserved);
         let reserved = report.huge_pages.iter().map(|pages| pages.reserved).sum();
+        let unused = report.huge_pages.iter().map(|pages| pages.unused).sum();
         self.amount("kernel.hugepages_reserved", largest.map(|pages| (pages.words, reserved)));
+        self.amount("kernel.hugepages_unused", largest.map(|pages| (pages.words, unused)));
         if let Some(zone) = failed_zone(report) {
             self.text("kernel.zone", Some(zone.title));
             self.amount("kernel.free", stated(zone.free));

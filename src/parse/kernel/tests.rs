@@ -236,6 +236,7 @@ fn huge_pages_of_all_nodes_are_added() {
     ];
     let events = read(&lines);
     assert_eq!(number(&events[0], "kernel.hugepages_reserved"), Some((4u64 << 30) as f64));
+    assert_eq!(number(&events[0], "kernel.hugepages_unused"), Some((2u64 << 30) as f64));
 }
 
 #[test]

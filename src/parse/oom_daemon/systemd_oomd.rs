@@ -1,6 +1,6 @@
 //! systemd-oomd kills a whole cgroup by how long its tasks waited for memory, or when memory and swap are nearly full.
 //!
-//! Mirrors `src/oom/oomd-manager.c` and `src/oom/oomd-util.c` of systemd 248–260. Its numbers are bytes, its sizes (`7.0G`)
+//! Mirrors `src/oom/oomd-manager.c` and `src/oom/oomd-util.c` of systemd since 248. Its numbers are bytes, its sizes (`7.0G`)
 //! powers of two. Pressure is a share of time, not of memory.
 
 use nom::branch::alt;
@@ -130,7 +130,7 @@ fn read(line: &str) -> Option<Part<'_>> {
     path.or_else(|| ROWS.iter().any(|row| line.starts_with(row)).then_some(Part::Row))
 }
 
-/// `Killed {cgroup} due to …`, since 259 `Marked {cgroup} for killing due to …`.
+/// `Killed {cgroup} due to …`, in the newest `Marked {cgroup} for killing due to …`.
 fn kill(text: &str) -> IResult<&str, Kill<'_>> {
     let killed = preceded(tag("Killed "), take_until(" due to "));
     let marked = preceded(tag("Marked "), take_until(" for killing due to "));
@@ -246,7 +246,7 @@ fn name(path: &str) -> &str {
 
 const EXAMPLES: &[Example] = &[
     Example {
-        version: "systemd 248–258, pressure, with its table",
+        version: "systemd ≥248, pressure, with its table",
         text: "10:52:29 node1 systemd-oomd[1261]: Considered 60 cgroups for killing, top candidates were:\n\
             10:52:29 node1 systemd-oomd[1261]:         Path: /system.slice/trainer.service\n\
             10:52:29 node1 systemd-oomd[1261]:                 Memory Pressure Limit: 0.00%\n\
@@ -273,7 +273,7 @@ const EXAMPLES: &[Example] = &[
         ],
     },
     Example {
-        version: "systemd 250–258, memory and swap full",
+        version: "systemd ≥250, memory and swap full",
         text: "2026-08-27T15:51:41+1000 ws7 systemd-oomd[709]: Considered 41 cgroups for killing, top candidates were:\n\
             2026-08-27T15:51:41+1000 ws7 systemd-oomd[709]:         Path: /user.slice/user-1002.slice/session-4.scope\n\
             2026-08-27T15:51:41+1000 ws7 systemd-oomd[709]:                 Swap Usage: 2.5G\n\
@@ -294,7 +294,7 @@ const EXAMPLES: &[Example] = &[
         states: &[("kind", "host_oom_userspace"), ("oomd.swap_used", "7730941132"), ("node_threshold", "90.00%")],
     },
     Example {
-        version: "systemd ≥259, marked before it is killed",
+        version: "the newest systemd, marked before it is killed",
         text: "systemd-oomd[701]: Marked /user.slice/user-1000.slice/tmux.scope for killing due to memory pressure for /user.slice/user-1000.slice being 61.20% > 50.00% for > 1min 30s with reclaim activity",
         states: &[
             ("kind", "host_oom_userspace"),

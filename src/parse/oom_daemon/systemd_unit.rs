@@ -1,7 +1,7 @@
 //! What systemd notes of a unit of which something was killed for want of memory. It knows neither who nor whose limit.
 //!
 //! Mirrors `src/core/unit.c` (`unit_check_oom`, `unit_check_oomd_kill`, `unit_log_failure`, `unit_log_resources`) of systemd
-//! 243–260.
+//! since 243.
 
 use nom::branch::alt;
 use nom::bytes::complete::{tag, take_until};
@@ -74,7 +74,7 @@ enum Note<'a> {
     MainExited(&'a str),
     /// It failed of that.
     Failed,
-    /// The most memory that it ever had, since 255.
+    /// The most memory that it ever had, in newer versions.
     Consumed(Size<'a>),
 }
 
@@ -155,7 +155,7 @@ const EXAMPLES: &[Example] = &[
         ],
     },
     Example {
-        version: "systemd ≥255, with its peak",
+        version: "newer systemd, with its peak",
         text: "Oct 03 16:24:28 node2 systemd[1162]: run-u41.scope: Failed with result 'oom-kill'.\n\
             Oct 03 16:25:58 node2 systemd[1162]: run-u41.scope: Consumed 2h 45min 3.204s CPU time, 31.5G memory peak, 0B memory swap peak.",
         states: &[("kind", "host_oom_kernel"), ("role", "run-u41.scope"), ("other", "31.5G")],
