@@ -101,7 +101,8 @@ fn without_suffix(body: &str) -> (&str, u64) {
 fn prefix(text: &str) -> IResult<&str, Facts<'_>> {
     match text.as_bytes().first() {
         Some(b'[') => {
-            alt((rank, kernel_stamp, dated_level, bracketed_time, launcher_rank, glog, logger_place)).parse(text)
+            alt((rank, kernel_stamp, human_stamp, dated_level, bracketed_time, launcher_rank, glog, logger_place))
+                .parse(text)
         }
         Some(b'(') => alt((vllm_worker, ray_actor)).parse(text),
         Some(b'<') => alt((kernel_level, syslog_5424)).parse(text),
@@ -146,12 +147,27 @@ fn launcher_rank(text: &str) -> IResult<&str, Facts<'_>> {
     Ok((rest, Facts { local_rank: Some(local_rank), ..Facts::default() }))
 }
 
-/// `[12345.678901] ` of the kernel, `[ T1234]` of newer ones behind it.
+/// `[12345.678901] ` of the kernel, `[ T1234]` of newer ones behind it; `[12345.678901 <    0.000011>] ` of `dmesg -d`;
+/// `[12345.678901] node1 kernel: ` of `journalctl -o short-monotonic`.
 fn kernel_stamp(text: &str) -> IResult<&str, Facts<'_>> {
-    let (rest, time) = delimited(char('['), clock::uptime, char(']')).parse(text)?;
+    let since_last = delimited(tag(" <"), clock::uptime, char('>'));
+    let (rest, (time, _)) = delimited(char('['), pair(clock::uptime, opt(since_last)), char(']')).parse(text)?;
     let (rest, _) = opt(delimited((space0, char('[')), (space0, one_of("TC"), integer), char(']'))).parse(rest)?;
     let (rest, _) = opt(char(' ')).parse(rest)?;
-    Ok((rest, Facts { role: None, time: Some(time), ..Facts::default() }))
+    let program = pair(terminated(host_name, char(' ')), alt((kernel_program, daemon)));
+    let (rest, program) = opt(program).parse(rest)?;
+    let facts = program.map_or(Facts::default(), |(host, facts)| Facts { host: Some(host), ..facts });
+    Ok((rest, Facts { time: Some(time), ..facts }))
+}
+
+/// `[Nov20 08:28] ` and then `[  +0.000011] ` of `dmesg -H`: to the minute, and since the line before.
+fn human_stamp(text: &str) -> IResult<&str, Facts<'_>> {
+    let digits = |count| take_while_m_n(count, count, |c: char| c.is_ascii_digit());
+    let minute = (take_while_m_n(3, 3, char::is_alphabetic), digits(2), char(' '), digits(2), char(':'), digits(2));
+    let since_last = (space0, char('+'), clock::uptime);
+    let (rest, _) = delimited(char('['), alt((recognize(minute), recognize(since_last))), char(']')).parse(text)?;
+    let (rest, _) = blank(rest)?;
+    success(rest)
 }
 
 /// `<4>` of `dmesg -r`.
@@ -161,12 +177,13 @@ fn kernel_level(text: &str) -> IResult<&str, Facts<'_>> {
     Ok((rest, Facts::default()))
 }
 
-/// `kern  :warn  : ` of `dmesg -x`.
+/// `kern  :warn  : ` of `dmesg -x`, `kern: warning: [2026-03-01T10:00:00.123456789Z]: ` of Talos.
 fn dmesg_level(text: &str) -> IResult<&str, Facts<'_>> {
     let facility = alt((tag("kern"), tag("user"), tag("daemon"), tag("syslog")));
     let word = take_while1(|c: char| c.is_ascii_lowercase());
-    let (rest, _) = (facility, space0, char(':'), word, space0, char(':'), space1).parse(text)?;
-    Ok((rest, Facts::default()))
+    let (rest, _) = (facility, space0, char(':'), space0, word, space0, char(':'), space1).parse(text)?;
+    let (rest, time) = opt(delimited(char('['), clock::iso, tag("]: "))).parse(rest)?;
+    Ok((rest, Facts { time, ..Facts::default() }))
 }
 
 /// `<13>1 2026-03-01T10:00:00Z host program 812 - - `
@@ -373,8 +390,11 @@ fn host_label(text: &str) -> IResult<&str, Facts<'_>> {
         "step", "epoch", "iter", "loss", "layer", "batch", "shard", "cuda", "gpu", "cpu", "hip", "cuda:", "fp", "bf",
         "int", "stage", "test", "frame", "zero",
     ];
+    // Units of systemd, of which it writes in the same shape.
+    const UNITS: &[&str] = &[".service", ".scope", ".slice", ".mount", ".swap", ".socket"];
     let numbered = |host: &str| {
         host.bytes().any(|byte| byte.is_ascii_digit())
+            && !UNITS.iter().any(|unit| host.ends_with(unit))
             && !NO_HOST.iter().any(|word| {
                 host.strip_prefix(word)
                     .is_some_and(|rest| rest.bytes().all(|byte| byte.is_ascii_digit() || b"-_".contains(&byte)))
@@ -427,7 +447,8 @@ fn host_name(text: &str) -> IResult<&str, &str> {
 /// Where the message stands in a line of JSON that wraps one: docker's json-file, journald, `dmesg --json`, structured
 /// loggers. `None` for any other line.
 pub(super) fn wrapped_message(raw: &[u8]) -> Option<Range<usize>> {
-    const KEYS: &[&[u8]] = &[b"\"log\":", b"\"MESSAGE\":", b"\"msg\":", b"\"message\":", b"\"textPayload\":"];
+    const KEYS: &[&[u8]] =
+        &[b"\"log\":", b"\"MESSAGE\":", b"\"MESSAGE\" :", b"\"msg\":", b"\"message\":", b"\"textPayload\":"];
     let start = raw.iter().position(|byte| !byte.is_ascii_whitespace())?;
     let rest = &raw[start..];
     let key = match rest.first()? {
@@ -524,6 +545,11 @@ mod tests {
             "Killed",
         );
         peels("[    1.170499] x", "time=up 1.170499 s", "x");
+        peels("[    1.170499 <    0.000011>] x", "time=up 1.170499 s", "x");
+        peels("[Nov20 08:28] x", "", "x");
+        peels("[  +0.000011] x", "", "x");
+        peels("[    1.170499] node1 kernel: x", "host=node1 role=kernel time=up 1.170499 s", "x");
+        peels("kern: warning: [2026-03-01T10:00:00.123456789Z]: x", "time=2026-03-01T10:00:00", "x");
         peels("<4>[ 4585.052128] x", "time=up 4585.052128 s", "x");
         peels("kern  :warn  : [ 4585.052128]  x", "time=up 4585.052128 s", " x");
         peels("[Di Aug 12 03:54:03 2025] x", "time=2025-08-12T03:54:03", "x");
@@ -534,6 +560,7 @@ mod tests {
         peels("10.0.0.7: x", "host=10.0.0.7", "x");
         peels("worker-1: x", "host=worker-1", "x");
         peels("step1: x", "", "step1: x");
+        peels("run-u41.scope: x", "", "run-u41.scope: x");
         peels("RuntimeError: x", "", "RuntimeError: x");
         peels(
             "node3:12:56 [2] include/alloc.h:180 NCCL WARN x",
@@ -549,6 +576,7 @@ mod tests {
         assert_eq!(message(r#"{"log":"a \"b\"\n","stream":"stderr"}"#).as_deref(), Some(r#"a \"b\"\n"#));
         assert_eq!(message(r#"         "msg": "python3 invoked","#).as_deref(), Some("python3 invoked"));
         assert_eq!(message(r#"{"PRIORITY":"4","MESSAGE":"x","_HOSTNAME":"n"}"#).as_deref(), Some("x"));
+        assert_eq!(message(r#"	"MESSAGE" : "x","#).as_deref(), Some("x"));
         assert_eq!(message(r#"{"a": 1}"#), None);
         assert_eq!(message("{'log': 'x'}"), None);
     }

@@ -9,7 +9,9 @@ mod clock;
 mod envelope;
 mod extract;
 mod fold;
+mod kernel;
 mod line;
+mod oom_daemon;
 mod progress;
 mod record;
 mod text;
@@ -81,7 +83,15 @@ pub struct Example {
 }
 
 /// Every grammar there is, in the order in which they are asked.
-pub static GRAMMARS: &[&dyn Grammar] = &[&torch::Torch, &traceback::Traceback];
+#[rustfmt::skip]
+pub static GRAMMARS: &[&dyn Grammar] = &[
+    &torch::Torch,
+    &traceback::Traceback,
+    &kernel::Kernel,
+    &oom_daemon::SystemdOomd,
+    &oom_daemon::EarlyOom,
+    &oom_daemon::SystemdUnit,
+];
 
 #[cfg(test)]
 pub(crate) mod testing {
