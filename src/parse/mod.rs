@@ -6,12 +6,15 @@
 //! grammar reads text and nothing else, and never states a figure that does not stand there.
 
 mod clock;
+mod deepspeed;
 mod envelope;
 mod extract;
 mod fold;
 mod line;
+mod origin;
 mod progress;
 mod record;
+mod table;
 mod text;
 mod torch;
 
@@ -80,7 +83,8 @@ pub struct Example {
 }
 
 /// Every grammar there is, in the order in which they are asked.
-pub static GRAMMARS: &[&dyn Grammar] = &[&torch::Torch];
+pub static GRAMMARS: &[&dyn Grammar] =
+    &[&torch::Torch, &deepspeed::DeepSpeed, &deepspeed::SETTINGS, &deepspeed::WORKSPACE_SIZE, &deepspeed::Workspace];
 
 #[cfg(test)]
 pub(crate) mod testing {
@@ -88,7 +92,7 @@ pub(crate) mod testing {
 
     use super::*;
     use crate::knowledge::Knowledge;
-    use crate::scan::{Extent, Scanner};
+    use crate::scan::{Extent, RawLine, Scanner};
 
     /// Everything found in `input`, or nothing where the shipped knowledge does not load (which has a test of its own).
     pub(crate) fn find(input: &[u8]) -> Findings {
@@ -101,6 +105,26 @@ pub(crate) mod testing {
         while scanner.read_from(&mut rest, 1 << 16, &mut extractor).is_ok_and(|read| read > 0) {}
         scanner.finish(&mut extractor);
         extractor.finish()
+    }
+
+    /// What `grammar` says of a message by itself, its points of the timeline included.
+    pub(crate) fn parse(grammar: &dyn Grammar, text: &str) -> Vec<Event> {
+        let mut record: Option<Record> = None;
+        for (at, bytes) in text.split('\n').enumerate() {
+            let number = crate::model::LineNumber(1 + at as u64);
+            Line::read(RawLine { bytes: bytes.as_bytes(), number, column: 0 }, |line| match &mut record {
+                None => {
+                    let path = Arc::from("job.log");
+                    record = Some(Record::new(path, Default::default(), Default::default(), line.into_owned()));
+                }
+                Some(record) => {
+                    if let Follow::Join(joint) = grammar.follows(record, &line) {
+                        record.push(joint, line.into_owned());
+                    }
+                }
+            });
+        }
+        record.map(|record| grammar.parse(&record)).unwrap_or_default()
     }
 
     /// The events found in `input`.

@@ -48,6 +48,12 @@ pub(super) fn plain_bytes(input: &str) -> IResult<&str, Size<'_>> {
     Ok((rest, Size { text, bytes: Bytes::of(amount, Bytes(1)) }))
 }
 
+/// A number whose unit stands elsewhere, or nowhere: `31.44` of `(31.44/47.38 GiB)`, verl's `(GB): 15.44`.
+pub(super) fn counted(input: &str, unit: Bytes) -> IResult<&str, Size<'_>> {
+    let (rest, (text, amount)) = nom::combinator::consumed(decimal).parse(input)?;
+    Ok((rest, Size { text, bytes: Bytes::of(amount, unit) }))
+}
+
 /// A unit of memory, binary whatever its spelling: that is how the producers here count.
 fn unit(input: &str) -> IResult<&str, Bytes> {
     let prefixed = |letter: char, bytes: Bytes| {
@@ -86,6 +92,11 @@ pub(super) fn each<'a>(text: &'a str, word: &'a str) -> impl Iterator<Item = &'a
 /// The first run of characters that are neither blank nor one of `ends`.
 pub(super) fn token<'a>(text: &'a str, ends: &str) -> &'a str {
     &text[..text.find(|c: char| c.is_whitespace() || ends.contains(c)).unwrap_or(text.len())]
+}
+
+/// Whether `part`, a slice of `text`, stands in quotes: source code in a traceback, advice, a mention.
+pub(super) fn is_quoted(text: &str, part: &str) -> bool {
+    text[..text.len().min(nom::Offset::offset(text, part))].ends_with(['"', '\'', '`'])
 }
 
 #[cfg(test)]
