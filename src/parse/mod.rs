@@ -17,6 +17,7 @@ mod record;
 mod table;
 mod text;
 mod torch;
+mod verl;
 
 pub use envelope::Envelope;
 pub use extract::{Extractor, Findings, Grammars};
@@ -83,8 +84,14 @@ pub struct Example {
 }
 
 /// Every grammar there is, in the order in which they are asked.
-pub static GRAMMARS: &[&dyn Grammar] =
-    &[&torch::Torch, &deepspeed::DeepSpeed, &deepspeed::SETTINGS, &deepspeed::WORKSPACE_SIZE, &deepspeed::Workspace];
+pub static GRAMMARS: &[&dyn Grammar] = &[
+    &torch::Torch,
+    &deepspeed::DeepSpeed,
+    &deepspeed::SETTINGS,
+    &deepspeed::WORKSPACE_SIZE,
+    &deepspeed::Workspace,
+    &verl::Verl,
+];
 
 #[cfg(test)]
 pub(crate) mod testing {
