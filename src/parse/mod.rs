@@ -18,6 +18,7 @@ mod table;
 mod text;
 mod torch;
 mod verl;
+mod vllm;
 
 pub use envelope::Envelope;
 pub use extract::{Extractor, Findings, Grammars};
@@ -91,6 +92,9 @@ pub static GRAMMARS: &[&dyn Grammar] = &[
     &deepspeed::WORKSPACE_SIZE,
     &deepspeed::Workspace,
     &verl::Verl,
+    &vllm::Failures,
+    &vllm::Prints,
+    &vllm::SETTINGS,
 ];
 
 #[cfg(test)]
