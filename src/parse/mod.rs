@@ -14,6 +14,7 @@ mod line;
 mod origin;
 mod progress;
 mod record;
+mod sglang;
 mod table;
 mod text;
 mod torch;
@@ -95,6 +96,8 @@ pub static GRAMMARS: &[&dyn Grammar] = &[
     &vllm::Failures,
     &vllm::Prints,
     &vllm::SETTINGS,
+    &sglang::Failures,
+    &sglang::Prints,
 ];
 
 #[cfg(test)]
