@@ -10,12 +10,14 @@ mod deepspeed;
 mod envelope;
 mod extract;
 mod fold;
+mod jax;
 mod line;
 mod origin;
 mod progress;
 mod record;
 mod sglang;
 mod table;
+mod tensorflow;
 mod text;
 mod torch;
 mod verl;
@@ -98,6 +100,9 @@ pub static GRAMMARS: &[&dyn Grammar] = &[
     &vllm::SETTINGS,
     &sglang::Failures,
     &sglang::Prints,
+    &jax::Jax,
+    &tensorflow::TensorFlow,
+    &tensorflow::PRINTS,
 ];
 
 #[cfg(test)]
