@@ -57,7 +57,7 @@ impl Grammar for Jax {
     }
 
     fn anchors(&self) -> &'static [&'static str] {
-        &["RESOURCE_EXHAUSTED", "Out of memory while trying to allocate", "Ran out of memory in memory space"]
+        &["RESOURCE_EXHAUSTED", "Out of memory while trying to allocate", "out of memory"]
     }
 
     fn triggers(&self) -> &'static [&'static str] {

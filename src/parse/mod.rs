@@ -12,6 +12,7 @@ mod extract;
 mod fold;
 mod jax;
 mod line;
+mod memory_prints;
 mod origin;
 mod progress;
 mod record;
@@ -103,6 +104,14 @@ pub static GRAMMARS: &[&dyn Grammar] = &[
     &jax::Jax,
     &tensorflow::TensorFlow,
     &tensorflow::PRINTS,
+    &memory_prints::MEGATRON,
+    &memory_prints::TORCHTITAN,
+    &memory_prints::EXAMPLE_SCRIPTS,
+    &memory_prints::AXOLOTL,
+    &memory_prints::SUMMARY,
+    &memory_prints::Metrics,
+    &memory_prints::NvidiaSmi,
+    &memory_prints::Process,
 ];
 
 #[cfg(test)]

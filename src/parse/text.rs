@@ -1,9 +1,10 @@
 //! Small grammars that several producers share: sizes, numbers, words.
 
 use nom::branch::alt;
-use nom::bytes::complete::{tag, take_while, take_while1};
+use nom::bytes::complete::{tag, take_while, take_while_m_n, take_while1};
 use nom::character::complete::{char, multispace0, satisfy};
-use nom::combinator::{map_opt, opt, recognize};
+use nom::combinator::{map_opt, not, opt, peek, recognize};
+use nom::multi::many0_count;
 use nom::{IResult, Parser};
 
 use crate::model::Bytes;
@@ -71,10 +72,12 @@ fn unit(input: &str) -> IResult<&str, Bytes> {
     .parse(input)
 }
 
-/// `-1.25`, `1,048,576`, `977.`
+/// `-1.25`, `1,048,576`, `977.`; a comma behind the number is no part of it.
 pub(super) fn decimal(input: &str) -> IResult<&str, f64> {
-    let digits = take_while1(|c: char| c.is_ascii_digit() || c == ',');
-    let fraction = (char('.'), take_while(|c: char| c.is_ascii_digit()));
+    let digit = |c: char| c.is_ascii_digit();
+    let thousand = (char(','), take_while_m_n(3, 3, digit), peek(not(satisfy(digit))));
+    let digits = (take_while1(digit), many0_count(thousand));
+    let fraction = (char('.'), take_while(digit));
     map_opt(recognize((opt(char('-')), digits, opt(fraction))), |text: &str| text.replace(',', "").parse().ok())
         .parse(input)
 }
@@ -115,6 +118,8 @@ mod tests {
         assert_eq!(bytes("2044571648B"), Some(2_044_571_648));
         assert_eq!(bytes("79.35 GiB\ntotal"), bytes("79.35\nGiB"));
         assert_eq!(bytes("9007199254740988kB"), None);
+        assert_eq!(bytes("1,024 MiB"), Some(1 << 30));
+        assert_eq!(plain_bytes("2044571648, 7").map(|(rest, size)| (rest, size.text)), Ok((", 7", "2044571648")));
         assert_eq!(bytes("GiB"), None);
         assert_eq!(sized("12.3 GB", Giga::Decimal).ok().and_then(|(_, size)| size.bytes), Some(Bytes(12_300_000_000)));
     }
