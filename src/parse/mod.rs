@@ -20,7 +20,9 @@ mod sglang;
 mod table;
 mod tensorflow;
 mod text;
+mod tgi;
 mod torch;
+mod trainer;
 mod verl;
 mod vllm;
 
@@ -112,6 +114,8 @@ pub static GRAMMARS: &[&dyn Grammar] = &[
     &memory_prints::Metrics,
     &memory_prints::NvidiaSmi,
     &memory_prints::Process,
+    &trainer::TRAINER,
+    &tgi::TGI,
 ];
 
 #[cfg(test)]

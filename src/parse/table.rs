@@ -50,7 +50,9 @@ pub(super) enum Value {
     Counted(Bytes),
     /// Behind the words: `1,048,576`, `0.95`.
     Number,
-    /// Behind the words, counted in thousands of millions: `6.74B`, `6.74`.
+    /// Behind the words: `6742609920`, `123.59M`, `6.74B`.
+    Count,
+    /// Behind the words, counted in thousands of millions: `6.74`.
     Billions,
     /// Behind the words, with its sign: `7.2%`.
     Percent,
@@ -232,10 +234,11 @@ impl Value {
             Value::SizeBefore => bytes(size_at_end(before)?),
             Value::Counted(unit) => bytes(text::counted(behind, unit).ok()?.1),
             Value::Number => number(behind),
-            Value::Billions => {
-                let (rest, (words, (amount, _))) = consumed((text::decimal, opt(char('B')))).parse(behind).ok()?;
-                Some((words, Read::Number(amount * 1e9))).filter(|_| !rest.starts_with(is_number_part))
-            }
+            Value::Count => count(behind),
+            Value::Billions => match number(behind)? {
+                (words, Read::Number(billions)) => Some((words, Read::Number(billions * 1e9))),
+                _ => None,
+            },
             Value::Percent => {
                 let (_, (words, (share, _))) = consumed((text::decimal, char('%'))).parse(behind).ok()?;
                 Some((words, Read::Number(share)))
@@ -270,6 +273,20 @@ fn number(text: &str) -> Option<(&str, Read)> {
     let (_, words) = recognize((opt(char('-')), digits, opt(exponent))).parse(text).ok()?;
     let words = words.trim_end_matches([',', '.']);
     Some((words, Read::Number(words.replace(',', "").parse().ok()?)))
+}
+
+/// `123.59M`, `6.74B`, `1,048,576`; with any other letter behind it is something else.
+fn count(text: &str) -> Option<(&str, Read)> {
+    let letter = take_while::<_, _, nom::error::Error<&str>>(|c: char| c.is_ascii_alphabetic());
+    let (_, (words, (amount, suffix))) = consumed((text::decimal, letter)).parse(text).ok()?;
+    let factor = match suffix {
+        "" => 1.0,
+        "K" | "k" => 1e3,
+        "M" => 1e6,
+        "B" => 1e9,
+        _ => return None,
+    };
+    Some((words.trim_end_matches('.'), Read::Number(amount * factor)))
 }
 
 /// The size with which `text` ends.
@@ -335,7 +352,10 @@ mod tests {
         assert_eq!(read(Value::Number, "X: 1"), None);
         assert_eq!(read(Value::Number, "X 460,496, y"), Some(("460,496", Some(460_496.0))));
         assert_eq!(read(Value::Number, "X1e-05."), Some(("1e-05", Some(1e-5))));
-        assert_eq!(read(Value::Billions, "X 6.50B"), Some(("6.50B", Some(6.5e9))));
+        assert_eq!(read(Value::Count, "X 6.50B"), Some(("6.50B", Some(6.5e9))));
+        assert_eq!(read(Value::Count, "X 1,048,576 |"), Some(("1,048,576", Some(1_048_576.0))));
+        assert_eq!(read(Value::Count, "X 12MB"), None);
+        assert_eq!(read(Value::Billions, "X 6.50"), Some(("6.50", Some(6.5e9))));
         assert_eq!(read(Value::Percent, "X7.2%"), Some(("7.2%", Some(7.2))));
         assert_eq!(read(Value::Percent, "X7.2"), None);
         assert_eq!(read(Value::Word, "X True."), Some(("True", None)));

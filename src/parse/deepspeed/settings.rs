@@ -5,14 +5,14 @@
 //! `csrc/adam/cpu_adam_impl.cpp` (0.14.5–0.19.5). From 0.17.6 on the logger shows warnings only.
 
 use crate::parse::Example;
-use crate::parse::table::Value::{Billions, Dotted, Itself, Line, Number, Quoted, SizeBefore, Until, Version, Word};
+use crate::parse::table::Value::{Count, Dotted, Itself, Line, Number, Quoted, SizeBefore, Until, Version, Word};
 use crate::parse::table::{Row, Table, fact, triggers};
 
 /// See the module.
 pub static SETTINGS: Table =
     Table { producer: "deepspeed", series: "DeepSpeed", triggers: &triggers(&ROWS), rows: &ROWS, examples: EXAMPLES };
 
-const ROWS: [Row; 29] = [
+const ROWS: [Row; 31] = [
     fact("DeepSpeed info: version=", Version(0), "deepspeed.version"),
     fact("DeepSpeed info: version=", Version(0), "version.deepspeed"),
     // ZeRO
@@ -25,7 +25,8 @@ const ROWS: [Row; 29] = [
     fact("ZeRO stage ", Number, "deepspeed.zero_stage").within(&["Creating "]),
     fact("insufficient memory", Itself, "deepspeed.flatten").within(&["Flattening param group"]),
     fact("sufficient memory", Itself, "deepspeed.flatten").within(&["Flattening param group"]),
-    fact("num_elems = ", Billions, "deepspeed.parameters").within(&["finished initializing model"]),
+    fact("num_elems = ", Count, "deepspeed.parameters").within(&["finished initializing model"]),
+    fact("num_elems = ", Count, "job.parameters").within(&["finished initializing model"]),
     // optimizer
     fact("DeepSpeed Basic Optimizer = ", Word, "deepspeed.basic_optimizer"),
     fact("DeepSpeed Final Optimizer = ", Word, "deepspeed.final_optimizer"),
@@ -36,6 +37,7 @@ const ROWS: [Row; 29] = [
     // the configuration as the engine prints it
     fact("zero_optimization_stage ", Dotted, "deepspeed.zero_stage"),
     fact("world_size ..", Dotted, "deepspeed.world_size"),
+    fact("world_size ..", Dotted, "job.world_size"),
     fact("train_batch_size ..", Dotted, "deepspeed.train_batch_size"),
     fact("train_micro_batch_size_per_gpu  ", Dotted, "deepspeed.micro_batch_size"),
     fact("gradient_accumulation_steps ..", Dotted, "deepspeed.gradient_accumulation_steps"),
@@ -76,6 +78,7 @@ const EXAMPLES: &[Example] = &[
         text: "[2026-03-01 10:00:00,000] [INFO] [partition_parameters.py:348:__exit__] finished initializing model - num_params = 320, num_elems = 7.25B\n[2026-03-01 10:00:03,000] [INFO] [stage3.py:131:__init__] Prefetch bucket size 50000000\nParameter Offload: Total persistent parameters: 262144 in 128 params",
         states: &[
             ("deepspeed.parameters", "7.25B"),
+            ("job.parameters", "7.25B"),
             ("deepspeed.prefetch_bucket_size", "50000000"),
             ("deepspeed.persistent_parameters", "262144"),
         ],
@@ -97,7 +100,7 @@ const EXAMPLES: &[Example] = &[
             ("deepspeed.bf16", "True"),
             ("deepspeed.gradient_accumulation_steps", "16"),
             ("deepspeed.micro_batch_size", "4"),
-            ("deepspeed.world_size", "8"),
+            ("job.world_size", "8"),
             ("deepspeed.offload_param", "nvme"),
             ("deepspeed.offload_optimizer", "cpu"),
             ("deepspeed.zero_stage", "3"),
