@@ -22,15 +22,14 @@ use crate::model::{Event, Kind, Severity};
 /// See the module.
 pub struct Jax;
 
-/// How messages begin.
-const HEADS: [&str; 6] = [
-    "Out of memory while trying to allocate ",
-    "Failed to allocate request for ",
-    "Attempting to allocate ",
-    "Attempting to reserve ",
-    "Ran out of memory in memory space hbm",
-    "exceeding available bytes: ",
-];
+/// How messages begin, and where the one stands that says it last.
+const ALLOCATE: &str = "Out of memory while trying to allocate ";
+const REQUEST: &str = "Failed to allocate request for ";
+const ATTEMPT: &str = "Attempting to allocate ";
+const RESERVE: &str = "Attempting to reserve ";
+const HBM: &str = "Ran out of memory in memory space hbm";
+const EXCEEDS: &str = "exceeding available bytes: ";
+const HEADS: &[&str] = &[ALLOCATE, REQUEST, ATTEMPT, RESERVE, HBM, EXCEEDS];
 
 /// The table of one program, and its largest buffer.
 const TABLE: Table = Table { producer: "jax", series: "XLA", triggers: &[], rows: &ROWS, examples: &[] };
@@ -61,7 +60,7 @@ impl Grammar for Jax {
     }
 
     fn triggers(&self) -> &'static [&'static str] {
-        &HEADS
+        HEADS
     }
 
     fn is_multiline(&self) -> bool {
@@ -99,11 +98,10 @@ impl Grammar for Jax {
 
     fn parse(&self, record: &Record) -> Vec<Event> {
         let whole = record.text();
-        let parts = HEADS.iter().flat_map(|head| text::each(whole, head)).filter(|part| !text::is_quoted(whole, part));
-        // One message may have two heads; the second says no more.
-        let Some((part, refusal)) = parts.filter_map(|part| Some((part, refusal(whole, part)?))).next() else {
-            return Vec::new();
-        };
+        let mut parts = HEADS.iter().flat_map(|head| text::each(whole, head));
+        // Where one message has two heads, the second says no more.
+        let read = |part| Some((part, refusal(whole, part).filter(|_| !text::is_quoted(whole, part))?));
+        let Some((part, refusal)) = parts.find_map(read) else { return Vec::new() };
         let device = refusal.device.map(|(_, index)| index);
         let mut event = origin::shortage(record, "jax", part, Kind::GpuOom, Severity::Fatal, device);
         event.figures = refusal.sizes.into_iter().filter_map(|(name, size)| record.figure(name, size)).collect();
@@ -118,7 +116,6 @@ impl Grammar for Jax {
 }
 
 /// What a message states.
-#[derive(Default)]
 struct Refusal<'a> {
     sizes: Vec<(FigureName, Size<'a>)>,
     device: Option<(&'a str, u32)>,
@@ -127,21 +124,20 @@ struct Refusal<'a> {
 /// The message that begins with `part` of `whole`.
 fn refusal<'a>(whole: &'a str, part: &'a str) -> Option<Refusal<'a>> {
     let one = |(_, size)| Refusal { sizes: vec![(Requested, size)], device: None };
-    let [head, request, attempt, reserve, hbm, exceeding] = HEADS;
-    let allocate = map((tag(head), text::size), one);
-    let request = map(preceded(tag(request), (text::size, opt(ordinal))), |(size, device)| Refusal {
+    let allocate = map((tag(ALLOCATE), text::size), one);
+    let request = map(preceded(tag(REQUEST), (text::size, opt(ordinal))), |(size, device)| Refusal {
         sizes: vec![(Requested, size)],
         device: device.flatten(),
     });
-    let attempt = map((alt((tag(attempt), tag(reserve))), text::size, impossible), |(_, size, free)| Refusal {
+    let attempt = map((alt((tag(ATTEMPT), tag(RESERVE))), text::size, impossible), |(_, size, free)| Refusal {
         sizes: [Some((Requested, size)), free.map(|free| (GpuFree, free))].into_iter().flatten().collect(),
         device: None,
     });
-    let hbm = map(preceded((tag(hbm), tag(". Used ")), (text::size, opt(of_hbm))), |(used, total)| Refusal {
+    let hbm = map(preceded((tag(HBM), tag(". Used ")), (text::size, opt(of_hbm))), |(used, total)| Refusal {
         sizes: [Some((Requested, used)), total.map(|total| (GpuTotal, total))].into_iter().flatten().collect(),
         device: None,
     });
-    if part.starts_with(exceeding) {
+    if part.starts_with(EXCEEDS) {
         return exceeds(whole, part);
     }
     alt((allocate, request, attempt, hbm)).parse(part).ok().map(|(_, refusal)| refusal)
@@ -168,7 +164,7 @@ fn of_hbm(text: &str) -> IResult<&str, Size<'_>> {
 /// `TPU TensorCore Hbm usage: 40.25G, SparseCore Hbm usage 12.50G, exceeding available bytes: 31.25G`
 fn exceeds<'a>(whole: &'a str, part: &'a str) -> Option<Refusal<'a>> {
     let used = preceded((take_until("Hbm usage"), tag("Hbm usage: ")), text::size).parse(whole).ok()?.1;
-    let available = preceded(tag(HEADS[5]), text::size).parse(part).ok()?.1;
+    let available = preceded(tag(EXCEEDS), text::size).parse(part).ok()?.1;
     Some(Refusal { sizes: vec![(Requested, used), (GpuTotal, available)], device: None })
 }
 

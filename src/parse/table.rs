@@ -22,7 +22,7 @@ pub(super) struct Table {
     pub producer: &'static str,
     /// What its series of figures are called; who wrote the line is added.
     pub series: &'static str,
-    /// The words of the rows, by [`triggers`].
+    /// See [`Grammar::triggers`]; where the rows say it, by [`triggers`].
     pub triggers: &'static [&'static str],
     /// What stands beside which words.
     pub rows: &'static [Row],
@@ -104,14 +104,30 @@ impl Row {
     }
 }
 
-/// The words of `rows`.
+/// What finds the lines of `rows`: the one word within which a row applies, for it is the rarer one, else its words. A row
+/// that applies within several asks for a list of its own.
 pub(super) const fn triggers<const N: usize>(rows: &[Row; N]) -> [&'static str; N] {
     let (mut triggers, mut at) = ([""; N], 0);
     while at < N {
-        triggers[at] = rows[at].words;
+        let Row { words, within, .. } = &rows[at];
+        assert!(within.len() < 2, "a row within several words");
+        triggers[at] = if let [within] = within { within } else { words };
         at += 1;
     }
     triggers
+}
+
+/// `left`, then `right`.
+pub(super) const fn joined<const L: usize, const R: usize, const N: usize>(
+    left: [&'static str; L],
+    right: [&'static str; R],
+) -> [&'static str; N] {
+    let (mut joined, mut at) = ([""; N], 0);
+    while at < N {
+        joined[at] = if at < L { left[at] } else { right[at - L] };
+        at += 1;
+    }
+    joined
 }
 
 impl Grammar for Table {

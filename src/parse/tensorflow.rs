@@ -29,12 +29,13 @@ pub static PRINTS: Table = Table {
     examples: PRINT_EXAMPLES,
 };
 
-const ROWS: [Row; 5] = [
+const ROWS: [Row; 6] = [
     memory("Sum Total of in-use chunks: ", Sized, Other),
     fact("memory_limit_: ", Number, "tensorflow.limit"),
     fact(" memory:  -> device", SizeBefore, "tensorflow.device_memory").within(&["Created device"]),
     fact(" memory) -> physical GPU", SizeBefore, "tensorflow.device_memory"),
-    fact("name: ", Until(", pci bus id"), "job.gpu").within(&["Created device", "Created TensorFlow device"]),
+    fact("name: ", Until(", pci bus id"), "job.gpu").within(&["Created device"]),
+    fact("name: ", Until(", pci bus id"), "job.gpu").within(&["Created TensorFlow device"]),
 ];
 
 const ALLOCATOR: &str = "an out of memory trying to allocate ";

@@ -8,7 +8,7 @@
 use crate::model::FigureName::{AllocatedPeak, HostPercent, HostUsed, TorchAllocated, TorchReserved};
 use crate::model::{Event, Kind, Origin, Severity, What};
 use crate::parse::table::Value::{Percent, Size};
-use crate::parse::table::{Row, Table, memory};
+use crate::parse::table::{Row, Table, joined, memory};
 use crate::parse::{Example, Follow, Grammar, Joint, Line, Record, origin};
 
 /// See the module.
@@ -21,7 +21,7 @@ const FLUSHES: &str = " pytorch allocator cache flushes since last step";
 
 /// How the labels begin or end that DeepSpeed prints by itself. Those of the user's own calls can be anything, and are
 /// lost.
-const LABELS: &[&str] = &[
+const LABELS: [&str; 18] = [
     "DeepSpeedZeRoOffload initialize [",
     "Stage 3 initialize beginning",
     "Before creating fp16 partitions",
@@ -64,14 +64,7 @@ impl Grammar for DeepSpeed {
 
     fn triggers(&self) -> &'static [&'static str] {
         const OWN: [&str; 4] = [DEVICE, HOST, "MemAllocated=", FLUSHES];
-        const ALL: [&str; OWN.len() + LABELS.len()] = {
-            let (mut all, mut at) = ([""; OWN.len() + LABELS.len()], 0);
-            while at < all.len() {
-                all[at] = if at < OWN.len() { OWN[at] } else { LABELS[at - OWN.len()] };
-                at += 1;
-            }
-            all
-        };
+        const ALL: [&str; OWN.len() + LABELS.len()] = joined(OWN, LABELS);
         &ALL
     }
 

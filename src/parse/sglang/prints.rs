@@ -10,7 +10,7 @@ use nom::sequence::{preceded, separated_pair};
 use crate::model::FigureName::{GpuFree, KvCacheAvailable};
 use crate::model::{Derivation, Event, Figure, Kind, Severity, What};
 use crate::parse::table::Value::{self, Number, Size};
-use crate::parse::table::{Row, Table, fact, memory, triggers};
+use crate::parse::table::{Row, Table, fact, memory};
 use crate::parse::{Example, Grammar, Record, origin, text};
 
 /// See the module.
@@ -62,17 +62,17 @@ impl Grammar for Prints {
     }
 
     fn triggers(&self) -> &'static [&'static str] {
-        const WORDS: [&str; ROWS.len()] = triggers(&ROWS);
-        const OWN: [&str; 3] = [FULL, ABORTED, KEYS];
-        const ALL: [&str; WORDS.len() + OWN.len()] = {
-            let (mut all, mut at) = ([""; WORDS.len() + OWN.len()], 0);
-            while at < all.len() {
-                all[at] = if at < WORDS.len() { WORDS[at] } else { OWN[at - WORDS.len()] };
-                at += 1;
-            }
-            all
-        };
-        &ALL
+        &[
+            "avail mem=",
+            "avail_mem=",
+            "KV Cache is allocated",
+            "KV cache allocated",
+            "max_total_num_tokens=",
+            "server_args=",
+            "ServerArgs(",
+            FULL,
+            ABORTED,
+        ]
     }
 
     fn parse(&self, record: &Record) -> Vec<Event> {

@@ -13,7 +13,7 @@ use nom::{IResult, Parser};
 use crate::model::FigureName::{GpuFree, GpuTotal, KvCacheAvailable, Other};
 use crate::model::{Bytes, Event, Kind, Severity, What};
 use crate::parse::table::Value::{Itself, Number, Size, SizeBefore, Until};
-use crate::parse::table::{Row, Table, fact, memory, triggers};
+use crate::parse::table::{Row, Table, fact, joined, memory, triggers};
 use crate::parse::text::{self, Size as Amount};
 use crate::parse::{Example, Grammar, Record, origin};
 
@@ -43,7 +43,7 @@ const ROWS: [Row; 38] = [
     fact(" x gpu_memory_utilization (", Number, "vllm.gpu_memory_utilization"),
     fact("Desired GPU memory utilization is (", Number, "vllm.gpu_memory_utilization"),
     fact("profiling. Initial free memory ", Until(". This happens"), "vllm.profiling_error")
-        .within(&["Error in memory"]),
+        .within(&["Error in memory profiling"]),
     // the KV cache
     memory("memory reserved for KV Cache is ", Size, KvCacheAvailable),
     memory("Available KV cache memory: ", Size, KvCacheAvailable),
@@ -84,16 +84,8 @@ impl Grammar for Prints {
     }
 
     fn triggers(&self) -> &'static [&'static str] {
-        const WORDS: [&str; ROWS.len()] = triggers(&ROWS);
-        const ALL: [&str; WORDS.len() + 2] = {
-            let (mut all, mut at) = ([PREEMPTED; WORDS.len() + 2], 0);
-            while at < WORDS.len() {
-                all[at] = WORDS[at];
-                at += 1;
-            }
-            all[at] = ON_STARTUP;
-            all
-        };
+        const OWN: [&str; 2] = [ON_STARTUP, PREEMPTED];
+        const ALL: [&str; ROWS.len() + OWN.len()] = joined(triggers(&ROWS), OWN);
         &ALL
     }
 

@@ -5,13 +5,24 @@
 
 use crate::parse::Example;
 use crate::parse::table::Value::{self, Number, Version};
-use crate::parse::table::{Row, Table, fact, triggers};
+use crate::parse::table::{Row, Table, fact};
 
 /// See the module.
 pub static SETTINGS: Table =
-    Table { producer: "vllm", series: "vLLM", triggers: &triggers(&ROWS), rows: &ROWS, examples: EXAMPLES };
+    Table { producer: "vllm", series: "vLLM", triggers: TRIGGERS, rows: &ROWS, examples: EXAMPLES };
 
 const ARGUMENTS: &[&str] = &["non-default args", "LLM engine (v", "Namespace(", "EngineArgs("];
+
+const TRIGGERS: &[&str] = &[
+    "non-default args",
+    "LLM engine (v",
+    "Namespace(",
+    "EngineArgs(",
+    "vLLM API server version ",
+    "Using max model len ",
+    "Chunked prefill is enabled",
+    "Setting attention block size to ",
+];
 
 const fn argument(words: &'static str, key: &'static str) -> Row {
     fact(words, Value::Option, key).within(ARGUMENTS)
