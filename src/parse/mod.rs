@@ -116,6 +116,8 @@ pub static GRAMMARS: &[&dyn Grammar] = &[
     &memory_prints::Process,
     &trainer::TRAINER,
     &tgi::TGI,
+    &verl::METRICS,
+    &memory_prints::MS_SWIFT,
 ];
 
 #[cfg(test)]

@@ -11,7 +11,7 @@ use super::table::{Row, Table, fact, triggers};
 
 /// See the module.
 pub static TRAINER: Table =
-    Table { producer: "trainer", series: "trainer", triggers: &triggers(&ROWS), rows: &ROWS, examples: EXAMPLES };
+    Table { producer: "job", series: "job", triggers: &triggers(&ROWS), rows: &ROWS, examples: EXAMPLES };
 
 /// How far from its name a version may stand.
 const NEAR: Value = Version(40);

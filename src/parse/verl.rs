@@ -2,7 +2,8 @@
 //!
 //! Mirrors verl `verl/utils/debug/performance.py` (0.1–0.4), `verl/utils/profiler/performance.py` (0.4–0.9), EasyR1
 //! `verl/utils/model_utils.py:print_gpu_memory_usage` (0.3.0–0.3.2). verl says what this process' allocator holds and,
-//! from 0.4 on, what is used of the device; EasyR1 says only what is used of the device, by whomever.
+//! from 0.4 on, what is used of the device; EasyR1 says only what is used of the device, by whomever. The metrics of a
+//! step are the largest of all workers' (`perf/…`, `utils/tracking.py`), and the whole host's memory.
 
 use nom::branch::alt;
 use nom::bytes::complete::{tag, take_until, take_while1};
@@ -11,13 +12,30 @@ use nom::combinator::{eof, map, map_opt, peek};
 use nom::sequence::{preceded, terminated};
 use nom::{IResult, Parser};
 
+use super::table::Value::{self, Counted};
+use super::table::{Row, Table, memory, triggers};
 use super::text::{self, Size};
 use super::{Example, Grammar, Record, origin};
-use crate::model::FigureName::{GpuTotal, Other, TorchAllocated, TorchReserved};
+use crate::model::FigureName::{AllocatedPeak, GpuTotal, HostUsed, Other, TorchAllocated, TorchReserved};
 use crate::model::{Bytes, Event, FigureName, What};
 
 /// See the module.
 pub struct Verl;
+
+/// `step:40 - actor/lr:1e-06 - perf/max_memory_allocated_gb:45.5 - perf/cpu_memory_used_gb:120.25 - …`
+pub static METRICS: Table =
+    Table { producer: "verl", series: "verl", triggers: &triggers(&ROWS), rows: &ROWS, examples: METRIC_EXAMPLES };
+
+const GIB: Value = Counted(Bytes::GIB);
+
+const ROWS: [Row; 6] = [
+    memory("perf/max_memory_allocated_gb:", GIB, AllocatedPeak),
+    memory("perf/max_memory_reserved_gb:", GIB, TorchReserved),
+    memory("perf/cpu_memory_used_gb:", GIB, HostUsed),
+    memory("perf/max_memory_allocated_gb:np.float64(", GIB, AllocatedPeak),
+    memory("perf/max_memory_reserved_gb:np.float64(", GIB, TorchReserved),
+    memory("perf/cpu_memory_used_gb:np.float64(", GIB, HostUsed),
+];
 
 const ALLOCATED: &str = "memory allocated (GB): ";
 const USED_OF: &str = " GB / ";
@@ -131,6 +149,17 @@ const EXAMPLES: &[Example] = &[
         states: &[("other", "58.5 GB"), ("gpu_total", "79.19 GB")],
     },
 ];
+
+const METRIC_EXAMPLES: &[Example] = &[Example {
+    version: "verl 0.2–0.9, a step's metrics",
+    text: "(TaskRunner pid=4700) step:40 - actor/grad_norm:0.25 - perf/max_memory_allocated_gb:45.5 - perf/max_memory_reserved_gb:np.float64(60.25) - perf/cpu_memory_used_gb:120.125 - actor/lr:1e-06",
+    states: &[
+        ("series", "verl pid 4700"),
+        ("allocated_peak", "45.5"),
+        ("torch_reserved", "60.25"),
+        ("host_used", "120.125"),
+    ],
+}];
 
 #[cfg(test)]
 mod tests {

@@ -1,8 +1,9 @@
 //! PyTorch's allocator in the words of those who ask it: trainers, example scripts, PyTorch's own summary.
 //!
 //! Mirrors Megatron-LM `megatron/training/utils.py:report_memory`, torchtitan `components/metrics.py`, accelerate's and
-//! peft's `examples/` (`b2mb`), llama-recipes `utils/memory_utils.py`, axolotl `utils/bench.py`, `torch/cuda/memory.py:
-//! memory_summary` (1.4–2.15). Whatever they call the unit, it is a power of two.
+//! peft's `examples/` (`b2mb`), llama-recipes `utils/memory_utils.py`, axolotl `utils/bench.py`, ms-swift
+//! `trainers/patcher.py`, `torch/cuda/memory.py:memory_summary` (1.4–2.15). Whatever they call the unit, it is a power of
+//! two.
 
 use crate::model::Bytes;
 use crate::model::FigureName::{
@@ -115,6 +116,22 @@ pub static AXOLOTL: Table = Table {
 };
 
 const AXOLOTL_PARTS: &[&str] = &["GB cache", "GB misc"];
+
+/// `{'loss': 0.75, …, 'memory(GiB)': 30.25, 'train_speed(iter/s)': 0.5}`: the most that was reserved so far.
+pub static MS_SWIFT: Table = Table {
+    producer: "ms-swift",
+    series: "ms-swift",
+    triggers: &["'memory(GiB)': "],
+    rows: &[
+        memory("'memory(GiB)': ", Counted(Bytes::GIB), TorchReserved),
+        memory("'memory(GiB)': '", Counted(Bytes::GIB), TorchReserved),
+    ],
+    examples: &[Example {
+        version: "ms-swift 2.0–3.12",
+        text: "Train:  50%|█████     | 8/16 [00:16<00:16,  2.0s/it]{'loss': 0.75, 'epoch': 0.32, 'global_step/max_steps': '5/16', 'memory(GiB)': 30.25, 'train_speed(iter/s)': 0.5}\n{'loss': '0.5', 'memory(GiB)': '62.5', 'train_speed(s/it)': '12.5'}",
+        states: &[("torch_reserved", "30.25"), ("torch_reserved", "62.5")],
+    }],
+};
 
 /// `torch.cuda.memory_summary()`: now and at most, in a box.
 pub static SUMMARY: Table = Table {

@@ -5,7 +5,7 @@ mod metrics;
 mod nvidia_smi;
 mod process;
 
-pub(super) use allocator::{AXOLOTL, EXAMPLE_SCRIPTS, MEGATRON, SUMMARY, TORCHTITAN};
+pub(super) use allocator::{AXOLOTL, EXAMPLE_SCRIPTS, MEGATRON, MS_SWIFT, SUMMARY, TORCHTITAN};
 pub(super) use metrics::Metrics;
 pub(super) use nvidia_smi::NvidiaSmi;
 pub(super) use process::Process;
