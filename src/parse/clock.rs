@@ -31,6 +31,14 @@ pub(super) fn short_year(input: &str) -> IResult<&str, Timestamp> {
     at(rest, Clock::Wall, 2000 + year as i16, month, day, time, fraction)
 }
 
+/// `03/01/2026 10:00:00`, month first, as the examples of transformers write.
+pub(super) fn us_date(input: &str) -> IResult<&str, Timestamp> {
+    let (rest, (month, _, day, _, year)) =
+        (number(2, 2), char('/'), number(2, 2), char('/'), number(4, 4)).parse(input)?;
+    let (rest, (time, fraction)) = preceded(char(' '), clock_time).parse(rest)?;
+    at(rest, Clock::Wall, year as i16, month, day, time, fraction)
+}
+
 /// `Aug 12 03:54:03`, syslog.
 pub(super) fn syslog(input: &str) -> IResult<&str, Timestamp> {
     let (rest, (month, _, day, _)) = (month_name, space1, number(1, 2), space1).parse(input)?;
@@ -151,6 +159,7 @@ mod tests {
         assert_eq!(shown(month_day("1120 07:53:52.469000 10 ")), "11-20T07:53:52| 10 ");
         assert_eq!(shown(glog("716 07:57:26.709 CUDA")), "07-16T07:57:26| CUDA");
         assert_eq!(shown(short_year("17/06/09 20:10:40 INFO")), "2017-06-09T20:10:40| INFO");
+        assert_eq!(shown(us_date("03/21/2026 10:00:00 - x")), "2026-03-21T10:00:00| - x");
         assert_eq!(shown(uptime("   455.498827] x")), "up 455.498827 s|] x");
         assert!(iso("2026-13-01 10:00:00").is_err());
         assert!(time_of_day("25:00:00").is_err());

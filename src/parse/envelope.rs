@@ -12,6 +12,7 @@ use nom::branch::alt;
 use nom::bytes::complete::{tag, take_till, take_until, take_while, take_while_m_n, take_while1};
 use nom::character::complete::{char, multispace0, one_of, satisfy, space0, space1, u32 as integer};
 use nom::combinator::{map_opt, opt, peek, recognize, rest, value, verify};
+use nom::multi::many0_count;
 use nom::sequence::{delimited, pair, preceded, separated_pair, terminated};
 use nom::{IResult, Offset, Parser};
 
@@ -100,10 +101,18 @@ fn without_suffix(body: &str) -> (&str, u64) {
 
 fn prefix(text: &str) -> IResult<&str, Facts<'_>> {
     match text.as_bytes().first() {
-        Some(b'[') => {
-            alt((rank, kernel_stamp, human_stamp, dated_level, bracketed_time, launcher_rank, glog, logger_place))
-                .parse(text)
-        }
+        Some(b'[') => alt((
+            rank,
+            kernel_stamp,
+            human_stamp,
+            dated_level,
+            bracketed_time,
+            launcher_rank,
+            glog,
+            logger_name,
+            logger_place,
+        ))
+        .parse(text),
         Some(b'(') => alt((vllm_worker, ray_actor)).parse(text),
         Some(b'<') => alt((kernel_level, syslog_5424)).parse(text),
         Some(b'0'..=b'9') => alt((cri, plain_time, mpi_task, slurm_task, address)).parse(text),
@@ -206,25 +215,34 @@ fn delimited_box(text: &str) -> IResult<&str, &str> {
 }
 
 /// `[2026-03-01 10:00:00,000] [INFO] [utils.py:781:see_memory_usage] [Rank 0] ` of DeepSpeed, the same of Ray's C++ part
-/// `[2026-03-01 10:41:03,229 E 1008 1008] (raylet) node_manager.cc:3250: `, and a plain `[2026-03-01 10:00:00] `.
+/// `[2026-03-01 10:41:03,229 E 1008 1008] (raylet) node_manager.cc:3250: `, and a plain `[2026-03-01 10:00:00] `; SGLang's
+/// has the ranks in it, `[2026-03-01 10:00:00 DP0 TP1] `.
 fn bracketed_time(text: &str) -> IResult<&str, Facts<'_>> {
     let stamp = alt((clock::iso, clock::ctime, clock::syslog));
     let scrubbed = value(None, tag("DATE"));
     let level = (space1, one_of("DIWEFC"), space1, integer, space1, integer);
-    let (rest, (time, level)) =
-        delimited(char('['), pair(alt((scrubbed, stamp.map(Some))), opt(level)), char(']')).parse(text)?;
+    let inside = (alt((scrubbed, stamp.map(Some))), opt(level), opt(preceded(space1, parallel_ranks)));
+    let (rest, (time, level, role)) = delimited(char('['), inside, char(']')).parse(text)?;
     let (rest, _) = blank(rest)?;
     let pid = level.map(|(_, _, _, pid, _, _)| pid);
-    Ok((rest, Facts { time, pid, ..Facts::default() }))
+    Ok((rest, Facts { time, pid, role, ..Facts::default() }))
 }
 
-/// `[INFO] `, `[INFO|trainer.py:449] 2026-03-01 10:00:00,447 >> ` of transformers, `[INFO 2020-05-26 20:08:23] `.
+/// `DP0 TP1`: ranks within the dimensions of parallelism, none of them the global one.
+fn parallel_ranks(text: &str) -> IResult<&str, &str> {
+    let rank = || (alt((tag("TP"), tag("DP"), tag("PP"), tag("EP"), tag("CP"))), integer);
+    recognize((rank(), many0_count((char(' '), rank())))).parse(text)
+}
+
+/// `[INFO] `, `[INFO|trainer.py:449] 2026-03-01 10:00:00,447 >> ` of transformers, `[INFO 2020-05-26 20:08:23] `,
+/// `[INFO|2026-03-01 10:00:00] logging.py:143 >> ` of LLaMA-Factory.
 fn dated_level(text: &str) -> IResult<&str, Facts<'_>> {
     let place = preceded(char('|'), take_till(|c| c == ']'));
-    let inside = preceded(char(' '), clock::iso);
+    let inside = preceded(one_of(" |"), clock::iso);
     let (rest, (time, _)) = delimited((char('['), level_name), pair(opt(inside), opt(place)), char(']')).parse(text)?;
     let (rest, _) = blank(rest)?;
     let (rest, later) = opt(terminated(clock::iso, (tag(" >>"), blank))).parse(rest)?;
+    let (rest, _) = opt((module_place, tag(" >>"), blank)).parse(rest)?;
     Ok((rest, Facts { time: time.or(later), ..Facts::default() }))
 }
 
@@ -235,6 +253,11 @@ fn glog(text: &str) -> IResult<&str, Facts<'_>> {
             .parse(text)?;
     let (rest, _) = blank(rest)?;
     Ok((rest, Facts { time, ..Facts::default() }))
+}
+
+/// `[titan] ` of torchtitan.
+fn logger_name(text: &str) -> IResult<&str, Facts<'_>> {
+    preceded((tag("[titan]"), blank), success).parse(text)
 }
 
 /// `[utils.py:781:see_memory_usage] `, `[core.py:459] `, `[v1/executor/multiproc_executor.py:558] `
@@ -250,6 +273,11 @@ fn source_place(text: &str) -> IResult<&str, &str> {
     let function = preceded(char(':'), take_while1(|c: char| c.is_alphanumeric() || "_<>.".contains(c)));
     recognize((verify(take_while1(path), |path: &str| path.contains('.')), char(':'), integer, opt(function)))
         .parse(text)
+}
+
+/// `logging.py:143`, `llamafactory.hparams.parser:401`
+fn module_place(text: &str) -> IResult<&str, &str> {
+    recognize((take_while1(|c: char| c.is_alphanumeric() || "_-./".contains(c)), char(':'), integer)).parse(text)
 }
 
 /// `(WorkerDict pid=12345, ip=10.0.0.7) `, `(pid=12345) `, `(raylet) `, `(raylet, ip=10.0.0.7) `, `(autoscaler +1h2m3s) `
@@ -297,11 +325,17 @@ fn cri(text: &str) -> IResult<&str, Facts<'_>> {
 }
 
 /// A stamp, then perhaps a host with a program, a level, or a place: `2026-11-20 07:35:30,054\tINFO worker.py:2038 -- `,
-/// `10:52:29 node1 systemd-oomd[1261]: `, `2026-03-01T10:00:00+0000 node1 kernel: `.
+/// `10:52:29 node1 systemd-oomd[1261]: `, `2026-03-01T10:00:00+0000 node1 kernel: `; TensorFlow's `2026-03-01
+/// 10:00:00.123456: W tensorflow/core/framework/op_kernel.cc:1780] `; Python's `03/01/2026 10:00:00 - INFO - __main__ - `.
 fn plain_time(text: &str) -> IResult<&str, Facts<'_>> {
-    let (rest, time) = alt((clock::iso, clock::short_year, clock::time_of_day)).parse(text)?;
-    let (rest, _) = blank(rest)?;
+    let (rest, time) = alt((clock::iso, clock::short_year, clock::us_date, clock::time_of_day)).parse(text)?;
     let time = Some(time);
+    let tensorflow = (tag(": "), one_of("IWEF"), char(' '), source_place, char(']'), blank);
+    let fields = (tag(" - "), dashed_field, tag(" - "), dashed_field, tag(" - "));
+    if let (rest, Some(())) = opt(alt((tensorflow.map(|_| ()), fields.map(|_| ())))).parse(rest)? {
+        return Ok((rest, Facts { time, ..Facts::default() }));
+    }
+    let (rest, _) = blank(rest)?;
     let program = preceded(space0, pair(opt(terminated(host_name, char(' '))), alt((kernel_program, daemon))));
     if let (rest, Some((host, facts))) = opt(program).parse(rest)? {
         return Ok((rest, Facts { host: host.or(facts.host), time, ..facts }));
@@ -309,6 +343,11 @@ fn plain_time(text: &str) -> IResult<&str, Facts<'_>> {
     let with_level = (multispace0, level_name, space1, opt(terminated(source_place, tag(" -- "))));
     let (rest, _) = opt(with_level).parse(rest)?;
     Ok((rest, Facts { time, ..Facts::default() }))
+}
+
+/// A level or a logger's name of Python's logging, between dashes.
+fn dashed_field(text: &str) -> IResult<&str, &str> {
+    take_while1(|c: char| c.is_alphanumeric() || "_.".contains(c)).parse(text)
 }
 
 /// `Aug 12 03:54:03 node1 kernel: `, `Jan  5 15:19:27 kernel: `
@@ -535,6 +574,15 @@ mod tests {
         peels("WARNING:torch.distributed.api:Sending", "", "Sending");
         peels("E0301 10:40:00.000000 4711 torch/api.py:874] failed", "pid=4711 time=03-01T10:40:00", "failed");
         peels("2026-11-20 07:35:30,054\tINFO worker.py:2038 -- Started", "time=2026-11-20T07:35:30", "Started");
+        peels("[2026-03-01 10:00:00 DP0 TP1] x", "role=DP0 TP1 time=2026-03-01T10:00:00", "x");
+        peels("[INFO|2026-03-01 10:00:00] logging.py:143 >> x", "time=2026-03-01T10:00:00", "x");
+        peels("03/01/2026 10:00:00 - INFO - __main__ - ***** x", "time=2026-03-01T10:00:00", "***** x");
+        peels("[rank0]:[titan] 2026-03-01 10:00:00,897 - root - INFO - x", "rank=0 time=2026-03-01T10:00:00", "x");
+        peels(
+            "2026-03-01 10:00:00.305846: W tensorflow/core/framework/op_kernel.cc:1780] OP_REQUIRES",
+            "time=2026-03-01T10:00:00",
+            "OP_REQUIRES",
+        );
         peels("2026-03-01T10:00:00.123456789Z stderr F x", "time=2026-03-01T10:00:00", "x");
         peels("2026-03-01T10:00:00.1234567Z [rank0]: x", "rank=0 time=2026-03-01T10:00:00", "x");
         peels("Aug 12 03:54:03 host1 kernel: [  1.000001] x", "host=host1 role=kernel time=up 1.000001 s", "x");

@@ -8,7 +8,7 @@ use super::line::Line;
 use super::record::Record;
 use super::{Follow, Grammar, progress};
 use crate::knowledge::{Knowledge, Mark};
-use crate::model::{Event, Figure, Origin, PhaseMark, Setting, TimelinePoint, Timestamp, What};
+use crate::model::{Event, Figure, FigureName, Origin, PhaseMark, Setting, TimelinePoint, Timestamp, What};
 use crate::scan::{Anchors, LineSink, RawLine};
 
 /// A message of more lines than this is none.
@@ -34,7 +34,7 @@ impl Grammars {
         };
         let triggers =
             AhoCorasickBuilder::new().match_kind(MatchKind::Standard).build(words().map(|(_, word)| word))?;
-        debug_assert!(all.len() <= 64, "a set of grammars is 64 bits");
+        debug_assert!(all.len() <= 128, "a set of grammars is 128 bits");
         Ok(Grammars { all, anchors, triggers, asked_by: words().map(|(index, _)| index).collect() })
     }
 
@@ -44,7 +44,7 @@ impl Grammars {
     }
 
     /// The grammars that `body` may be the first line of, as a set of bits.
-    fn triggered(&self, body: &str) -> u64 {
+    fn triggered(&self, body: &str) -> u128 {
         self.triggers
             .find_overlapping_iter(body)
             .fold(0, |set, found| set | 1 << self.asked_by[found.pattern().as_usize()])
@@ -75,7 +75,7 @@ pub struct Extractor<'k> {
     open: Vec<Open>,
     marks: HashMap<usize, PhaseMark>,
     now: Setting,
-    memory: BTreeMap<(Arc<str>, crate::model::FigureName), Series>,
+    memory: BTreeMap<(Arc<str>, FigureName), Series>,
     folded: Folded,
     producers: BTreeSet<&'static str>,
     started: Option<Timestamp>,
@@ -137,8 +137,8 @@ impl<'k> Extractor<'k> {
     }
 
     /// Gives `line` to the messages that may go on with it; which grammars took it.
-    fn offer(&mut self, origin: usize, line: &Line<'_>) -> u64 {
-        let (mut taken, mut at) = (0, 0);
+    fn offer(&mut self, origin: usize, line: &Line<'_>) -> u128 {
+        let (mut taken, mut at) = (0, 0usize);
         while at < self.open.len() {
             let open = &mut self.open[at];
             let grammar = self.grammars.all[open.grammar];
@@ -183,8 +183,14 @@ impl<'k> Extractor<'k> {
             self.memory.entry((series.clone(), figure.name)).or_default().add(&series, figure, event.time);
         }
         let mut latest: Vec<Figure> = self.now.memory.to_vec();
-        latest.retain(|known| !event.figures.iter().any(|figure| figure.name == known.name));
-        latest.extend(event.figures.iter().cloned());
+        for figure in &event.figures {
+            match latest.iter_mut().find(|known| known.name == figure.name) {
+                // A maximum that starts anew with every print is the largest of all prints.
+                Some(known) if figure.name == FigureName::AllocatedPeak && known.bytes >= figure.bytes => {}
+                Some(known) => *known = figure.clone(),
+                None => latest.push(figure.clone()),
+            }
+        }
         self.now.memory = latest.into();
     }
 

@@ -6,17 +6,28 @@
 //! grammar reads text and nothing else, and never states a figure that does not stand there.
 
 mod clock;
+mod deepspeed;
 mod envelope;
 mod extract;
 mod fold;
+mod jax;
 mod kernel;
 mod line;
+mod memory_prints;
 mod oom_daemon;
+mod origin;
 mod progress;
 mod record;
+mod sglang;
+mod table;
+mod tensorflow;
 mod text;
+mod tgi;
 mod torch;
 mod traceback;
+mod trainer;
+mod verl;
+mod vllm;
 
 pub use envelope::Envelope;
 pub use extract::{Extractor, Findings, Grammars};
@@ -91,6 +102,31 @@ pub static GRAMMARS: &[&dyn Grammar] = &[
     &oom_daemon::SystemdOomd,
     &oom_daemon::EarlyOom,
     &oom_daemon::SystemdUnit,
+    &deepspeed::DeepSpeed,
+    &deepspeed::SETTINGS,
+    &deepspeed::WORKSPACE_SIZE,
+    &deepspeed::Workspace,
+    &verl::Verl,
+    &vllm::Failures,
+    &vllm::Prints,
+    &vllm::SETTINGS,
+    &sglang::Failures,
+    &sglang::Prints,
+    &jax::Jax,
+    &tensorflow::TensorFlow,
+    &tensorflow::PRINTS,
+    &memory_prints::MEGATRON,
+    &memory_prints::TORCHTITAN,
+    &memory_prints::EXAMPLE_SCRIPTS,
+    &memory_prints::AXOLOTL,
+    &memory_prints::SUMMARY,
+    &memory_prints::Metrics,
+    &memory_prints::NvidiaSmi,
+    &memory_prints::Process,
+    &trainer::TRAINER,
+    &tgi::TGI,
+    &verl::METRICS,
+    &memory_prints::MS_SWIFT,
 ];
 
 #[cfg(test)]
@@ -99,7 +135,7 @@ pub(crate) mod testing {
 
     use super::*;
     use crate::knowledge::Knowledge;
-    use crate::scan::{Extent, Scanner};
+    use crate::scan::{Extent, RawLine, Scanner};
 
     /// Everything found in `input`, or nothing where the shipped knowledge does not load (which has a test of its own).
     pub(crate) fn find(input: &[u8]) -> Findings {
@@ -112,6 +148,26 @@ pub(crate) mod testing {
         while scanner.read_from(&mut rest, 1 << 16, &mut extractor).is_ok_and(|read| read > 0) {}
         scanner.finish(&mut extractor);
         extractor.finish()
+    }
+
+    /// What `grammar` says of a message by itself, its points of the timeline included.
+    pub(crate) fn parse(grammar: &dyn Grammar, text: &str) -> Vec<Event> {
+        let mut record: Option<Record> = None;
+        for (at, bytes) in text.split('\n').enumerate() {
+            let number = crate::model::LineNumber(1 + at as u64);
+            Line::read(RawLine { bytes: bytes.as_bytes(), number, column: 0 }, |line| match &mut record {
+                None => {
+                    let path = Arc::from("job.log");
+                    record = Some(Record::new(path, Default::default(), Default::default(), line.into_owned()));
+                }
+                Some(record) => {
+                    if let Follow::Join(joint) = grammar.follows(record, &line) {
+                        record.push(joint, line.into_owned());
+                    }
+                }
+            });
+        }
+        record.map(|record| grammar.parse(&record)).unwrap_or_default()
     }
 
     /// The events found in `input`.

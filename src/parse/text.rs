@@ -1,9 +1,10 @@
 //! Small grammars that several producers share: sizes, numbers, words.
 
 use nom::branch::alt;
-use nom::bytes::complete::{tag, take_while, take_while1};
+use nom::bytes::complete::{tag, take_while, take_while_m_n, take_while1};
 use nom::character::complete::{char, multispace0, satisfy};
-use nom::combinator::{map_opt, opt, recognize};
+use nom::combinator::{map_opt, not, opt, peek, recognize};
+use nom::multi::many0_count;
 use nom::{IResult, Parser};
 
 use crate::model::Bytes;
@@ -48,6 +49,12 @@ pub(super) fn plain_bytes(input: &str) -> IResult<&str, Size<'_>> {
     Ok((rest, Size { text, bytes: Bytes::of(amount, Bytes(1)) }))
 }
 
+/// A number whose unit stands elsewhere, or nowhere: `31.44` of `(31.44/47.38 GiB)`, verl's `(GB): 15.44`.
+pub(super) fn counted(input: &str, unit: Bytes) -> IResult<&str, Size<'_>> {
+    let (rest, (text, amount)) = nom::combinator::consumed(decimal).parse(input)?;
+    Ok((rest, Size { text, bytes: Bytes::of(amount, unit) }))
+}
+
 /// A unit of memory, binary whatever its spelling: that is how the producers here count.
 fn unit(input: &str) -> IResult<&str, Bytes> {
     let prefixed = |letter: char, bytes: Bytes| {
@@ -65,10 +72,12 @@ fn unit(input: &str) -> IResult<&str, Bytes> {
     .parse(input)
 }
 
-/// `-1.25`, `1,048,576`, `977.`
+/// `-1.25`, `1,048,576`, `977.`; a comma behind the number is no part of it.
 pub(super) fn decimal(input: &str) -> IResult<&str, f64> {
-    let digits = take_while1(|c: char| c.is_ascii_digit() || c == ',');
-    let fraction = (char('.'), take_while(|c: char| c.is_ascii_digit()));
+    let digit = |c: char| c.is_ascii_digit();
+    let thousand = (char(','), take_while_m_n(3, 3, digit), peek(not(satisfy(digit))));
+    let digits = (take_while1(digit), many0_count(thousand));
+    let fraction = (char('.'), take_while(digit));
     map_opt(recognize((opt(char('-')), digits, opt(fraction))), |text: &str| text.replace(',', "").parse().ok())
         .parse(input)
 }
@@ -88,6 +97,11 @@ pub(super) fn token<'a>(text: &'a str, ends: &str) -> &'a str {
     &text[..text.find(|c: char| c.is_whitespace() || ends.contains(c)).unwrap_or(text.len())]
 }
 
+/// Whether `part`, a slice of `text`, stands in quotes: source code in a traceback, advice, a mention.
+pub(super) fn is_quoted(text: &str, part: &str) -> bool {
+    text[..text.len().min(nom::Offset::offset(text, part))].ends_with(['"', '\'', '`'])
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -104,6 +118,8 @@ mod tests {
         assert_eq!(bytes("2044571648B"), Some(2_044_571_648));
         assert_eq!(bytes("79.35 GiB\ntotal"), bytes("79.35\nGiB"));
         assert_eq!(bytes("9007199254740988kB"), None);
+        assert_eq!(bytes("1,024 MiB"), Some(1 << 30));
+        assert_eq!(plain_bytes("2044571648, 7").map(|(rest, size)| (rest, size.text)), Ok((", 7", "2044571648")));
         assert_eq!(bytes("GiB"), None);
         assert_eq!(sized("12.3 GB", Giga::Decimal).ok().and_then(|(_, size)| size.bytes), Some(Bytes(12_300_000_000)));
     }

@@ -1,0 +1,11 @@
+//! Memory figures that jobs print beside their steps: points of the timeline, and never a failure.
+
+mod allocator;
+mod metrics;
+mod nvidia_smi;
+mod process;
+
+pub(super) use allocator::{AXOLOTL, EXAMPLE_SCRIPTS, MEGATRON, MS_SWIFT, SUMMARY, TORCHTITAN};
+pub(super) use metrics::Metrics;
+pub(super) use nvidia_smi::NvidiaSmi;
+pub(super) use process::Process;
