@@ -13,10 +13,12 @@ mod kernel;
 mod line;
 mod oom_daemon;
 mod progress;
+mod ray_monitor;
 mod record;
 mod text;
 mod torch;
 mod traceback;
+mod wrap;
 
 pub use envelope::Envelope;
 pub use extract::{Extractor, Findings, Grammars};
@@ -91,6 +93,7 @@ pub static GRAMMARS: &[&dyn Grammar] = &[
     &oom_daemon::SystemdOomd,
     &oom_daemon::EarlyOom,
     &oom_daemon::SystemdUnit,
+    &ray_monitor::RayMonitor,
 ];
 
 #[cfg(test)]
