@@ -14,6 +14,7 @@ mod line;
 mod oom_daemon;
 mod progress;
 mod ray_monitor;
+mod ray_worker;
 mod record;
 mod text;
 mod torch;
@@ -94,6 +95,7 @@ pub static GRAMMARS: &[&dyn Grammar] = &[
     &oom_daemon::EarlyOom,
     &oom_daemon::SystemdUnit,
     &ray_monitor::RayMonitor,
+    &ray_worker::RayWorker,
 ];
 
 #[cfg(test)]

@@ -282,7 +282,7 @@ fn summary(record: &Record) -> Option<Event> {
 /// The end of a message whose head was cut off: those chosen, rows of the table, and the paragraph behind them.
 fn remains(record: &Record) -> Option<Event> {
     let text = record.text();
-    let advice = text.find(ADVICE).map(|at| &text[at..]).filter(|advice| !is_quoted(text, advice));
+    let advice = text.find(ADVICE).map(|at| &text[at..]).filter(|advice| !text::is_quoted(text, advice));
     let rows = table(text);
     let table = text.find(TABLE).filter(|_| !rows.is_empty()).map(|at| &text[at..]);
     let chosen = if text.contains(CHOSEN) { pieces::chosen(text) } else { Vec::new() };
@@ -291,11 +291,6 @@ fn remains(record: &Record) -> Option<Event> {
     told.chosen(record, &chosen);
     let victims = chosen.iter().map(|worker| victim(worker, &Victim::default())).collect();
     Some(told.event(record, proof, Severity::Fatal, victims, &rows, &[]))
-}
-
-/// Whether `part` of `text` stands behind a quotation mark, as in code.
-fn is_quoted(text: &str, part: &str) -> bool {
-    text[..text.len().saturating_sub(part.len())].trim_end().ends_with(['"', '\'', '`'])
 }
 
 /// A task that failed for a kill of the monitor, as its owner's log counts.

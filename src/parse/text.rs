@@ -88,6 +88,11 @@ pub(super) fn token<'a>(text: &'a str, ends: &str) -> &'a str {
     &text[..text.find(|c: char| c.is_whitespace() || ends.contains(c)).unwrap_or(text.len())]
 }
 
+/// Whether `part`, the end of `text`, stands behind a quotation mark, as in code and prose.
+pub(super) fn is_quoted(text: &str, part: &str) -> bool {
+    text[..text.len().saturating_sub(part.len())].trim_end().ends_with(['"', '\'', '`'])
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
