@@ -358,6 +358,8 @@ fn level_name(text: &str) -> IResult<&str, &str> {
         tag("ERR"),
         tag("CRITICAL"),
         tag("FATAL"),
+        tag("VINFO"),
+        tag("SUCC"),
     ))
     .parse(text)
 }
@@ -535,6 +537,8 @@ mod tests {
         peels("WARNING:torch.distributed.api:Sending", "", "Sending");
         peels("E0301 10:40:00.000000 4711 torch/api.py:874] failed", "pid=4711 time=03-01T10:40:00", "failed");
         peels("2026-11-20 07:35:30,054\tINFO worker.py:2038 -- Started", "time=2026-11-20T07:35:30", "Started");
+        peels("2026-11-20 07:34:22,297\tVINFO scripts.py:1415 -- Killed", "time=2026-11-20T07:34:22", "Killed");
+        peels("2026-11-20 07:34:22,483\tSUCC scripts.py:1496 -- Stopped", "time=2026-11-20T07:34:22", "Stopped");
         peels("2026-03-01T10:00:00.123456789Z stderr F x", "time=2026-03-01T10:00:00", "x");
         peels("2026-03-01T10:00:00.1234567Z [rank0]: x", "rank=0 time=2026-03-01T10:00:00", "x");
         peels("Aug 12 03:54:03 host1 kernel: [  1.000001] x", "host=host1 role=kernel time=up 1.000001 s", "x");

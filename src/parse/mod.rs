@@ -13,7 +13,10 @@ mod kernel;
 mod line;
 mod oom_daemon;
 mod progress;
+mod ray_job;
 mod ray_monitor;
+mod ray_notice;
+mod ray_store;
 mod ray_worker;
 mod record;
 mod text;
@@ -96,6 +99,9 @@ pub static GRAMMARS: &[&dyn Grammar] = &[
     &oom_daemon::SystemdUnit,
     &ray_monitor::RayMonitor,
     &ray_worker::RayWorker,
+    &ray_store::RayStore,
+    &ray_notice::RayNotice,
+    &ray_job::RayJob,
 ];
 
 #[cfg(test)]

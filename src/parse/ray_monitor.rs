@@ -12,7 +12,6 @@ mod pieces;
 
 use nom::character::complete::u32 as integer;
 use nom::combinator::consumed;
-use nom::{IResult, Parser};
 
 use self::pieces::{Clause, Row, Sentence, Worker};
 use super::text::{self, Size};
@@ -184,11 +183,9 @@ fn kill(record: &Record) -> Option<Event> {
 
 /// `2 worker(s) were killed`, `Killing 2 worker(s)`: the number.
 fn killed(text: &str) -> Option<(&str, u32)> {
-    let number = |text| consumed(integer).parse(text);
     let behind = count_before(text, " worker(s) were killed due to the node running low on memory");
     let before = text::after(text, "Killing ").filter(|rest| rest.contains(" worker(s), kill details: "));
-    let parsed: IResult<&str, (&str, u32)> = number(behind.or(before)?);
-    Some(parsed.ok()?.1)
+    text::read(consumed(integer), behind.or(before)?)
 }
 
 /// Whether `text` holds the head of the message of 2.0–2.54 as Ray raises or reports it, not as code or prose quotes it.

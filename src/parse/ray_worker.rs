@@ -136,8 +136,7 @@ fn ending(text: &str) -> Option<Ending<'_>> {
     let typed = LABELS.iter().find_map(|label| text::after(text, label))?;
     let kind = take_while1(|c: char| c.is_ascii_uppercase() || c == '_');
     let detail = preceded(alt((tag(" Worker exit detail: "), tag(", exit_detail = "))), rest);
-    let read: IResult<&str, (&str, Option<&str>)> = (kind, opt(detail)).parse(typed);
-    let (_, (kind, detail)) = read.ok()?;
+    let (kind, detail) = text::read((kind, opt(detail)), typed)?;
     let detail = detail.map(|detail| {
         let end = GUESSES.iter().filter_map(|guess| detail.find(guess)).min().unwrap_or(detail.len());
         detail[..end].trim()

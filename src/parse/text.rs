@@ -88,6 +88,15 @@ pub(super) fn token<'a>(text: &'a str, ends: &str) -> &'a str {
     &text[..text.find(|c: char| c.is_whitespace() || ends.contains(c)).unwrap_or(text.len())]
 }
 
+/// What `parser` reads at the beginning of `text`.
+pub(super) fn read<'a, P>(mut parser: P, text: &'a str) -> Option<P::Output>
+where
+    P: Parser<&'a str, Error = nom::error::Error<&'a str>>,
+{
+    let (_, read) = parser.parse(text).ok()?;
+    Some(read)
+}
+
 /// Whether `part`, the end of `text`, stands behind a quotation mark, as in code and prose.
 pub(super) fn is_quoted(text: &str, part: &str) -> bool {
     text[..text.len().saturating_sub(part.len())].trim_end().ends_with(['"', '\'', '`'])
