@@ -162,7 +162,7 @@ fn kill(record: &Record) -> Option<Event> {
     let mut told = Told::of(record, &clauses, Some(Bytes::GIB));
     told.chosen(record, &chosen);
     let victims = match chosen.is_empty() {
-        true => Vec::from_iter((!told.victim.is_unknown()).then(|| told.victim.clone())),
+        true => vec![told.victim.clone()],
         false => chosen.iter().map(|worker| victim(worker, &told.victim)).collect(),
     };
     let name = told.name.or_else(|| retried(text).map(|(name, _)| name)).filter(|_| chosen.is_empty());
@@ -272,7 +272,7 @@ fn summary(record: &Record) -> Option<Event> {
     })?;
     let mut told = Told::of(record, &clauses, None);
     told.facts.push(record.number_fact("ray.killed", words, f64::from(count)));
-    let victims = Vec::from_iter((!told.victim.is_unknown()).then(|| told.victim.clone()));
+    let victims = vec![told.victim.clone()];
     Some(told.event(record, message, Severity::Fatal, victims, &[], &[]))
 }
 
@@ -325,8 +325,7 @@ fn exit_type(record: &Record) -> Option<Event> {
     let host = text::after(text, "Worker IP address: ").or_else(|| text::after(text, "address = "));
     let host = host.map(|rest| text::token(rest, ",").into());
     let victim = Victim { host, pid, ..Victim::default() };
-    let victims = Vec::from_iter((!victim.is_unknown()).then_some(victim));
-    Some(Told::of(record, &[], None).event(record, proof, Severity::Fatal, victims, &[], &[]))
+    Some(Told::of(record, &[], None).event(record, proof, Severity::Fatal, vec![victim], &[], &[]))
 }
 
 /// The rows of the table, without those that a row before them repeats.
@@ -384,7 +383,8 @@ impl<'a> Told<'a> {
         self.facts.extend(name.map(|name| record.fact("ray.victim", name)));
     }
 
-    /// A shortage of the node's memory that `head` of the message states.
+    /// A shortage of the node's memory that `head` of the message states. Who prints it is not who was killed: where the
+    /// message names nobody, the victim is one of whom nothing is known.
     fn event(
         mut self,
         record: &Record,
@@ -394,6 +394,7 @@ impl<'a> Told<'a> {
         rows: &[Row<'_>],
         evidence: &[&str],
     ) -> Event {
+        let victims = if victims.is_empty() { vec![Victim::default()] } else { victims };
         let sum = rows.iter().filter_map(|row| row.used.bytes).sum::<Bytes>();
         self.facts.extend(rows.first().map(|row| record.number_fact("ray.sum_of_table", row.used.text, sum.0 as f64)));
         let consumers = rows.iter().filter_map(|row| consumer(record, row)).collect();

@@ -142,16 +142,18 @@ fn id(text: &str) -> IResult<&str, &str> {
 /// A shortage that `message` states. The raylet refuses on behalf of a process that it does not name.
 fn shortage(record: &Record, message: &str, severity: Severity, figures: &[(FigureName, Size<'_>)]) -> Event {
     let origin = record.origin();
-    let victim = Victim {
-        host: origin.host.clone(),
-        rank: origin.rank,
-        device: None,
-        pid: origin.pid,
-        role: origin.role.clone(),
+    let is_raylet = ["raylet", "gcs_server"].iter().any(|daemon| origin.role.as_deref() == Some(*daemon));
+    let victim = match is_raylet {
+        true => Victim { host: origin.host.clone(), ..Victim::default() },
+        false => Victim {
+            host: origin.host.clone(),
+            rank: origin.rank,
+            device: None,
+            pid: origin.pid,
+            role: origin.role.clone(),
+        },
     };
-    let is_raylet = victim.role.as_deref() == Some("raylet");
-    let victims = Vec::from_iter((!is_raylet && !victim.is_unknown()).then_some(victim));
-    let shortage = Shortage { kind: Kind::ShmExhausted, severity, victims, consumers: Vec::new() };
+    let shortage = Shortage { kind: Kind::ShmExhausted, severity, victims: vec![victim], consumers: Vec::new() };
     let mut event = record.event("ray_store", message, What::Shortage(shortage));
     event.evidence = record.cites(message).split_off(1);
     event.figures = figures.iter().filter_map(|(name, size)| record.figure(*name, *size)).collect();

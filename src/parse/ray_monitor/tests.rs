@@ -62,6 +62,15 @@ fn lines_between_two_parts_are_passed_over() {
 }
 
 #[test]
+fn who_prints_it_is_not_the_victim() {
+    let found = shortages(&[
+        "(Learner pid=812) 8800\t1.18\tray::Policy",
+        "(Learner pid=812) Refer to the documentation on how to address the out of memory issue: https://docs.ray.io/",
+    ]);
+    assert!(matches!(&found[0].1.victims[..], [victim] if victim.is_unknown()), "{found:?}");
+}
+
+#[test]
 fn a_summary_without_a_kill_is_none() {
     let line = "(raylet) node_manager.cc:3250: 0 Workers (tasks / actors) killed due to memory pressure (OOM), 2 Workers crashed due to other reasons at node (ID: 71e7, IP: 10.0.0.7) over the last time period.";
     assert!(shortages(&[line]).is_empty());
