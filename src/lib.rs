@@ -97,7 +97,7 @@ fn read(mut input: Input, grammars: &Grammars, knowledge: &Knowledge, block: usi
     let Totals { bytes, lines } = scanner.finish(&mut extractor);
     let findings = extractor.finish();
     let producers = findings.producers.iter().map(|producer| (*producer).to_owned()).collect();
-    (InputSummary { path, role, bytes, lines, producers, warning }, Some(Read { role, findings }))
+    (InputSummary { path: path.clone(), role, bytes, lines, producers, warning }, Some(Read { path, role, findings }))
 }
 
 fn cut_short(error: &io::Error) -> String {

@@ -24,6 +24,8 @@ use crate::parse::Findings;
 
 /// One input and what was found in it.
 pub struct Read {
+    /// As the user named it.
+    pub path: Arc<str>,
     /// What it is.
     pub role: Role,
     /// What it holds.
@@ -71,8 +73,8 @@ pub fn build(reads: Vec<Read>, knowledge: &Knowledge) -> Outcome {
 struct Case {
     events: Vec<Event>,
     timeline: Vec<TimelinePoint>,
-    /// What was going on at the end of each log, and whether that input is a job's.
-    endings: Vec<Setting>,
+    /// What was going on at the end of each of the job's own logs, by path.
+    endings: Vec<(Arc<str>, Setting)>,
     started: Option<Timestamp>,
 }
 
@@ -88,7 +90,7 @@ impl Case {
             case.timeline.extend(timeline);
             if read.role != Role::Kernel {
                 case.started = case.started.or(started);
-                case.endings.push(last);
+                case.endings.push((read.path, last));
             }
         }
         case

@@ -82,12 +82,12 @@ fn true_kind(case: &Case, event: &Event, said: Kind, knowledge: &Knowledge) -> K
 
 /// Whether the job went on after `event`: it says so itself, or shows progress and no end.
 fn recovered(case: &Case, event: &Event, severity: Severity) -> bool {
-    let ending = case.endings.iter().map(|ending| ending.progress).max().unwrap_or(0);
+    let here = &event.at.location.path;
+    let ending = case.endings.iter().find(|(path, _)| path == here).map_or(0, |(_, ending)| ending.progress);
     let went_on = ending >= event.setting.progress + ALIVE;
     let died = || {
         case.events.iter().any(|other| {
-            let later =
-                other.at.location.path == event.at.location.path && other.at.location.line > event.at.location.line;
+            let later = other.at.location.path == *here && other.at.location.line > event.at.location.line;
             later && matches!(other.what, What::Death(_) | What::Failure(_) | What::Traceback(_))
         })
     };

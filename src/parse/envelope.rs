@@ -397,6 +397,8 @@ fn level_name(text: &str) -> IResult<&str, &str> {
         tag("ERR"),
         tag("CRITICAL"),
         tag("FATAL"),
+        tag("VINFO"),
+        tag("SUCC"),
     ))
     .parse(text)
 }
@@ -583,6 +585,8 @@ mod tests {
             "time=2026-03-01T10:00:00",
             "OP_REQUIRES",
         );
+        peels("2026-11-20 07:34:22,297\tVINFO scripts.py:1415 -- Killed", "time=2026-11-20T07:34:22", "Killed");
+        peels("2026-11-20 07:34:22,483\tSUCC scripts.py:1496 -- Stopped", "time=2026-11-20T07:34:22", "Stopped");
         peels("2026-03-01T10:00:00.123456789Z stderr F x", "time=2026-03-01T10:00:00", "x");
         peels("2026-03-01T10:00:00.1234567Z [rank0]: x", "rank=0 time=2026-03-01T10:00:00", "x");
         peels("Aug 12 03:54:03 host1 kernel: [  1.000001] x", "host=host1 role=kernel time=up 1.000001 s", "x");

@@ -8,7 +8,7 @@ use super::line::Line;
 use super::record::Record;
 use super::{Follow, Grammar, progress};
 use crate::knowledge::{Knowledge, Mark};
-use crate::model::{Event, Figure, FigureName, Origin, PhaseMark, Setting, TimelinePoint, Timestamp, What};
+use crate::model::{Event, Figure, FigureName, LineNumber, Origin, PhaseMark, Setting, TimelinePoint, Timestamp, What};
 use crate::scan::{Anchors, LineSink, RawLine};
 
 /// A message of more lines than this is none.
@@ -79,6 +79,8 @@ pub struct Extractor<'k> {
     folded: Folded,
     producers: BTreeSet<&'static str>,
     started: Option<Timestamp>,
+    /// The last line that was not blank.
+    previous: LineNumber,
 }
 
 /// A message that may go on.
@@ -103,6 +105,7 @@ impl<'k> Extractor<'k> {
             folded: Folded::default(),
             producers: BTreeSet::new(),
             started: None,
+            previous: LineNumber::FIRST,
         }
     }
 
@@ -134,6 +137,7 @@ impl<'k> Extractor<'k> {
             }
         }
         self.note_phase(origin, &line);
+        self.previous = line.number;
     }
 
     /// Gives `line` to the messages that may go on with it; which grammars took it.
@@ -142,7 +146,7 @@ impl<'k> Extractor<'k> {
         while at < self.open.len() {
             let open = &mut self.open[at];
             let grammar = self.grammars.all[open.grammar];
-            let directly_behind = line.number.0 <= open.record.last_number().0 + 1 && self.origins.is_anonymous(origin);
+            let directly_behind = self.previous <= open.record.last_number() && self.origins.is_anonymous(origin);
             if open.origin != origin && !directly_behind {
                 at += 1;
                 continue;

@@ -17,6 +17,11 @@ mod memory_prints;
 mod oom_daemon;
 mod origin;
 mod progress;
+mod ray_job;
+mod ray_monitor;
+mod ray_notice;
+mod ray_store;
+mod ray_worker;
 mod record;
 mod sglang;
 mod table;
@@ -28,6 +33,7 @@ mod traceback;
 mod trainer;
 mod verl;
 mod vllm;
+mod wrap;
 
 pub use envelope::Envelope;
 pub use extract::{Extractor, Findings, Grammars};
@@ -127,6 +133,11 @@ pub static GRAMMARS: &[&dyn Grammar] = &[
     &tgi::TGI,
     &verl::METRICS,
     &memory_prints::MS_SWIFT,
+    &ray_monitor::RayMonitor,
+    &ray_worker::RayWorker,
+    &ray_store::RayStore,
+    &ray_notice::RayNotice,
+    &ray_job::RayJob,
 ];
 
 #[cfg(test)]

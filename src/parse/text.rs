@@ -97,9 +97,18 @@ pub(super) fn token<'a>(text: &'a str, ends: &str) -> &'a str {
     &text[..text.find(|c: char| c.is_whitespace() || ends.contains(c)).unwrap_or(text.len())]
 }
 
+/// What `parser` reads at the beginning of `text`.
+pub(super) fn read<'a, P>(mut parser: P, text: &'a str) -> Option<P::Output>
+where
+    P: Parser<&'a str, Error = nom::error::Error<&'a str>>,
+{
+    let (_, read) = parser.parse(text).ok()?;
+    Some(read)
+}
+
 /// Whether `part`, a slice of `text`, stands in quotes: source code in a traceback, advice, a mention.
 pub(super) fn is_quoted(text: &str, part: &str) -> bool {
-    text[..text.len().min(nom::Offset::offset(text, part))].ends_with(['"', '\'', '`'])
+    text[..text.len().min(nom::Offset::offset(text, part))].trim_end().ends_with(['"', '\'', '`'])
 }
 
 #[cfg(test)]

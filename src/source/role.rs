@@ -158,12 +158,7 @@ fn is_yaml_line(line: &str) -> bool {
             !key.is_empty() && key.len() < 80 && key.bytes().all(plain) && (rest.is_empty() || rest.starts_with(' '))
         })
     };
-    line.starts_with('#')
-        || line.starts_with("- ")
-        || line == "---"
-        || line.starts_with('[')
-        || line.starts_with('}')
-        || key(line)
+    line.starts_with('#') || line.starts_with("- ") || line == "---" || key(line)
 }
 
 #[cfg(test)]
@@ -189,6 +184,7 @@ mod tests {
                 "{\"log\":\"step 1\\n\",\"stream\":\"stdout\"}\n{\"log\":\"step 2\\n\",\"stream\":\"stdout\"}\n",
             ),
             (Role::Log, "  time      : 2026-03-01\n  host      : node3\n  exitcode  : -9 (pid: 23456)\n"),
+            (Role::Log, "[2023-10-30 14:14:35] 2023-10-30 06:14:35,574\tWARNING worker.py:2037 -- A worker died: x\n"),
             (Role::Log, "step 1 loss 0.5\nstep 2 loss 0.4\n"),
             (Role::Log, "Killed\n"),
             (Role::Other, "import torch\nfrom x import y\n\ndef main():\n    return 1\n"),
