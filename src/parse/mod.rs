@@ -6,12 +6,18 @@
 //! grammar reads text and nothing else, and never states a figure that does not stand there.
 
 mod clock;
+mod cuda;
+mod deepspeed_launcher;
+mod elastic;
 mod envelope;
 mod extract;
 mod fold;
 mod line;
 mod progress;
 mod record;
+mod signals;
+mod slurm;
+mod statement;
 mod text;
 mod torch;
 
@@ -80,7 +86,8 @@ pub struct Example {
 }
 
 /// Every grammar there is, in the order in which they are asked.
-pub static GRAMMARS: &[&dyn Grammar] = &[&torch::Torch];
+pub static GRAMMARS: &[&dyn Grammar] =
+    &[&torch::Torch, &cuda::Cuda, &elastic::Elastic, &deepspeed_launcher::DeepSpeedLauncher, &slurm::Slurm];
 
 #[cfg(test)]
 pub(crate) mod testing {
