@@ -13,6 +13,7 @@ mod envelope;
 mod extract;
 mod fold;
 mod line;
+mod nccl;
 mod progress;
 mod record;
 mod signals;
@@ -86,8 +87,14 @@ pub struct Example {
 }
 
 /// Every grammar there is, in the order in which they are asked.
-pub static GRAMMARS: &[&dyn Grammar] =
-    &[&torch::Torch, &cuda::Cuda, &elastic::Elastic, &deepspeed_launcher::DeepSpeedLauncher, &slurm::Slurm];
+pub static GRAMMARS: &[&dyn Grammar] = &[
+    &torch::Torch,
+    &nccl::Nccl,
+    &cuda::Cuda,
+    &elastic::Elastic,
+    &deepspeed_launcher::DeepSpeedLauncher,
+    &slurm::Slurm,
+];
 
 #[cfg(test)]
 pub(crate) mod testing {
