@@ -12,10 +12,12 @@ mod elastic;
 mod envelope;
 mod extract;
 mod fold;
+mod host_memory;
 mod line;
 mod nccl;
 mod progress;
 mod record;
+mod shared_memory;
 mod signals;
 mod slurm;
 mod statement;
@@ -89,6 +91,8 @@ pub struct Example {
 /// Every grammar there is, in the order in which they are asked.
 pub static GRAMMARS: &[&dyn Grammar] = &[
     &torch::Torch,
+    &host_memory::HostMemory,
+    &shared_memory::SharedMemory,
     &nccl::Nccl,
     &cuda::Cuda,
     &elastic::Elastic,
