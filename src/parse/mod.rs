@@ -6,6 +6,7 @@
 //! grammar reads text and nothing else, and never states a figure that does not stand there.
 
 mod clock;
+mod container;
 mod cuda;
 mod deepspeed_launcher;
 mod elastic;
@@ -18,6 +19,7 @@ mod nccl;
 mod progress;
 mod record;
 mod shared_memory;
+mod shell;
 mod signals;
 mod slurm;
 mod statement;
@@ -98,6 +100,8 @@ pub static GRAMMARS: &[&dyn Grammar] = &[
     &elastic::Elastic,
     &deepspeed_launcher::DeepSpeedLauncher,
     &slurm::Slurm,
+    &container::Container,
+    &shell::Shell,
 ];
 
 #[cfg(test)]
