@@ -12,6 +12,7 @@ mod deepspeed_launcher;
 mod elastic;
 mod envelope;
 mod extract;
+mod failure;
 mod fold;
 mod host_memory;
 mod line;
@@ -102,6 +103,7 @@ pub static GRAMMARS: &[&dyn Grammar] = &[
     &slurm::Slurm,
     &container::Container,
     &shell::Shell,
+    &failure::Failures,
 ];
 
 #[cfg(test)]
