@@ -118,7 +118,8 @@ fn prefix(text: &str) -> IResult<&str, Facts<'_>> {
         Some(b'0'..=b'9') => alt((cri, plain_time, mpi_task, slurm_task, address)).parse(text),
         Some(b'A'..=b'Z') => alt((level, klog, syslog_time)).parse(text),
         Some(b'a'..=b'z') => {
-            alt((dmesg_level, kernel_program, nccl, daemon, compose, host_label, torchrun_label)).parse(text)
+            alt((dmesg_level, kernel_program, slurm_daemon, nccl, daemon, compose, host_label, torchrun_label))
+                .parse(text)
         }
         Some(b'-') => preceded(tag("-- "), success).parse(text),
         Some(0xe2) => alt((tag("│"), tag("┃"))).map(|_| Facts::default()).parse(text),
@@ -366,6 +367,12 @@ fn kernel_program(text: &str) -> IResult<&str, Facts<'_>> {
     Ok((rest, Facts { role: Some(role), ..Facts::default() }))
 }
 
+/// `slurmstepd-node07: ` where several daemons run on a node.
+fn slurm_daemon(text: &str) -> IResult<&str, Facts<'_>> {
+    let (rest, host) = delimited(tag("slurmstepd-"), host_name, (char(':'), blank)).parse(text)?;
+    Ok((rest, Facts { host: Some(host), ..Facts::default() }))
+}
+
 /// `systemd-oomd[701]: `, `earlyoom[812]: `
 fn daemon(text: &str) -> IResult<&str, Facts<'_>> {
     let name = take_while1(|c: char| c.is_alphanumeric() || "_-./".contains(c));
@@ -611,6 +618,7 @@ mod tests {
         peels("3: x", "rank=3", "x");
         peels("10.0.0.7: x", "host=10.0.0.7", "x");
         peels("worker-1: x", "host=worker-1", "x");
+        peels("slurmstepd-node07: error: x", "host=node07", "error: x");
         peels("step1: x", "", "step1: x");
         peels("run-u41.scope: x", "", "run-u41.scope: x");
         peels("RuntimeError: x", "", "RuntimeError: x");

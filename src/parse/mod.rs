@@ -6,14 +6,21 @@
 //! grammar reads text and nothing else, and never states a figure that does not stand there.
 
 mod clock;
+mod container;
+mod cuda;
 mod deepspeed;
+mod deepspeed_launcher;
+mod elastic;
 mod envelope;
 mod extract;
+mod failure;
 mod fold;
+mod host_memory;
 mod jax;
 mod kernel;
 mod line;
 mod memory_prints;
+mod nccl;
 mod oom_daemon;
 mod origin;
 mod progress;
@@ -24,6 +31,11 @@ mod ray_store;
 mod ray_worker;
 mod record;
 mod sglang;
+mod shared_memory;
+mod shell;
+mod signals;
+mod slurm;
+mod statement;
 mod table;
 mod tensorflow;
 mod text;
@@ -138,6 +150,16 @@ pub static GRAMMARS: &[&dyn Grammar] = &[
     &ray_store::RayStore,
     &ray_notice::RayNotice,
     &ray_job::RayJob,
+    &host_memory::HostMemory,
+    &shared_memory::SharedMemory,
+    &nccl::Nccl,
+    &cuda::Cuda,
+    &elastic::Elastic,
+    &deepspeed_launcher::DeepSpeedLauncher,
+    &slurm::Slurm,
+    &container::Container,
+    &shell::Shell,
+    &failure::Failures,
 ];
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use nom::bytes::complete::{tag, take_while, take_while_m_n, take_while1};
 use nom::character::complete::{char, multispace0, satisfy};
 use nom::combinator::{map_opt, not, opt, peek, recognize};
 use nom::multi::many0_count;
-use nom::{IResult, Parser};
+use nom::{IResult, Offset, Parser};
 
 use crate::model::Bytes;
 
@@ -55,6 +55,19 @@ pub(super) fn counted(input: &str, unit: Bytes) -> IResult<&str, Size<'_>> {
     Ok((rest, Size { text, bytes: Bytes::of(amount, unit) }))
 }
 
+/// `16515076 bytes`, `1,073,741,824`: a whole number of bytes.
+pub(super) fn byte_count(input: &str) -> IResult<&str, Size<'_>> {
+    let count = take_while1(|c: char| c.is_ascii_digit() || c == ',');
+    let (rest, (text, (count, _))) = nom::combinator::consumed((count, opt(tag(" bytes")))).parse(input)?;
+    let bytes = count.replace(',', "").parse().ok().and_then(|count| Bytes::of(count, Bytes(1)));
+    Ok((rest, Size { text, bytes }))
+}
+
+/// `4711`
+pub(super) fn digits(input: &str) -> IResult<&str, &str> {
+    take_while1(|c: char| c.is_ascii_digit()).parse(input)
+}
+
 /// A unit of memory, binary whatever its spelling: that is how the producers here count.
 fn unit(input: &str) -> IResult<&str, Bytes> {
     let prefixed = |letter: char, bytes: Bytes| {
@@ -67,6 +80,7 @@ fn unit(input: &str) -> IResult<&str, Bytes> {
         prefixed('M', Bytes::MIB),
         prefixed('G', Bytes::GIB),
         prefixed('T', Bytes::TIB),
+        prefixed('P', Bytes(1 << 50)),
         tag("B").map(|_| Bytes(1)),
     ))
     .parse(input)
@@ -90,6 +104,48 @@ pub(super) fn after<'a>(text: &'a str, word: &str) -> Option<&'a str> {
 /// Where each `word` begins in `text`.
 pub(super) fn each<'a>(text: &'a str, word: &'a str) -> impl Iterator<Item = &'a str> + 'a {
     text.match_indices(word).map(|(at, _)| &text[at..])
+}
+
+/// The first line of `text`.
+pub(super) fn line(text: &str) -> &str {
+    &text[..text.find('\n').unwrap_or(text.len())]
+}
+
+/// The line of `text` in which `part`, a slice of it, begins.
+pub(super) fn line_of<'a>(text: &'a str, part: &str) -> &'a str {
+    let start = text.len().min(text.offset(part)) - before(text, part).len();
+    line(&text[start..])
+}
+
+/// What stands before `part` on its line; `part` is a slice of `text`.
+pub(super) fn before<'a>(text: &'a str, part: &str) -> &'a str {
+    let start = &text[..text.len().min(text.offset(part))];
+    &start[start.rfind('\n').map_or(0, |feed| feed + 1)..]
+}
+
+/// Where `word` begins a message in `text`, up to the end of the text; where it is only mentioned is left out.
+pub(super) fn spoken<'a>(text: &'a str, word: &'a str) -> impl Iterator<Item = &'a str> + 'a {
+    each(text, word).filter(move |message| may_begin(before(text, message)))
+}
+
+/// Whether a message may begin behind `before`: at the beginning of a line, behind a label, a prefix or another output
+/// such as a progress bar. Within a sentence, a comment or a string of source code it is a mention.
+pub(super) fn may_begin(before: &str) -> bool {
+    let before = before.trim_end();
+    // The value of a key in JSON.
+    let key = before.strip_suffix(['"', '\'']).map(str::trim_end).filter(|key| key.ends_with(':'));
+    let before = key.unwrap_or(before);
+    let label = before.chars().next_back().is_none_or(|last| ":])}>|;=!%-│┃█▏▎▍▌▋▊▉".contains(last));
+    let bullet = before.trim_start() == "-";
+    label && !bullet && !is_in_call(before)
+}
+
+/// Whether a string literal is open in the arguments of a call: `raise RuntimeError("Error:`
+pub(super) fn is_in_call(before: &str) -> bool {
+    ["(\"", "('", "(f\"", "(f'"].iter().any(|open| {
+        let quote = &open[open.len() - 1..];
+        before.rfind(open).is_some_and(|at| !before[at + open.len()..].contains(quote))
+    })
 }
 
 /// The first run of characters that are neither blank nor one of `ends`.
@@ -130,6 +186,34 @@ mod tests {
         assert_eq!(bytes("1,024 MiB"), Some(1 << 30));
         assert_eq!(plain_bytes("2044571648, 7").map(|(rest, size)| (rest, size.text)), Ok((", 7", "2044571648")));
         assert_eq!(bytes("GiB"), None);
+        assert_eq!(bytes("1.5 PiB"), Some(3 << 49));
         assert_eq!(sized("12.3 GB", Giga::Decimal).ok().and_then(|(_, size)| size.bytes), Some(Bytes(12_300_000_000)));
+    }
+    #[test]
+    fn a_message_begins_behind_a_label_and_not_in_a_sentence() {
+        let spoken = |text| spoken(text, "it failed").count() > 0;
+        for text in [
+            "it failed",
+            "  it failed",
+            "RuntimeError: it failed",
+            "1/8 [00:01<00:03,  1.7s/it]it failed",
+            "epoch 3 (loss 1.7)it failed",
+            "{\"level\": \"error\", \"error\": \"it failed\"}",
+            "print('a') : it failed",
+            "2026-03-01 10:00:00 - trainer - ERROR - it failed",
+        ] {
+            assert!(spoken(text), "{text}");
+        }
+        for text in [
+            "when it failed",
+            "# it failed",
+            "  - it failed",
+            "raise RuntimeError(\"it failed\")",
+            "raise RuntimeError(f\"Error: it failed\")",
+            "if \"it failed\" in str(error):",
+            "prints `it failed`",
+        ] {
+            assert!(!spoken(text), "{text}");
+        }
     }
 }
