@@ -392,7 +392,6 @@ mod tests {
     fn a_mention_is_no_event() {
         for line in [
             "The state OUT_OF_MEMORY means that the job was killed",
-            "Worker exit type: NODE_OUT_OF_MEMORY",
             "srun: error: Unable to allocate resources: Invalid qos specification",
             "a job may be shown as CANCELLED AT once",
         ] {

@@ -356,7 +356,6 @@ mod tests {
             "raise MemoryError(\"Unable to allocate 977. GiB for an array with shape (1,) and data type int64\")",
             "If it prints Cannot allocate memory, lower num_workers",
             "torch.OutOfMemoryError",
-            "RayOutOfMemoryError: More than 95% of the memory on node node1 is used (11.8 / 12.3 GB).",
             "MemoryError: std::bad_alloc: out_of_memory: CUDA error at: /rmm/mr/device/cuda_memory_resource.hpp",
             "DeepSpeed: mlock failed with 12 Cannot allocate memory",
             "1.05 GiB is free",
