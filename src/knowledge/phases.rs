@@ -37,7 +37,7 @@ pub struct FrameRow {
     /// Functions, one of these; absent: any function of the file.
     #[serde(default)]
     pub functions: Vec<String>,
-    /// Words that the source line contains, one of these; absent: any line.
+    /// Words that the source line contains, not as the end of a longer name, one of these; absent: any line.
     #[serde(default)]
     pub code: Vec<String>,
     /// The phase.
@@ -174,7 +174,7 @@ impl FrameRow {
     /// things, then how much of the path, then a function before words, then how many words.
     fn asks(&self, file: &str, code: &str) -> Option<(u8, usize, bool, usize)> {
         let path = longest_fit(&self.file, |end| ends_with_path(file, end))?;
-        let words = longest_fit(&self.code, |words| code.contains(words))?;
+        let words = longest_fit(&self.code, |words| contains_words(code, words))?;
         let names = !self.functions.is_empty();
         Some((u8::from(path > 0) + u8::from(words > 0) + u8::from(names), path, names, words))
     }
@@ -196,6 +196,13 @@ fn longest(rows: &[(String, Mark)], fits: impl Fn(&str) -> bool) -> Option<&Mark
 fn ends_with_path(path: &str, end: &str) -> bool {
     let path = path.replace('\\', "/");
     path.strip_suffix(end).is_some_and(|before| before.is_empty() || before.ends_with('/') || end.starts_with('/'))
+}
+
+/// Whether `words` stand in `code`, and not as the end of a longer name: `evaluate(` is not in `save_evaluate(`.
+fn contains_words(code: &str, words: &str) -> bool {
+    let of_name = |c: char| c.is_alphanumeric() || c == '_';
+    let begins_name = words.starts_with(char::is_alphanumeric);
+    code.match_indices(words).any(|(at, _)| !(begins_name && code[..at].ends_with(of_name)))
 }
 
 /// Gathers the files.
