@@ -276,3 +276,8 @@ impl Builder {
         Phases { frames: self.frames, by_function, words, lines: self.lines, bars: self.bars, methods: self.methods }
     }
 }
+
+#[cfg(test)]
+mod frame_tests;
+#[cfg(test)]
+mod mark_tests;
