@@ -67,6 +67,11 @@ const LINES: &[(&str, Option<(Phase, bool)>)] = &[
     ("Running validation...", Some((Evaluation, false))),
     ("Starting evaluation at 2026-02-03-18:09:20", Some((Evaluation, false))),
     ("loading dataset shard 3", Some((DataLoading, false))),
+    (
+        "Unable to allocate 3.10 TiB for an array with shape (70000, 6000000) and data type int64",
+        Some((DataLoading, false)),
+    ),
+    ("NCCL WARN Error while creating shared memory segment nccl-shm-recv-77 (size 9637888)", Some((Setup, false))),
     ("Map (num_proc=8):  11%|", Some((DataLoading, false))),
 ];
 
