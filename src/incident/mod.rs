@@ -17,8 +17,8 @@ use sha2::{Digest, Sha256};
 
 use crate::knowledge::Knowledge;
 use crate::model::{
-    Citation, Diagnosis, Event, Fingerprint, Frame, Incident, Job, Kind, Memory, OtherFailure, PhaseFinding, Role,
-    Seen, Setting, TimelinePoint, Timestamp, Victim, What,
+    Citation, Diagnosis, Event, Exit, Fingerprint, Frame, Incident, Job, Kind, Memory, OtherFailure, PhaseFinding,
+    Role, Seen, Setting, TimelinePoint, Timestamp, Victim, What,
 };
 use crate::parse::Findings;
 
@@ -136,7 +136,8 @@ fn incident(case: &Case, group: root::Group, knowledge: &Knowledge) -> Incident 
     let root = events[0];
     let frames = events.iter().find_map(|event| case.stack_of(event)).map_or(&[] as &[Frame], |(_, frames)| frames);
     let mut evidence: Vec<Citation> = Vec::new();
-    for cite in events.iter().flat_map(|event| std::iter::once(&event.at).chain(&event.evidence)) {
+    let proof = events.iter().flat_map(|event| std::iter::once(&event.at).chain(&event.evidence));
+    for cite in proof.chain(deaths_of(case, &victims)) {
         if evidence.len() < MOST_EVIDENCE && !evidence.contains(cite) {
             evidence.push(cite.clone());
         }
@@ -148,7 +149,7 @@ fn incident(case: &Case, group: root::Group, knowledge: &Knowledge) -> Incident 
         recovered: group.recovered,
         started: case.started.map(|time| time.to_string()),
         failed_at: root.time.map(|time| time.to_string()),
-        figures: figures::of(&events),
+        figures: figures::of(case, group.kind, &events),
         consumers: victims::consumers(&events),
         timeline: case.timeline.clone(),
         memory: Memory::default(),
@@ -161,6 +162,18 @@ fn incident(case: &Case, group: root::Group, knowledge: &Knowledge) -> Incident 
         victim,
         victims,
     }
+}
+
+/// The lines in which launchers and shells report the ends of `victims`: the job's own view of the kill.
+fn deaths_of<'a>(case: &'a Case, victims: &'a [Victim]) -> impl Iterator<Item = &'a Citation> {
+    case.events.iter().filter_map(|event| match &event.what {
+        What::Death(death) => {
+            let named = death.victim.pid.is_some() && victims.iter().any(|victim| victim.pid == death.victim.pid);
+            let lone_kill = death.exit == Exit::KILL && death.victim.pid.is_none();
+            (named || lone_kill).then_some(&event.at)
+        }
+        _ => None,
+    })
 }
 
 /// Digest of the root's words, host, pid and time: this very occurrence.

@@ -96,6 +96,17 @@ fn of_stack(frames: &[Frame], knowledge: &Knowledge) -> Option<Found> {
             is_operation: true,
         });
     }
+    // Setting up, moving a model, gathering parameters: steps of whatever encloses them, and nothing does.
+    if let Some((frame, row)) = role(FrameRole::Operation) {
+        let evidence = vec![frame.at.clone()];
+        return Some(Found {
+            phase: row.phase,
+            site: row.site.clone(),
+            confidence: 0.8,
+            evidence,
+            is_operation: false,
+        });
+    }
     remote.map(|(frame, mark)| Found {
         phase: mark.phase,
         site: mark.site.clone(),

@@ -85,7 +85,11 @@ struct LineRow {
 #[serde(deny_unknown_fields)]
 struct BarRow {
     /// How labels begin or, where other output precedes them, end; one of these.
+    #[serde(default)]
     label: Vec<String>,
+    /// That it is a bar without a label within another one that stands still.
+    #[serde(default)]
+    nested: bool,
     phase: Phase,
     site: Arc<str>,
     #[serde(default = "likely")]
@@ -129,6 +133,7 @@ pub struct Phases {
     words: AhoCorasick,
     lines: Vec<Mark>,
     bars: Vec<(String, Mark)>,
+    nested_bar: Option<Mark>,
     methods: Vec<(String, Mark)>,
 }
 
@@ -151,8 +156,11 @@ impl Phases {
         self.words.find_iter(body).last().map(|found| &self.lines[found.pattern().as_usize()])
     }
 
-    /// What a progress bar's label says.
-    pub fn bar(&self, label: &str) -> Option<&Mark> {
+    /// What a progress bar's label says, or that it has none and counts within another bar.
+    pub fn bar(&self, label: &str, nested: bool) -> Option<&Mark> {
+        if nested {
+            return self.nested_bar.as_ref();
+        }
         longest(&self.bars, |known| label.starts_with(known) || label.ends_with(known))
     }
 
@@ -212,6 +220,7 @@ pub(super) struct Builder {
     words: Vec<String>,
     lines: Vec<Mark>,
     bars: Vec<(String, Mark)>,
+    nested_bar: Option<Mark>,
     methods: Vec<(String, Mark)>,
 }
 
@@ -241,6 +250,9 @@ impl Builder {
             }
         }
         for row in rows.bar {
+            if row.nested {
+                self.nested_bar = Some(mark(row.phase, row.site.clone(), false, row.confidence)?);
+            }
             for label in row.label {
                 if self.bars.iter().any(|(known, _)| *known == label) {
                     return Err(wrong(format!("the bar `{label}` has a row already")));
@@ -273,7 +285,15 @@ impl Builder {
         // Only more than 2^31 states make this fail; without words no line says anything.
         let words = words
             .unwrap_or_else(|_| AhoCorasick::new::<[&str; 0], &str>([]).unwrap_or_else(|_| unreachable!("no words")));
-        Phases { frames: self.frames, by_function, words, lines: self.lines, bars: self.bars, methods: self.methods }
+        Phases {
+            frames: self.frames,
+            by_function,
+            words,
+            lines: self.lines,
+            bars: self.bars,
+            nested_bar: self.nested_bar,
+            methods: self.methods,
+        }
     }
 }
 

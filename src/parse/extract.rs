@@ -5,8 +5,9 @@ use aho_corasick::{AhoCorasick, AhoCorasickBuilder, MatchKind};
 
 use super::fold::{Folded, Series};
 use super::line::Line;
+use super::progress::{self, Bars};
 use super::record::Record;
-use super::{Follow, Grammar, progress};
+use super::{Follow, Grammar};
 use crate::knowledge::{Knowledge, Mark};
 use crate::model::{Event, Figure, FigureName, LineNumber, Origin, PhaseMark, Setting, TimelinePoint, Timestamp, What};
 use crate::scan::{Anchors, LineSink, RawLine};
@@ -74,6 +75,7 @@ pub struct Extractor<'k> {
     origins: Origins,
     open: Vec<Open>,
     marks: HashMap<usize, PhaseMark>,
+    bars: HashMap<usize, Bars>,
     now: Setting,
     memory: BTreeMap<(Arc<str>, FigureName), Series>,
     folded: Folded,
@@ -100,6 +102,7 @@ impl<'k> Extractor<'k> {
             origins: Origins::default(),
             open: Vec::new(),
             marks: HashMap::new(),
+            bars: HashMap::new(),
             now: Setting::default(),
             memory: BTreeMap::new(),
             folded: Folded::default(),
@@ -124,6 +127,8 @@ impl<'k> Extractor<'k> {
     fn read(&mut self, line: Line<'_>) {
         let origin = self.origins.of(&line);
         self.started = self.started.or(line.envelope().time);
+        // First, as a failure may be glued to the sign of its phase: `3/4 [00:08<00:02]Killed`.
+        self.note_phase(origin, &line);
         let taken = self.offer(origin, &line);
         let wanted = self.grammars.triggered(line.body()) & !taken;
         for (index, grammar) in self.grammars.all.iter().enumerate().filter(|(index, _)| wanted >> index & 1 == 1) {
@@ -136,7 +141,6 @@ impl<'k> Extractor<'k> {
                 self.close(index, &record);
             }
         }
-        self.note_phase(origin, &line);
         self.previous = line.number;
     }
 
@@ -201,11 +205,13 @@ impl<'k> Extractor<'k> {
     fn note_phase(&mut self, origin: usize, line: &Line<'_>) {
         let body = line.body();
         let bar = progress::bar(body);
-        if bar.as_ref().is_some_and(|bar| bar.done > 0) || progress::is_step(body) {
+        let is_step = progress::is_step(body);
+        if is_step || bar.as_ref().is_some_and(|bar| bar.done > 0) {
             self.now.progress += 1;
         }
+        let nested = bar.as_ref().is_some_and(|bar| self.bars.entry(origin).or_default().is_nested(bar));
         let of_bar = bar.and_then(|bar| {
-            let mark = self.knowledge.phases.bar(bar.label)?;
+            let mark = self.knowledge.phases.bar(bar.label, nested)?;
             Some(Mark { ends: bar.is_full(), ..mark.clone() })
         });
         if let Some(mark) = of_bar.or_else(|| self.knowledge.phases.line(body).cloned()) {
@@ -213,6 +219,11 @@ impl<'k> Extractor<'k> {
             let mark = PhaseMark { phase, site, ended: ends, confidence, at: line.cite(&self.path) };
             self.marks.insert(origin, mark.clone());
             self.now.any = Some(mark);
+        } else if is_step {
+            // Training goes on: what went before it or beside it is over.
+            for mark in self.marks.get_mut(&origin).into_iter().chain(&mut self.now.any) {
+                mark.ended |= mark.phase.is_outside_steps();
+            }
         }
     }
 }

@@ -54,6 +54,27 @@ fn scaled(text: &str) -> Option<u64> {
     Some((digits.parse::<f64>().ok()? * factor) as u64)
 }
 
+/// The bars of one process that say nothing of what they count.
+#[derive(Debug, Default)]
+pub(super) struct Bars {
+    /// How far the outermost one is.
+    outer: Option<(u64, u64)>,
+}
+
+impl Bars {
+    /// Whether `bar`, which has no label, counts within another that is not full: it began while the other stood still.
+    pub fn is_nested(&mut self, bar: &Bar<'_>) -> bool {
+        match self.outer {
+            _ if !bar.label.is_empty() => false,
+            Some((done, total)) if total != bar.total && 0 < done && done < total => true,
+            _ => {
+                self.outer = Some((bar.done, bar.total));
+                false
+            }
+        }
+    }
+}
+
 /// Whether a line shows that training went a step on: a bar that moved, or a step's loss.
 pub(super) fn is_step(body: &str) -> bool {
     let step = || ["step", "iter", "Step", "Iter", "epoch", "Epoch"].iter().any(|word| body.contains(word));
@@ -81,5 +102,17 @@ mod tests {
         );
         assert_eq!(read("Map: 50%|█ | 1.5k/3k [00:01<00:01]"), Some(("Map".into(), 1500, 3000)));
         assert_eq!(read("100%| nonsense"), None);
+    }
+
+    #[test]
+    fn a_bar_within_a_bar_is_told() {
+        let mut bars = Bars::default();
+        let mut nested = |body| bar(body).is_some_and(|bar| bars.is_nested(&bar));
+        assert!(!nested(" 25%|██ | 5/20 [00:00<00:01,  7.74it/s]"));
+        assert!(nested("  0%|  | 0/100 [00:00<?, ?it/s]"));
+        assert!(nested("  2%|  | 2/100 [00:00<00:07, 13.73it/s]"));
+        assert!(!nested(" 30%|██ | 6/20 [00:00<00:01,  7.74it/s]"));
+        assert!(!nested("100%|██ | 20/20 [00:00<00:00,  7.74it/s]"));
+        assert!(!nested("  0%|  | 0/50 [00:00<?, ?it/s]"));
     }
 }

@@ -16,7 +16,7 @@ use nom::sequence::preceded;
 use nom::{IResult, Parser};
 
 use super::{Example, Follow, Grammar, Joint, Line, Record, text, wrap};
-use crate::model::{Death, Event, Exit, Failure, OtherFailureName, Victim, What};
+use crate::model::{Death, Event, Exit, Failure, Figure, FigureName, OtherFailureName, Victim, What};
 
 /// See the module.
 pub struct RayWorker;
@@ -167,6 +167,10 @@ fn death(record: &Record, part: &str, exit: Exit, victim: Victim, ending: Option
     event
 }
 
+fn victim_pid(record: &Record, pid: &str) -> Option<Figure> {
+    Some(record.number(FigureName::VictimPid, pid, pid.parse().ok()?))
+}
+
 /// The exception for a dead actor: its fields, then the cause.
 fn actor(record: &Record) -> Vec<Event> {
     let text = record.text();
@@ -201,6 +205,7 @@ fn actor(record: &Record) -> Vec<Event> {
     let Some(exit) = exit else { return Vec::new() };
     let mut event = death(record, head, exit, victim, ending.as_ref());
     event.evidence.extend(cause.iter().map(|line| record.cite_line_of(line)));
+    event.figures.extend(value("pid").and_then(|pid| victim_pid(record, pid)));
     for (key, name) in [("ray.class", "class_name"), ("ray.actor_id", "actor_id"), ("ray.actor_name", "name")] {
         event.facts.extend(value(name).map(|value| record.fact(key, value)));
     }
@@ -226,6 +231,7 @@ fn report(record: &Record) -> Vec<Event> {
         ..Victim::default()
     };
     let mut event = death(record, head, exit, victim, ending.as_ref());
+    event.figures.extend(word("Worker PID: ").and_then(|pid| victim_pid(record, pid)));
     event.facts.extend(word("Worker ID: ").or(word("worker id = ")).map(|id| record.fact("ray.worker_id", id)));
     vec![event]
 }

@@ -136,7 +136,7 @@ fn bars_tell_their_phase() -> Result<(), KnowledgeError> {
         ("Epoch 1", None),
         ("", None),
     ] {
-        assert_eq!(phases.bar(label).map(|mark| mark.phase), expected, "{label}");
+        assert_eq!(phases.bar(label, false).map(|mark| mark.phase), expected, "{label}");
     }
     Ok(())
 }
