@@ -2,6 +2,7 @@ use std::sync::Arc;
 
 use serde::Deserialize;
 
+use super::knobs::Direction;
 use super::words::Words;
 use crate::model::Kind;
 
@@ -68,6 +69,9 @@ pub struct EvidenceRow {
 pub struct PatchRow {
     /// What to turn, whatever the framework calls it.
     pub lever: Arc<str>,
+    /// Which way, where the lever goes both ways.
+    #[serde(default)]
+    pub direction: Option<Direction>,
     /// A particular knob (`framework.knob`), where the lever has several; absent: the framework's own.
     #[serde(default)]
     pub knob: Option<Arc<str>>,

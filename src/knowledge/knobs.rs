@@ -1,3 +1,4 @@
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde::Deserialize;
@@ -38,6 +39,12 @@ pub struct Knob {
     pub default: Vec<Default>,
     /// What it turns, and how far.
     pub lever: Vec<Turn>,
+    /// The fact that its value is, for rules: `config.zero_stage`. Knobs of several frameworks share one.
+    #[serde(default)]
+    pub fact: Option<Arc<str>>,
+    /// What a value means as that fact, where it is not the value itself: `true` of `--adam_offload` is `cpu`.
+    #[serde(default)]
+    pub means: BTreeMap<String, String>,
     /// What memory it moves.
     pub moves: Words,
     /// What it costs.
@@ -130,11 +137,24 @@ pub struct Default {
 pub struct Turn {
     /// The lever.
     pub name: Arc<str>,
+    /// Which way, where a lever goes both ways.
+    #[serde(default)]
+    pub direction: Option<Direction>,
     /// How to turn it.
     pub to: To,
     /// Never beyond this.
     #[serde(default)]
     pub limit: Option<f64>,
+}
+
+/// Which way a lever is turned.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Direction {
+    /// To more.
+    Raise,
+    /// To less.
+    Lower,
 }
 
 /// How to turn a knob.
@@ -145,10 +165,8 @@ pub enum To {
     On,
     /// Switch it off.
     Off,
-    /// To half of what it is.
-    Half,
-    /// To twice what it is.
-    Double,
+    /// Multiply by this; whole numbers stay whole and at least 1.
+    Scale(f64),
     /// Add this.
     Add(f64),
     /// To this value.
@@ -159,7 +177,7 @@ pub enum To {
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Constraint {
-    /// A condition (CEL) that makes it illegal or useless.
+    /// A condition (CEL) under which it is refused or does nothing.
     #[serde(default)]
     pub unless: Option<Condition>,
     /// The same in words.

@@ -5,6 +5,7 @@
 //! knows of logs or incidents.
 
 mod causes;
+mod frameworks;
 mod knobs;
 mod phases;
 mod words;
@@ -15,7 +16,8 @@ use serde::de::DeserializeOwned;
 use thiserror::Error;
 
 pub use causes::{CaptureRow, CauseRule, Condition, EvidenceRow, ExampleRow, Must, NotAdvisedRow, PatchRow};
-pub use knobs::{Constraint, Knob, Spelling, Target, To, Turn, Type};
+pub use frameworks::Framework;
+pub use knobs::{Constraint, Direction, Knob, Spelling, Target, To, Turn, Type};
 pub use phases::{FrameRole, FrameRow, Mark, Phases};
 pub use words::{Language, Words};
 
@@ -52,6 +54,8 @@ pub struct Knowledge {
     pub causes: Vec<CauseRule>,
     /// What frameworks let one turn.
     pub knobs: Vec<Knob>,
+    /// How frameworks are told, those on top first.
+    pub frameworks: Vec<Framework>,
 }
 
 impl Knowledge {
@@ -63,7 +67,7 @@ impl Knowledge {
     /// What `files` hold: path below `rules/`, content.
     pub fn load<'a>(files: impl Iterator<Item = (&'a str, &'a str)>) -> Result<Knowledge, KnowledgeError> {
         let mut phases = phases::Builder::default();
-        let (mut causes, mut knobs) = (Vec::new(), Vec::new());
+        let (mut causes, mut knobs, mut frameworks) = (Vec::new(), Vec::new(), Vec::new());
         for (file, content) in files {
             match file.split_once('/').map(|(folder, _)| folder) {
                 Some("phases") => phases.add(file, parse(file, content)?)?,
@@ -73,10 +77,13 @@ impl Knowledge {
                     let framework: Arc<str> = file.framework;
                     knobs.extend(file.knob.into_iter().map(|knob| Knob { framework: framework.clone(), ..knob }));
                 }
+                None if file == "frameworks.toml" => {
+                    frameworks = parse::<frameworks::FrameworkFile>(file, content)?.framework;
+                }
                 _ => {}
             }
         }
-        Ok(Knowledge { phases: phases.finish(), causes, knobs })
+        Ok(Knowledge { phases: phases.finish(), causes, knobs, frameworks })
     }
 }
 

@@ -1,20 +1,17 @@
 //! From lines to events.
 //!
 //! In go the lines that the scanner found worth reading. Each is freed of what others put around it
-//! ([`line`], [`envelope`]); the lines of one process that make one message become a [`Record`]; the grammar of whoever
+//! ([`Line`]); the lines of one process that make one message become a [`Record`]; the grammar of whoever
 //! printed it says what it states: [`Event`]s. One producer a file, known to the rest by one row in [`GRAMMARS`]; a
 //! grammar reads text and nothing else, and never states a figure that does not stand there.
 
-mod clock;
 mod container;
 mod cuda;
 mod deepspeed;
 mod deepspeed_launcher;
 mod elastic;
-mod envelope;
 mod extract;
 mod failure;
-mod fold;
 mod host_memory;
 mod jax;
 mod kernel;
@@ -22,8 +19,6 @@ mod line;
 mod memory_prints;
 mod nccl;
 mod oom_daemon;
-mod origin;
-mod progress;
 mod ray_job;
 mod ray_monitor;
 mod ray_notice;
@@ -33,25 +28,21 @@ mod record;
 mod sglang;
 mod shared_memory;
 mod shell;
-mod signals;
 mod slurm;
-mod statement;
-mod table;
 mod tensorflow;
-mod text;
 mod tgi;
 mod torch;
 mod traceback;
 mod trainer;
 mod verl;
 mod vllm;
-mod wrap;
 
-pub use envelope::Envelope;
 pub use extract::{Extractor, Findings, Grammars};
-pub use line::Line;
+use line::clock;
+pub use line::{Envelope, Line};
+pub use record::text::Size;
 pub use record::{Joint, Record};
-pub use text::Size;
+use record::{origin, signals, statement, table, text, wrap};
 
 use crate::model::Event;
 

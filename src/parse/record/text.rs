@@ -20,7 +20,7 @@ pub struct Size<'a> {
 
 /// What `GB` means to a producer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Giga {
+pub(in crate::parse) enum Giga {
     /// 2^30: PyTorch, DeepSpeed, Ray's monitor, verl, most training logs.
     Binary,
     /// 10^9: Ray's object store and its oldest monitor.
@@ -28,12 +28,12 @@ pub(super) enum Giga {
 }
 
 /// `1.16 GiB`, `27.71GB`, `524288000kB`, `0 bytes`, `712Gi`, `977. GiB`: a number, perhaps blanks or a line's end, a unit.
-pub(super) fn size(input: &str) -> IResult<&str, Size<'_>> {
+pub(in crate::parse) fn size(input: &str) -> IResult<&str, Size<'_>> {
     sized(input, Giga::Binary)
 }
 
 /// [`size`] of a producer whose `GB` is not 2^30.
-pub(super) fn sized(input: &str, giga: Giga) -> IResult<&str, Size<'_>> {
+pub(in crate::parse) fn sized(input: &str, giga: Giga) -> IResult<&str, Size<'_>> {
     let (rest, (text, (amount, unit))) =
         nom::combinator::consumed((decimal, nom::sequence::preceded(multispace0, unit))).parse(input)?;
     let unit = match (giga, text.ends_with("GB")) {
@@ -44,19 +44,19 @@ pub(super) fn sized(input: &str, giga: Giga) -> IResult<&str, Size<'_>> {
 }
 
 /// A number of bytes without a unit: Slurm, the kernel's `memory.stat`.
-pub(super) fn plain_bytes(input: &str) -> IResult<&str, Size<'_>> {
+pub(in crate::parse) fn plain_bytes(input: &str) -> IResult<&str, Size<'_>> {
     let (rest, (text, amount)) = nom::combinator::consumed(decimal).parse(input)?;
     Ok((rest, Size { text, bytes: Bytes::of(amount, Bytes(1)) }))
 }
 
 /// A number whose unit stands elsewhere, or nowhere: `31.44` of `(31.44/47.38 GiB)`, verl's `(GB): 15.44`.
-pub(super) fn counted(input: &str, unit: Bytes) -> IResult<&str, Size<'_>> {
+pub(in crate::parse) fn counted(input: &str, unit: Bytes) -> IResult<&str, Size<'_>> {
     let (rest, (text, amount)) = nom::combinator::consumed(decimal).parse(input)?;
     Ok((rest, Size { text, bytes: Bytes::of(amount, unit) }))
 }
 
 /// `16515076 bytes`, `1,073,741,824`: a whole number of bytes.
-pub(super) fn byte_count(input: &str) -> IResult<&str, Size<'_>> {
+pub(in crate::parse) fn byte_count(input: &str) -> IResult<&str, Size<'_>> {
     let count = take_while1(|c: char| c.is_ascii_digit() || c == ',');
     let (rest, (text, (count, _))) = nom::combinator::consumed((count, opt(tag(" bytes")))).parse(input)?;
     let bytes = count.replace(',', "").parse().ok().and_then(|count| Bytes::of(count, Bytes(1)));
@@ -64,7 +64,7 @@ pub(super) fn byte_count(input: &str) -> IResult<&str, Size<'_>> {
 }
 
 /// `4711`
-pub(super) fn digits(input: &str) -> IResult<&str, &str> {
+pub(in crate::parse) fn digits(input: &str) -> IResult<&str, &str> {
     take_while1(|c: char| c.is_ascii_digit()).parse(input)
 }
 
@@ -87,7 +87,7 @@ fn unit(input: &str) -> IResult<&str, Bytes> {
 }
 
 /// `-1.25`, `1,048,576`, `977.`; a comma behind the number is no part of it.
-pub(super) fn decimal(input: &str) -> IResult<&str, f64> {
+pub(in crate::parse) fn decimal(input: &str) -> IResult<&str, f64> {
     let digit = |c: char| c.is_ascii_digit();
     let thousand = (char(','), take_while_m_n(3, 3, digit), peek(not(satisfy(digit))));
     let digits = (take_while1(digit), many0_count(thousand));
@@ -97,40 +97,40 @@ pub(super) fn decimal(input: &str) -> IResult<&str, f64> {
 }
 
 /// The rest of `text` after the first `word`, or `None`.
-pub(super) fn after<'a>(text: &'a str, word: &str) -> Option<&'a str> {
+pub(in crate::parse) fn after<'a>(text: &'a str, word: &str) -> Option<&'a str> {
     text.find(word).map(|at| &text[at + word.len()..])
 }
 
 /// Where each `word` begins in `text`.
-pub(super) fn each<'a>(text: &'a str, word: &'a str) -> impl Iterator<Item = &'a str> + 'a {
+pub(in crate::parse) fn each<'a>(text: &'a str, word: &'a str) -> impl Iterator<Item = &'a str> + 'a {
     text.match_indices(word).map(|(at, _)| &text[at..])
 }
 
 /// The first line of `text`.
-pub(super) fn line(text: &str) -> &str {
+pub(in crate::parse) fn line(text: &str) -> &str {
     &text[..text.find('\n').unwrap_or(text.len())]
 }
 
 /// The line of `text` in which `part`, a slice of it, begins.
-pub(super) fn line_of<'a>(text: &'a str, part: &str) -> &'a str {
+pub(in crate::parse) fn line_of<'a>(text: &'a str, part: &str) -> &'a str {
     let start = text.len().min(text.offset(part)) - before(text, part).len();
     line(&text[start..])
 }
 
 /// What stands before `part` on its line; `part` is a slice of `text`.
-pub(super) fn before<'a>(text: &'a str, part: &str) -> &'a str {
+pub(in crate::parse) fn before<'a>(text: &'a str, part: &str) -> &'a str {
     let start = &text[..text.len().min(text.offset(part))];
     &start[start.rfind('\n').map_or(0, |feed| feed + 1)..]
 }
 
 /// Where `word` begins a message in `text`, up to the end of the text; where it is only mentioned is left out.
-pub(super) fn spoken<'a>(text: &'a str, word: &'a str) -> impl Iterator<Item = &'a str> + 'a {
+pub(in crate::parse) fn spoken<'a>(text: &'a str, word: &'a str) -> impl Iterator<Item = &'a str> + 'a {
     each(text, word).filter(move |message| may_begin(before(text, message)))
 }
 
 /// Whether a message may begin behind `before`: at the beginning of a line, behind a label, a prefix or another output
 /// such as a progress bar. Within a sentence, a comment or a string of source code it is a mention.
-pub(super) fn may_begin(before: &str) -> bool {
+pub(in crate::parse) fn may_begin(before: &str) -> bool {
     let before = before.trim_end();
     // The value of a key in JSON.
     let key = before.strip_suffix(['"', '\'']).map(str::trim_end).filter(|key| key.ends_with(':'));
@@ -141,7 +141,7 @@ pub(super) fn may_begin(before: &str) -> bool {
 }
 
 /// Whether a string literal is open in the arguments of a call: `raise RuntimeError("Error:`
-pub(super) fn is_in_call(before: &str) -> bool {
+pub(in crate::parse) fn is_in_call(before: &str) -> bool {
     ["(\"", "('", "(f\"", "(f'"].iter().any(|open| {
         let quote = &open[open.len() - 1..];
         before.rfind(open).is_some_and(|at| !before[at + open.len()..].contains(quote))
@@ -149,12 +149,12 @@ pub(super) fn is_in_call(before: &str) -> bool {
 }
 
 /// The first run of characters that are neither blank nor one of `ends`.
-pub(super) fn token<'a>(text: &'a str, ends: &str) -> &'a str {
+pub(in crate::parse) fn token<'a>(text: &'a str, ends: &str) -> &'a str {
     &text[..text.find(|c: char| c.is_whitespace() || ends.contains(c)).unwrap_or(text.len())]
 }
 
 /// What `parser` reads at the beginning of `text`.
-pub(super) fn read<'a, P>(mut parser: P, text: &'a str) -> Option<P::Output>
+pub(in crate::parse) fn read<'a, P>(mut parser: P, text: &'a str) -> Option<P::Output>
 where
     P: Parser<&'a str, Error = nom::error::Error<&'a str>>,
 {
@@ -163,7 +163,7 @@ where
 }
 
 /// Whether `part`, a slice of `text`, stands in quotes: source code in a traceback, advice, a mention.
-pub(super) fn is_quoted(text: &str, part: &str) -> bool {
+pub(in crate::parse) fn is_quoted(text: &str, part: &str) -> bool {
     text[..text.len().min(nom::Offset::offset(text, part))].trim_end().ends_with(['"', '\'', '`'])
 }
 

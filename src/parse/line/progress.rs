@@ -7,7 +7,7 @@ use nom::{IResult, Parser};
 
 /// One state of one bar.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Bar<'a> {
+pub(in crate::parse) struct Bar<'a> {
     /// What it says it does; may be empty.
     pub label: &'a str,
     /// How many are done.
@@ -25,7 +25,7 @@ impl Bar<'_> {
 
 /// The last bar in `body`: `Compute log probs:  76%|███▌  | 244/320 [08:56<02:05,  1.65s/it]`. Other output may stand
 /// before and after it.
-pub(super) fn bar(body: &str) -> Option<Bar<'_>> {
+pub(in crate::parse) fn bar(body: &str) -> Option<Bar<'_>> {
     let at = body.rfind("%|")?;
     let percent = body[..at].trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
     // Behind the bar before it, if one was printed into the same line.
@@ -56,7 +56,7 @@ fn scaled(text: &str) -> Option<u64> {
 
 /// The bars of one process that say nothing of what they count.
 #[derive(Debug, Default)]
-pub(super) struct Bars {
+pub(in crate::parse) struct Bars {
     /// How far the outermost one is.
     outer: Option<(u64, u64)>,
 }
@@ -76,7 +76,7 @@ impl Bars {
 }
 
 /// Whether a line shows that training went a step on: a bar that moved, or a step's loss.
-pub(super) fn is_step(body: &str) -> bool {
+pub(in crate::parse) fn is_step(body: &str) -> bool {
     let step = || ["step", "iter", "Step", "Iter", "epoch", "Epoch"].iter().any(|word| body.contains(word));
     body.contains("loss") && step() && body.bytes().any(|byte| byte.is_ascii_digit())
 }

@@ -1,13 +1,22 @@
+//! The lines that make one message, and the small grammars that producers share to read them.
+
+pub(super) mod origin;
+pub(super) mod signals;
+pub(super) mod statement;
+pub(super) mod table;
+pub(super) mod text;
+pub(super) mod wrap;
+
 use std::ops::Range;
 use std::sync::Arc;
 
 use nom::Offset;
 
 use super::line::Line;
-use super::text::Size;
 use crate::model::{
     Bytes, Citation, Derivation, Event, Fact, FactValue, Figure, FigureName, LineNumber, Origin, Setting, What,
 };
+use text::Size;
 
 /// The lines that make one message, joined to one text. Every byte of it can still be cited.
 #[derive(Debug, Clone)]

@@ -12,12 +12,13 @@ use nom::combinator::{consumed, map_opt, opt, recognize};
 use nom::multi::many_m_n;
 use nom::sequence::{delimited, preceded};
 
+use super::super::{Example, Grammar};
 use super::text::{self, Size};
-use super::{Example, Grammar, Record, origin};
+use super::{Record, origin};
 use crate::model::{Bytes, Event, Fact, Figure, FigureName, What};
 
 /// One producer's lines.
-pub(super) struct Table {
+pub(in crate::parse) struct Table {
     /// Its name in reports.
     pub producer: &'static str,
     /// What its series of figures are called; who wrote the line is added.
@@ -31,7 +32,7 @@ pub(super) struct Table {
 }
 
 /// Words and what stands beside them.
-pub(super) struct Row {
+pub(in crate::parse) struct Row {
     words: &'static str,
     /// One of these must stand in the message too; none: in any message.
     within: &'static [&'static str],
@@ -41,7 +42,7 @@ pub(super) struct Row {
 
 /// Where a value stands and how it is written.
 #[derive(Clone, Copy)]
-pub(super) enum Value {
+pub(in crate::parse) enum Value {
     /// Behind the words, with its unit: `14.99 GiB`.
     Size,
     /// Before the words, with its unit.
@@ -83,17 +84,17 @@ enum States {
 }
 
 /// A row for memory at this moment, a point of the timeline.
-pub(super) const fn memory(words: &'static str, value: Value, name: FigureName) -> Row {
+pub(in crate::parse) const fn memory(words: &'static str, value: Value, name: FigureName) -> Row {
     Row { words, within: &[], value, states: States::Memory(name) }
 }
 
 /// A row for a figure that is no moment of a series.
-pub(super) const fn figure(words: &'static str, value: Value, name: FigureName) -> Row {
+pub(in crate::parse) const fn figure(words: &'static str, value: Value, name: FigureName) -> Row {
     Row { words, within: &[], value, states: States::Figure(name) }
 }
 
 /// A row for anything else; of a size the fact is the bytes.
-pub(super) const fn fact(words: &'static str, value: Value, key: &'static str) -> Row {
+pub(in crate::parse) const fn fact(words: &'static str, value: Value, key: &'static str) -> Row {
     Row { words, within: &[], value, states: States::Fact(key) }
 }
 
@@ -106,7 +107,7 @@ impl Row {
 
 /// What finds the lines of `rows`: the one word within which a row applies, for it is the rarer one, else its words. A row
 /// that applies within several asks for a list of its own.
-pub(super) const fn triggers<const N: usize>(rows: &[Row; N]) -> [&'static str; N] {
+pub(in crate::parse) const fn triggers<const N: usize>(rows: &[Row; N]) -> [&'static str; N] {
     let (mut triggers, mut at) = ([""; N], 0);
     while at < N {
         let Row { words, within, .. } = &rows[at];
@@ -118,7 +119,7 @@ pub(super) const fn triggers<const N: usize>(rows: &[Row; N]) -> [&'static str; 
 }
 
 /// `left`, then `right`.
-pub(super) const fn joined<const L: usize, const R: usize, const N: usize>(
+pub(in crate::parse) const fn joined<const L: usize, const R: usize, const N: usize>(
     left: [&'static str; L],
     right: [&'static str; R],
 ) -> [&'static str; N] {

@@ -14,7 +14,7 @@ use crate::model::{Clock, Timestamp};
 const YEARLESS: i16 = 1972;
 
 /// `2026-03-01 10:00:00,123`, `2026-03-01T10:00:00.123456Z`, `2026-03-01_10:00:00`, `2026/03/01 …`, with or without zone.
-pub(super) fn iso(input: &str) -> IResult<&str, Timestamp> {
+pub(in crate::parse) fn iso(input: &str) -> IResult<&str, Timestamp> {
     let separator = || one_of("-/:");
     let (rest, (year, _, month, _, day)) =
         (number(4, 4), separator(), number(2, 2), separator(), number(2, 2)).parse(input)?;
@@ -24,7 +24,7 @@ pub(super) fn iso(input: &str) -> IResult<&str, Timestamp> {
 }
 
 /// `17/06/09 20:10:40`, as Spark and Hadoop write.
-pub(super) fn short_year(input: &str) -> IResult<&str, Timestamp> {
+pub(in crate::parse) fn short_year(input: &str) -> IResult<&str, Timestamp> {
     let (rest, (year, _, month, _, day)) =
         (number(2, 2), char('/'), number(2, 2), char('/'), number(2, 2)).parse(input)?;
     let (rest, (time, fraction)) = preceded(char(' '), clock_time).parse(rest)?;
@@ -32,7 +32,7 @@ pub(super) fn short_year(input: &str) -> IResult<&str, Timestamp> {
 }
 
 /// `03/01/2026 10:00:00`, month first, as the examples of transformers write.
-pub(super) fn us_date(input: &str) -> IResult<&str, Timestamp> {
+pub(in crate::parse) fn us_date(input: &str) -> IResult<&str, Timestamp> {
     let (rest, (month, _, day, _, year)) =
         (number(2, 2), char('/'), number(2, 2), char('/'), number(4, 4)).parse(input)?;
     let (rest, (time, fraction)) = preceded(char(' '), clock_time).parse(rest)?;
@@ -40,14 +40,14 @@ pub(super) fn us_date(input: &str) -> IResult<&str, Timestamp> {
 }
 
 /// `Aug 12 03:54:03`, syslog.
-pub(super) fn syslog(input: &str) -> IResult<&str, Timestamp> {
+pub(in crate::parse) fn syslog(input: &str) -> IResult<&str, Timestamp> {
     let (rest, (month, _, day, _)) = (month_name, space1, number(1, 2), space1).parse(input)?;
     let (rest, (time, fraction)) = clock_time(rest)?;
     at(rest, Clock::Yearless, YEARLESS, month, day, time, fraction)
 }
 
 /// `Fri Nov 20 07:35:32 2026`, `Di Aug 12 03:54:03 2025`, `二 9月  3 05:57:48 2024`: `dmesg -T` in the user's language.
-pub(super) fn ctime(input: &str) -> IResult<&str, Timestamp> {
+pub(in crate::parse) fn ctime(input: &str) -> IResult<&str, Timestamp> {
     let weekday = take_while1(|c: char| !c.is_ascii_digit() && !c.is_whitespace());
     let (rest, (_, _, month, _, day, _)) = (weekday, space1, month_name, space1, number(1, 2), space1).parse(input)?;
     let (rest, ((time, fraction), _, year)) = (clock_time, space1, number(4, 4)).parse(rest)?;
@@ -55,14 +55,14 @@ pub(super) fn ctime(input: &str) -> IResult<&str, Timestamp> {
 }
 
 /// `06-10 10:55:03`, vLLM and OpenRLHF; `1120 07:53:52.469000`, glog.
-pub(super) fn month_day(input: &str) -> IResult<&str, Timestamp> {
+pub(in crate::parse) fn month_day(input: &str) -> IResult<&str, Timestamp> {
     let (rest, (month, _, day, _)) = (number(2, 2), opt(char('-')), number(2, 2), space1).parse(input)?;
     let (rest, (time, fraction)) = clock_time(rest)?;
     at(rest, Clock::Yearless, YEARLESS, month, day, time, fraction)
 }
 
 /// `716 07:57:26.709`, the date of PyTorch's C++ warnings: the month without its zero.
-pub(super) fn glog(input: &str) -> IResult<&str, Timestamp> {
+pub(in crate::parse) fn glog(input: &str) -> IResult<&str, Timestamp> {
     let (rest, date) = terminated(take_while_m_n(3, 4, |c: char| c.is_ascii_digit()), space1).parse(input)?;
     let (month, day) = date.split_at(date.len() - 2);
     let (rest, (time, fraction)) = clock_time(rest)?;
@@ -70,13 +70,13 @@ pub(super) fn glog(input: &str) -> IResult<&str, Timestamp> {
 }
 
 /// `10:52:29`, `10:52:29.123`.
-pub(super) fn time_of_day(input: &str) -> IResult<&str, Timestamp> {
+pub(in crate::parse) fn time_of_day(input: &str) -> IResult<&str, Timestamp> {
     let (rest, (time, fraction)) = clock_time(input)?;
     at(rest, Clock::TimeOfDay, 1970, 1, 1, time, fraction)
 }
 
 /// `12345.678901`, seconds since the kernel started; the blanks before it are the kernel's.
-pub(super) fn uptime(input: &str) -> IResult<&str, Timestamp> {
+pub(in crate::parse) fn uptime(input: &str) -> IResult<&str, Timestamp> {
     let seconds = recognize((digit1, char('.'), take_while_m_n(6, 9, |c: char| c.is_ascii_digit())));
     let (rest, seconds) = preceded(space0, map_opt(seconds, |text: &str| text.parse().ok())).parse(input)?;
     Ok((rest, Timestamp { clock: Clock::Uptime, seconds }))

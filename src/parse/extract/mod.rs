@@ -1,15 +1,22 @@
+//! Walks over the lines of one input and asks the grammars.
+
+mod fold;
+mod origins;
+
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 use aho_corasick::{AhoCorasick, AhoCorasickBuilder, MatchKind};
 
-use super::fold::{Folded, Series};
+use fold::{Folded, Series};
+use origins::Origins;
+
 use super::line::Line;
-use super::progress::{self, Bars};
+use super::line::progress::{self, Bars};
 use super::record::Record;
 use super::{Follow, Grammar};
 use crate::knowledge::{Knowledge, Mark};
-use crate::model::{Event, Figure, FigureName, LineNumber, Origin, PhaseMark, Setting, TimelinePoint, Timestamp, What};
+use crate::model::{Event, Figure, FigureName, LineNumber, PhaseMark, Setting, TimelinePoint, Timestamp, What};
 use crate::scan::{Anchors, LineSink, RawLine};
 
 /// A message of more lines than this is none.
@@ -134,7 +141,7 @@ impl<'k> Extractor<'k> {
         for (index, grammar) in self.grammars.all.iter().enumerate().filter(|(index, _)| wanted >> index & 1 == 1) {
             let setting = Setting { own: self.marks.get(&origin).cloned(), ..self.now.clone() };
             let record =
-                Record::new(self.path.clone(), self.origins.list[origin].clone(), setting, line.clone().into_owned());
+                Record::new(self.path.clone(), self.origins.origin(origin).clone(), setting, line.clone().into_owned());
             if grammar.is_multiline() {
                 self.open.push(Open { grammar: index, origin, record });
             } else {
@@ -237,51 +244,5 @@ impl LineSink for Extractor<'_> {
         for Open { grammar, record, .. } in std::mem::take(&mut self.open) {
             self.close(grammar, &record);
         }
-    }
-}
-
-/// What makes two lines one process's: host and pid, else host, rank and role.
-type OriginKey = (Option<Arc<str>>, Option<u32>, Option<u32>, Option<Arc<str>>);
-
-/// Who writes in an input. A process that changes its title stays the same process.
-#[derive(Default)]
-struct Origins {
-    list: Vec<Origin>,
-    by_key: HashMap<OriginKey, usize>,
-}
-
-/// More writers than this are one crowd.
-const MOST_ORIGINS: usize = 1 << 16;
-
-impl Origins {
-    fn of(&mut self, line: &Line<'_>) -> usize {
-        let envelope = line.envelope();
-        let words =
-            |span: &Option<std::ops::Range<usize>>| span.as_ref().map(|span| Arc::<str>::from(line.words(span)));
-        let (host, role) = (words(&envelope.host), words(&envelope.role));
-        let rank = envelope.rank.or(envelope.local_rank);
-        let key = match envelope.pid {
-            Some(pid) => (host.clone(), Some(pid), None, None),
-            None => (host.clone(), None, rank, role.clone()),
-        };
-        let origin = Origin { host, rank: envelope.rank, local_rank: envelope.local_rank, pid: envelope.pid, role };
-        let index = match self.by_key.get(&key) {
-            Some(index) => *index,
-            None if self.list.len() >= MOST_ORIGINS => MOST_ORIGINS - 1,
-            None => {
-                self.list.push(origin);
-                self.by_key.insert(key, self.list.len() - 1);
-                return self.list.len() - 1;
-            }
-        };
-        let known = &mut self.list[index];
-        known.rank = known.rank.or(origin.rank);
-        known.local_rank = known.local_rank.or(origin.local_rank);
-        known.role = origin.role.or(known.role.take());
-        index
-    }
-
-    fn is_anonymous(&self, origin: usize) -> bool {
-        self.list[origin].is_anonymous()
     }
 }

@@ -26,12 +26,12 @@ const SIGNALS: [(&str, &str, i32); 14] = [
 ];
 
 /// `SIGKILL`
-pub(super) fn name(text: &str) -> IResult<&str, i32> {
+pub(in crate::parse) fn name(text: &str) -> IResult<&str, i32> {
     starting(text, |(name, _, _)| name)
 }
 
 /// `Killed`, `Segmentation fault`
-pub(super) fn description(text: &str) -> IResult<&str, i32> {
+pub(in crate::parse) fn description(text: &str) -> IResult<&str, i32> {
     starting(text, |(_, description, _)| description)
 }
 
@@ -43,12 +43,12 @@ fn starting(text: &str, word: impl Fn(&(&'static str, &'static str, i32)) -> &'s
 }
 
 /// `9`, `SIGKILL`, `Signals.SIGKILL`: a signal, however it is written.
-pub(super) fn signal(text: &str) -> IResult<&str, i32> {
+pub(in crate::parse) fn signal(text: &str) -> IResult<&str, i32> {
     let number = map_opt(integer, |number| (1..=64).contains(&number).then_some(number));
     preceded(space0, alt((number, name, preceded(tag("Signals."), name), description))).parse(text)
 }
 
 /// `137`, `-9`: a status and the words for it.
-pub(super) fn status(text: &str) -> IResult<&str, (&str, i32)> {
+pub(in crate::parse) fn status(text: &str) -> IResult<&str, (&str, i32)> {
     consumed(integer).parse(text)
 }

@@ -6,7 +6,7 @@ use super::Joint;
 
 /// How far a message can be read: as many bytes, and whether it might go on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Progress {
+pub(in crate::parse) enum Progress {
     /// Something else stands there.
     Stuck(usize),
     /// It stops within.
@@ -16,7 +16,7 @@ pub(super) enum Progress {
 }
 
 /// How far `parser`, a streaming one, reads in `text`.
-pub(super) fn progress<'a, P>(text: &'a str, mut parser: P) -> Progress
+pub(in crate::parse) fn progress<'a, P>(text: &'a str, mut parser: P) -> Progress
 where
     P: Parser<&'a str, Error = nom::error::Error<&'a str>>,
 {
@@ -30,7 +30,7 @@ where
 
 /// What stands between `begun` and `next`, where `next` lets `begun` be read further: a terminal cuts anywhere, a box
 /// between words.
-pub(super) fn joint(begun: &str, next: &str, progress: impl Fn(&str) -> Progress) -> Option<Joint> {
+pub(in crate::parse) fn joint(begun: &str, next: &str, progress: impl Fn(&str) -> Progress) -> Option<Joint> {
     let now = progress(begun);
     if now == Progress::Ended {
         return None;

@@ -7,7 +7,7 @@ use crate::model::{Event, Kind, Origin, Severity, Shortage, Victim, What};
 
 /// The name of a series of memory figures: `DeepSpeed rank 0 on node1`, `vLLM pid 6880`. Of a process that changes its
 /// title only the pid counts.
-pub(super) fn series(label: &str, origin: &Origin) -> Arc<str> {
+pub(in crate::parse) fn series(label: &str, origin: &Origin) -> Arc<str> {
     let mut name = label.to_owned();
     match origin {
         Origin { rank: Some(rank), .. } => name += &format!(" rank {rank}"),
@@ -23,12 +23,12 @@ pub(super) fn series(label: &str, origin: &Origin) -> Arc<str> {
 }
 
 /// Whoever wrote the record, as the one that was refused memory of `device`.
-pub(super) fn victim(origin: &Origin, device: Option<u32>) -> Victim {
+pub(in crate::parse) fn victim(origin: &Origin, device: Option<u32>) -> Victim {
     Victim { host: origin.host.clone(), rank: origin.rank, device, pid: origin.pid, role: origin.role.clone() }
 }
 
 /// That `part` of the record says: whoever wrote it was refused memory of this kind.
-pub(super) fn shortage(
+pub(in crate::parse) fn shortage(
     record: &Record,
     producer: &'static str,
     part: &str,
