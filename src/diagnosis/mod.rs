@@ -5,12 +5,15 @@
 
 mod condition;
 mod facts;
+mod gather;
 mod rank;
+mod trend;
 
 use std::sync::Arc;
 
 pub use condition::{Answer, Asker, names};
 pub use facts::{Facts, Known, Value};
+pub use gather::gather;
 pub use rank::{Ranked, rank};
 
 use crate::knowledge::{CauseRule, Language};
