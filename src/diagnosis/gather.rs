@@ -131,10 +131,12 @@ fn holders(facts: &mut Facts, incident: &Incident) {
         facts.cite("consumers.sum", Value::Number(sum as f64), cites);
         facts.cite("consumers.largest", Value::Number(largest.bytes.0 as f64), vec![cite(largest)]);
         facts.cite("consumers.largest_role", text(largest.role.as_deref().unwrap_or_default()), vec![cite(largest)]);
-        let own = |consumer: &&crate::model::Consumer| consumer.pid.is_some() && consumer.pid == incident.victim.pid;
-        let others: i64 =
-            incident.consumers.iter().filter(|consumer| !own(consumer)).map(|consumer| consumer.bytes.0).sum();
-        facts.say("consumers.others", Value::Number(others as f64));
+        // Whose memory is another's can be told only where the victim is known.
+        if let Some(victim) = incident.victim.pid {
+            let others = incident.consumers.iter().filter(|consumer| consumer.pid != Some(victim));
+            let others: i64 = others.map(|consumer| consumer.bytes.0).sum();
+            facts.say("consumers.others", Value::Number(others as f64));
+        }
     }
     let roles = incident.consumers.iter().filter_map(|consumer| consumer.role.as_deref()).map(text).collect();
     facts.say("consumers.roles", Value::List(roles));

@@ -43,6 +43,9 @@ pub fn diagnose<'k>(
             true
         }
     });
+    // What nothing speaks for is a guess, save where a kind has one usual cause.
+    let spoken_for = |found: &Ranked<'_>| found.rule.prior >= 0.0 || found.holds.iter().any(|row| row.log_odds > 0.0);
+    ranked.retain(spoken_for);
     let shown = ranked
         .iter()
         .enumerate()

@@ -65,6 +65,11 @@ pub trait Grammar: Sync {
         false
     }
 
+    /// Whether it is asked only about lines that no other grammar asks for.
+    fn is_last_resort(&self) -> bool {
+        false
+    }
+
     /// Whether the message goes on with `next`, a line of the same process or one that says nothing of who wrote it and
     /// follows directly.
     fn follows(&self, record: &Record, next: &Line<'_>) -> Follow {
@@ -151,6 +156,7 @@ pub static GRAMMARS: &[&dyn Grammar] = &[
     &container::Container,
     &shell::Shell,
     &failure::Failures,
+    &memory_prints::Growing,
 ];
 
 #[cfg(test)]
