@@ -5,9 +5,13 @@ use super::trend;
 use crate::incident::Found;
 use crate::model::{Citation, FactValue, Figure, FigureName, Incident, InputSummary, Job, Role};
 
-/// The facts of `found`, of its job and of what was read.
-pub fn gather(found: &Found, job: &Job, inputs: &[InputSummary]) -> Facts {
+/// The facts of `found`, of its job and of what was read; `told` is what the user knows.
+pub fn gather(found: &Found, job: &Job, inputs: &[InputSummary], told: &[(String, Value)]) -> Facts {
     let mut facts = Facts::default();
+    // What the user says goes before what was found.
+    for (name, value) in told {
+        facts.say(name, value.clone());
+    }
     let incident = &found.incident;
     facts.cite("kind", text(incident.kind.as_str()), incident.evidence.iter().take(1).cloned().collect());
     facts.cite("phase", text(incident.phase.name.as_str()), incident.phase.evidence.clone());
