@@ -167,18 +167,20 @@ pub static GRAMMARS: &[&dyn Grammar] = &[
 
 #[cfg(test)]
 pub(crate) mod testing {
-    use std::sync::Arc;
+    use std::sync::{Arc, LazyLock};
 
     use super::*;
     use crate::knowledge::Knowledge;
     use crate::scan::{Extent, RawLine, Scanner};
 
+    /// Made once: tests read thousands of inputs.
+    static PREPARED: LazyLock<Option<(Grammars, Knowledge)>> =
+        LazyLock::new(|| Some((Grammars::new(GRAMMARS).ok()?, Knowledge::shipped().ok()?)));
+
     /// Everything found in `input`, or nothing where the shipped knowledge does not load (which has a test of its own).
     pub(crate) fn find(input: &[u8]) -> Findings {
-        let (Ok(grammars), Ok(knowledge)) = (Grammars::new(GRAMMARS), Knowledge::shipped()) else {
-            return Findings::default();
-        };
-        let mut extractor = Extractor::new(Arc::from("job.log"), &grammars, &knowledge);
+        let Some((grammars, knowledge)) = &*PREPARED else { return Findings::default() };
+        let mut extractor = Extractor::new(Arc::from("job.log"), grammars, knowledge);
         let mut scanner = Scanner::new(grammars.anchors(), Extent::DEFAULT);
         let mut rest = input;
         while scanner.read_from(&mut rest, 1 << 16, &mut extractor).is_ok_and(|read| read > 0) {}

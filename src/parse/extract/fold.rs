@@ -3,14 +3,12 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use crate::model::{Event, Figure, FigureName, TimelinePoint, Timestamp, Victim, What};
+use crate::model::{Event, Figure, TimelinePoint, Timestamp, Victim, What};
 
 /// Alike events kept whole; of further ones only who and how often.
 const ALIKE: usize = 16;
 /// Victims named by folded events.
 const MOST_VICTIMS: usize = 4096;
-/// Fewer amounts than this, of what has no name of its own, are no series.
-const FEWEST_UNNAMED: usize = 5;
 /// Points kept of a series.
 const POINTS: usize = 256;
 
@@ -74,9 +72,16 @@ pub(super) struct Series {
     since: usize,
     peak: Option<TimelinePoint>,
     last: Option<TimelinePoint>,
+    /// Fewer points than this are no series.
+    fewest: usize,
 }
 
 impl Series {
+    /// One that counts from so many points on.
+    pub fn of_at_least(fewest: usize) -> Series {
+        Series { fewest, ..Series::default() }
+    }
+
     /// Adds a moment.
     pub fn add(&mut self, series: &Arc<str>, figure: &Figure, time: Option<Timestamp>) {
         let Some(bytes) = figure.bytes else { return };
@@ -107,10 +112,9 @@ impl Series {
         }
     }
 
-    /// The moments kept, in order. A few amounts without a name of their own are no series.
+    /// The moments kept, in order.
     pub fn finish(self) -> Vec<TimelinePoint> {
-        let unnamed = self.last.as_ref().is_some_and(|point| point.name == FigureName::Other);
-        if unnamed && self.points.len() < FEWEST_UNNAMED {
+        if self.points.len() < self.fewest {
             return Vec::new();
         }
         let mut points = self.points;

@@ -22,6 +22,8 @@ use crate::scan::{Anchors, LineSink, RawLine};
 /// A message of more lines than this is none.
 const LONGEST_RECORD: usize = 20_000;
 
+/// Fewer amounts than this, in lines of nobody's format, are no series.
+const FEWEST_OF_ANYBODY: usize = 5;
 /// More series of memory figures than this are no series.
 const MOST_SERIES: usize = 256;
 
@@ -195,17 +197,21 @@ impl<'k> Extractor<'k> {
         for event in grammar.parse(record) {
             self.producers.insert(grammar.producer());
             match &event.what {
-                What::Memory { series } => self.note_memory(series.clone(), &event),
+                What::Memory { series } => {
+                    let fewest = if grammar.is_last_resort() { FEWEST_OF_ANYBODY } else { 1 };
+                    self.note_memory(series.clone(), &event, fewest);
+                }
                 _ => self.folded.add(event),
             }
         }
     }
 
-    fn note_memory(&mut self, series: Arc<str>, event: &Event) {
+    fn note_memory(&mut self, series: Arc<str>, event: &Event, fewest: usize) {
         for figure in &event.figures {
             let key = (series.clone(), figure.name);
             if self.memory.len() < MOST_SERIES || self.memory.contains_key(&key) {
-                self.memory.entry(key).or_default().add(&series, figure, event.time);
+                let known = self.memory.entry(key).or_insert_with(|| Series::of_at_least(fewest));
+                known.add(&series, figure, event.time);
             }
         }
         let mut latest: Vec<Figure> = self.now.memory.to_vec();

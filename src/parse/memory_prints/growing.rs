@@ -69,6 +69,7 @@ fn label(before: &str) -> String {
 
 const EXAMPLES: &[Example] = &[Example {
     version: "any program",
-    text: "[rank1] step 12 loss 0.3 replay 480 MB\n[rank1] step 13 loss 0.2 replay 512 MB",
+    text: "[rank1] step 11 loss 0.3 replay 448 MB\n[rank1] step 12 loss 0.3 replay 480 MB\n[rank1] step 13 loss 0.2 replay 512 MB\n\
+           [rank1] step 14 loss 0.2 replay 544 MB\n[rank1] step 15 loss 0.2 replay 576 MB",
     states: &[("series", "step loss replay rank 1"), ("other", "512 MB")],
 }];
