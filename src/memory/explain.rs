@@ -173,6 +173,14 @@ pub struct States {
     pub formula: String,
 }
 
+impl States {
+    /// That they are more than `capacity`, of one device or of all that share them, in words and numbers; `None` where they are
+    /// not in any case.
+    pub fn beyond(&self, capacity: Bytes) -> Option<String> {
+        (self.bytes.low > capacity).then(|| format!("{} = {} > {capacity}", self.formula, self.bytes))
+    }
+}
+
 /// The states of training `model` in `layout`, summed over the ranks that share them.
 pub fn states(model: &ModelSize, layout: &Layout) -> States {
     let job = Job { model, layout };
@@ -235,7 +243,9 @@ mod tests {
         let (model, layout) = llama_on_one_device();
         let states = states(&model, &layout);
         assert_eq!(states.formula, "8.03e9 × 16 B");
-        assert_eq!(format!("{:.1}", states.bytes.low.gib()), "119.7");
+        let device = layout.cluster.device_memory.unwrap_or_default();
+        assert_eq!(states.beyond(device).as_deref(), Some("8.03e9 × 16 B = 119.66 GiB > 79.20 GiB"));
+        assert_eq!(states.beyond(Bytes(2 * device.0)), None);
         let excesses = excesses(&Plan::of(&model, &layout), &layout);
         let worst = excesses.first();
         assert_eq!(worst.map(|excess| (excess.moment, excess.certain)), Some((Moment::OptimizerStep, true)));
