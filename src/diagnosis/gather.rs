@@ -5,9 +5,13 @@ use super::trend;
 use crate::incident::Found;
 use crate::model::{Citation, FactValue, Figure, FigureName, Incident, InputSummary, Job, Role};
 
-/// The facts of `found`, of its job and of what was read.
-pub fn gather(found: &Found, job: &Job, inputs: &[InputSummary]) -> Facts {
+/// The facts of `found`, of its job and of what was read; `told` is what the user knows.
+pub fn gather(found: &Found, job: &Job, inputs: &[InputSummary], told: &[(String, Value)]) -> Facts {
     let mut facts = Facts::default();
+    // What the user says goes before what was found.
+    for (name, value) in told {
+        facts.say(name, value.clone());
+    }
     let incident = &found.incident;
     facts.cite("kind", text(incident.kind.as_str()), incident.evidence.iter().take(1).cloned().collect());
     facts.cite("phase", text(incident.phase.name.as_str()), incident.phase.evidence.clone());
@@ -131,10 +135,12 @@ fn holders(facts: &mut Facts, incident: &Incident) {
         facts.cite("consumers.sum", Value::Number(sum as f64), cites);
         facts.cite("consumers.largest", Value::Number(largest.bytes.0 as f64), vec![cite(largest)]);
         facts.cite("consumers.largest_role", text(largest.role.as_deref().unwrap_or_default()), vec![cite(largest)]);
-        let own = |consumer: &&crate::model::Consumer| consumer.pid.is_some() && consumer.pid == incident.victim.pid;
-        let others: i64 =
-            incident.consumers.iter().filter(|consumer| !own(consumer)).map(|consumer| consumer.bytes.0).sum();
-        facts.say("consumers.others", Value::Number(others as f64));
+        // Whose memory is another's can be told only where the victim is known.
+        if let Some(victim) = incident.victim.pid {
+            let others = incident.consumers.iter().filter(|consumer| consumer.pid != Some(victim));
+            let others: i64 = others.map(|consumer| consumer.bytes.0).sum();
+            facts.say("consumers.others", Value::Number(others as f64));
+        }
     }
     let roles = incident.consumers.iter().filter_map(|consumer| consumer.role.as_deref()).map(text).collect();
     facts.say("consumers.roles", Value::List(roles));

@@ -44,7 +44,13 @@ pub use record::text::Size;
 pub use record::{Joint, Record};
 use record::{origin, signals, statement, table, text, wrap};
 
-use crate::model::Event;
+use crate::model::{Bytes, Event};
+
+/// The amount of memory that `words` are: `500GiB`, `1.4 TB` (binary, as training logs count).
+pub fn memory_size(words: &str) -> Option<Bytes> {
+    let (rest, size) = text::size(words.trim()).ok()?;
+    size.bytes.filter(|_| rest.is_empty())
+}
 
 /// How one producer writes.
 pub trait Grammar: Sync {
@@ -62,6 +68,11 @@ pub trait Grammar: Sync {
 
     /// Whether its messages have more than one line.
     fn is_multiline(&self) -> bool {
+        false
+    }
+
+    /// Whether it is asked only about lines that no other grammar asks for.
+    fn is_last_resort(&self) -> bool {
         false
     }
 
@@ -151,6 +162,7 @@ pub static GRAMMARS: &[&dyn Grammar] = &[
     &container::Container,
     &shell::Shell,
     &failure::Failures,
+    &memory_prints::Growing,
 ];
 
 #[cfg(test)]

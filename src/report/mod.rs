@@ -5,6 +5,7 @@
 
 mod json;
 mod text;
+mod words;
 
 use crate::model::{Incident, InputSummary, Job, Kind, OtherFailure, Report, Role, SCHEMA};
 use crate::source::SourceError;

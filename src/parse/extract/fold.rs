@@ -3,12 +3,14 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use crate::model::{Event, Figure, TimelinePoint, Timestamp, Victim, What};
+use crate::model::{Event, Figure, FigureName, TimelinePoint, Timestamp, Victim, What};
 
 /// Alike events kept whole; of further ones only who and how often.
 const ALIKE: usize = 16;
 /// Victims named by folded events.
 const MOST_VICTIMS: usize = 4096;
+/// Fewer amounts than this, of what has no name of its own, are no series.
+const FEWEST_UNNAMED: usize = 5;
 /// Points kept of a series.
 const POINTS: usize = 256;
 
@@ -105,8 +107,12 @@ impl Series {
         }
     }
 
-    /// The moments kept, in order.
+    /// The moments kept, in order. A few amounts without a name of their own are no series.
     pub fn finish(self) -> Vec<TimelinePoint> {
+        let unnamed = self.last.as_ref().is_some_and(|point| point.name == FigureName::Other);
+        if unnamed && self.points.len() < FEWEST_UNNAMED {
+            return Vec::new();
+        }
         let mut points = self.points;
         for extra in self.peak.into_iter().chain(self.last) {
             if !points.contains(&extra) {
