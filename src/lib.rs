@@ -10,6 +10,7 @@ pub mod cli;
 pub mod diagnosis;
 pub mod incident;
 pub mod knowledge;
+pub mod memory;
 pub mod model;
 pub mod parse;
 pub mod report;

@@ -7,6 +7,7 @@
 mod causes;
 mod frameworks;
 mod knobs;
+mod models;
 mod phases;
 mod words;
 
@@ -18,6 +19,7 @@ use thiserror::Error;
 pub use causes::{CaptureRow, CauseRule, Condition, EvidenceRow, ExampleRow, Must, NotAdvisedRow, PatchRow};
 pub use frameworks::Framework;
 pub use knobs::{Constraint, Direction, Knob, Spelling, Target, To, Turn, Type};
+pub use models::{Bias, Experts, Found, HfConfigError, LatentAttention, Model, Models, Shape};
 pub use phases::{FrameRole, FrameRow, Mark, Phases};
 pub use words::{Language, Words};
 
@@ -56,6 +58,8 @@ pub struct Knowledge {
     pub knobs: Vec<Knob>,
     /// How frameworks are told, those on top first.
     pub frameworks: Vec<Framework>,
+    /// Published models and their shapes.
+    pub models: Models,
 }
 
 impl Knowledge {
@@ -68,6 +72,7 @@ impl Knowledge {
     pub fn load<'a>(files: impl Iterator<Item = (&'a str, &'a str)>) -> Result<Knowledge, KnowledgeError> {
         let mut phases = phases::Builder::default();
         let (mut causes, mut knobs, mut frameworks) = (Vec::new(), Vec::new(), Vec::new());
+        let mut models = Models::default();
         for (file, content) in files {
             match file.split_once('/').map(|(folder, _)| folder) {
                 Some("phases") => phases.add(file, parse(file, content)?)?,
@@ -77,13 +82,14 @@ impl Knowledge {
                     let framework: Arc<str> = file.framework;
                     knobs.extend(file.knob.into_iter().map(|knob| Knob { framework: framework.clone(), ..knob }));
                 }
+                Some("models") => models.add(file, parse(file, content)?)?,
                 None if file == "frameworks.toml" => {
                     frameworks = parse::<frameworks::FrameworkFile>(file, content)?.framework;
                 }
                 _ => {}
             }
         }
-        Ok(Knowledge { phases: phases.finish(), causes, knobs, frameworks })
+        Ok(Knowledge { phases: phases.finish(), causes, knobs, frameworks, models })
     }
 }
 
