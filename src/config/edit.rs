@@ -23,6 +23,11 @@ impl Edit {
     pub fn delete(span: Range<usize>) -> Edit {
         Edit::replace(span, "")
     }
+
+    /// The same change in a text of which this one's is the part that begins at `offset`.
+    pub fn moved(self, offset: usize) -> Edit {
+        Edit { span: self.span.start + offset..self.span.end + offset, with: self.with }
+    }
 }
 
 /// `text` with `edits` made. They do not overlap; those at the same place are made in their order.

@@ -1,7 +1,7 @@
 use std::ops::Range;
 
 use super::Value;
-use crate::model::Citation;
+use crate::model::{Citation, Location};
 
 /// One setting of a document.
 #[derive(Debug, Clone, PartialEq)]
@@ -37,6 +37,28 @@ pub enum EntryKind {
     Variable,
     /// `#SBATCH --mem=64G`
     Directive,
+}
+
+/// A command of a launch script. Of `srun torchrun train.py` there are three, each with settings of its own.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Command {
+    /// Its name without its path; empty where a launcher runs the target.
+    pub program: String,
+    /// The script, module or subcommand that it runs.
+    pub target: Option<String>,
+    /// What is given to it besides settings.
+    pub operands: Vec<String>,
+    /// Where its call begins.
+    pub at: Location,
+}
+
+/// A command as the reader finds it.
+#[derive(Debug, Clone)]
+pub(super) struct FoundCommand {
+    pub program: String,
+    pub target: Option<String>,
+    pub operands: Vec<String>,
+    pub at: usize,
 }
 
 /// A setting as a format's reader finds it: places are bytes of the text.

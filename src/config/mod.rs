@@ -25,6 +25,7 @@ mod flow;
 mod format;
 mod json;
 mod path;
+mod shell;
 mod tree;
 mod value;
 mod yaml;
@@ -33,13 +34,13 @@ use std::ops::Range;
 use std::sync::Arc;
 
 pub use diff::diff;
-pub use entry::{Entry, EntryKind};
+pub use entry::{Command, Entry, EntryKind};
 pub use error::{ConfigError, EditError};
 pub use format::Format;
 pub use value::Value;
 
 use edit::{Edit, Lines};
-use entry::Found;
+use entry::{Found, FoundCommand};
 use error::Remark;
 use path::Step;
 use tree::{Flattening, Node, TooMuch};
@@ -53,6 +54,7 @@ pub struct Document {
     format: Format,
     text: String,
     entries: Vec<Entry>,
+    commands: Vec<Command>,
     warnings: Vec<Warning>,
     body: Body,
 }
@@ -71,6 +73,7 @@ pub struct Warning {
 enum Body {
     Json(Option<Node>),
     Yaml(yaml::Stream),
+    Shell(Box<shell::Shell>),
 }
 
 /// What a format's reader finds. Places are bytes of the text.
@@ -78,6 +81,7 @@ enum Body {
 struct Parsed {
     body: Body,
     found: Vec<Found>,
+    commands: Vec<FoundCommand>,
     warnings: Vec<Remark>,
 }
 
@@ -118,9 +122,12 @@ impl Document {
             command: found.command,
             span: found.span,
         };
+        let command =
+            |FoundCommand { program, target, operands, at }| Command { program, target, operands, at: location(at) };
         let warning = |Remark { at, message }| Warning { at: location(at), message };
         Document {
             entries: parsed.found.into_iter().map(entry).collect(),
+            commands: parsed.commands.into_iter().map(command).collect(),
             warnings: parsed.warnings.into_iter().map(warning).collect(),
             body: parsed.body,
             text: text.to_owned(),
@@ -149,46 +156,123 @@ impl Document {
         &self.entries
     }
 
+    /// The commands that a launch script runs, in order.
+    pub fn commands(&self) -> &[Command] {
+        &self.commands
+    }
+
     /// What is odd in it: a key that stands twice, a quote that never ends.
     pub fn warnings(&self) -> &[Warning] {
         &self.warnings
     }
 
-    /// The setting of this name that counts.
+    /// The setting of this name that counts. In a launch script that is the one given to the command with the most
+    /// settings, if it has one, else the last; dashes before the name are nothing, and those within are as good as `_`.
     pub fn get(&self, key: &str) -> Option<&Entry> {
-        self.entries.iter().rev().find(|entry| entry.key == key)
+        self.entries.get(self.choose(key, None, None)?)
+    }
+
+    fn choose(&self, key: &str, kind: Option<EntryKind>, command: Option<usize>) -> Option<usize> {
+        match &self.body {
+            Body::Shell(shell) => shell.choose(&self.entries, key, kind, command),
+            _ => self.entries.iter().rposition(|entry| entry.key == key),
+        }
     }
 
     /// The text with `key` set to `value`, and nothing else changed. A value that is there is replaced in its own style;
     /// a key that is missing goes behind its siblings, in sections that are made where they are missing.
+    ///
+    /// In a launch script a value that comes from a variable is changed where the script assigns it, if that is certain
+    /// and nothing else uses it. A name that is missing is one of the environment if it looks like one (`NCCL_DEBUG`),
+    /// else a setting of the command with the most of them, given as the others are. A switch that is set to false goes.
     pub fn set(&self, key: &str, value: &Value) -> Result<String, EditError> {
+        self.set_one(key, value, None, None)
+    }
+
+    /// [`Document::set`] for a launch script, where it is known what kind of setting it is and to which of
+    /// [`Document::commands`] it is given.
+    pub fn set_as(
+        &self,
+        kind: EntryKind,
+        command: Option<usize>,
+        key: &str,
+        value: &Value,
+    ) -> Result<String, EditError> {
+        self.set_one(key, value, Some(kind), command)
+    }
+
+    fn set_one(
+        &self,
+        key: &str,
+        value: &Value,
+        kind: Option<EntryKind>,
+        command: Option<usize>,
+    ) -> Result<String, EditError> {
         let unwritable = || EditError::Unwritable { key: key.to_owned(), value: value.to_string() };
         if value.as_number().is_some_and(|number| !number.is_finite()) {
             return Err(unwritable());
         }
-        if self.get(key).is_some_and(|entry| entry.value == *value) {
+        let before = self.choose(key, kind, command);
+        let reads_as = |entry: &Entry| {
+            entry.value == *value
+                || Value::of_word(&entry.value.to_string()) == Value::of_word(&value.to_string())
+                    && matches!(self.body, Body::Shell(_))
+        };
+        if before.and_then(|at| self.entries.get(at)).is_some_and(reads_as) {
             return Ok(self.text.clone());
         }
-        let text = edit::apply(&self.text, self.body.set(&self.text, key, value)?);
+        let edits = match &self.body {
+            Body::Shell(shell) => shell::set(&self.text, shell, before, shell::Wanted { key, value, kind, command })?,
+            body => body.set(&self.text, key, value)?,
+        };
+        let text = edit::apply(&self.text, edits);
         // Whatever quotes and escapes the text has: what was written is what is read.
         let written = Document::read_as(self.format, self.path.clone(), &text).map_err(|_| unwritable())?;
-        match written.get(key) {
-            Some(entry) if entry.value == *value => Ok(text),
-            _ => Err(unwritable()),
+        let after = written.choose(key, kind, command).and_then(|at| written.entries.get(at));
+        let is_gone = matches!(self.body, Body::Shell(_)) && *value == Value::Bool(false) && after.is_none();
+        let is_set = is_gone || after.is_some_and(reads_as);
+        if is_set && self.others(key).eq(written.others(key)) { Ok(text) } else { Err(unwritable()) }
+    }
+
+    /// What an edit of `key` must leave as it is: in a script, where a slip can change what a line is, every other setting
+    /// as it is written. Not so the variables and flags that hold what is edited.
+    fn others<'a>(&'a self, key: &'a str) -> impl Iterator<Item = (EntryKind, &'a str, Option<usize>, &'a str)> {
+        fn base(key: &str) -> &str {
+            key.trim_start_matches(['-', '+']).split('[').next().unwrap_or_default()
         }
+        let is_script = matches!(self.body, Body::Shell(_));
+        let is_other = move |entry: &&Entry| {
+            let is_variable = matches!(entry.kind, EntryKind::Variable | EntryKind::Env);
+            let is_inside =
+                |inner: &str, outer: &str| inner.strip_prefix(outer).is_some_and(|rest| rest.starts_with('.'));
+            let is_related = base(&entry.key) == base(key) || is_inside(key, &entry.key) || is_inside(&entry.key, key);
+            is_script && !is_variable && !is_related
+        };
+        let show = |entry: &'a Entry| (entry.kind, entry.key.as_str(), entry.command, entry.at.text.as_str());
+        self.entries.iter().filter(is_other).map(show)
     }
 
     /// The text without `key`, be it a value or a whole section, and nothing else changed.
     pub fn remove(&self, key: &str) -> Result<String, EditError> {
         let unremovable = |_| EditError::Unremovable(key.to_owned());
-        let mut text = edit::apply(&self.text, self.body.remove(&self.text, key)?);
+        let mut text = edit::apply(&self.text, self.removal(key)?);
         // One that stands there twice goes twice.
         for _ in 1..self.body.count(key) {
             let rest = Document::read_as(self.format, self.path.clone(), &text).map_err(unremovable)?;
-            text = edit::apply(&text, rest.body.remove(&text, key)?);
+            text = edit::apply(&text, rest.removal(key)?);
         }
         Document::read_as(self.format, self.path.clone(), &text).map_err(unremovable)?;
         Ok(text)
+    }
+
+    fn removal(&self, key: &str) -> Result<Vec<Edit>, EditError> {
+        match &self.body {
+            Body::Shell(shell) => {
+                let entry = self.choose(key, None, None).ok_or_else(|| EditError::NotSet(key.to_owned()))?;
+                shell::remove(&self.text, shell, entry, key)
+            }
+            body => body.remove(&self.text, key),
+        }
     }
 }
 
@@ -197,12 +281,23 @@ fn parse(format: Format, text: &str) -> Result<Parsed, Remark> {
         Format::Json => {
             let root = json::read(text)?;
             let settings = flatten(root.iter().map(|root| (String::new(), root)))?;
-            Ok(Parsed { body: Body::Json(root), found: settings.entries, warnings: settings.warnings })
+            Ok(Parsed {
+                body: Body::Json(root),
+                found: settings.entries,
+                commands: Vec::new(),
+                warnings: settings.warnings,
+            })
         }
+        Format::Shell => Ok(shell::read(text)),
         Format::Yaml => {
             let stream = yaml::read(text)?;
             let settings = flatten(stream.documents())?;
-            Ok(Parsed { body: Body::Yaml(stream), found: settings.entries, warnings: settings.warnings })
+            Ok(Parsed {
+                body: Body::Yaml(stream),
+                found: settings.entries,
+                commands: Vec::new(),
+                warnings: settings.warnings,
+            })
         }
     }
 }
@@ -225,6 +320,7 @@ impl Body {
             Body::Json(Some(root)) => json::set(text, root, &steps, value),
             Body::Json(None) => Err(EditError::NoSection(key.to_owned())),
             Body::Yaml(stream) => yaml::set(text, stream, &steps, value),
+            Body::Shell(_) => Err(EditError::BadKey(key.to_owned())),
         }
     }
 
@@ -234,6 +330,7 @@ impl Body {
             Body::Json(Some(root)) => json::remove(text, root, &steps),
             Body::Json(None) => Err(EditError::NotSet(key.to_owned())),
             Body::Yaml(stream) => yaml::remove(text, stream, &steps),
+            Body::Shell(_) => Err(EditError::BadKey(key.to_owned())),
         }
     }
 
@@ -243,6 +340,7 @@ impl Body {
         match self {
             Body::Json(root) => root.as_ref().map_or(0, |root| root.count(&steps)),
             Body::Yaml(stream) => stream.find(&steps).map_or(0, |(root, steps)| root.count(steps)),
+            Body::Shell(_) => 1,
         }
     }
 }

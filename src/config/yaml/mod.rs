@@ -131,7 +131,7 @@ impl<'a> Reader<'a> {
     fn behind_properties(&self, mut at: usize) -> usize {
         while self.text[at..].starts_with(['&', '!']) {
             let rest = &self.text[at..];
-            let name = rest.find(char::is_whitespace).unwrap_or(rest.len());
+            let name = rest.find(|c: char| c.is_whitespace() || ",[]{}".contains(c)).unwrap_or(rest.len());
             at += name + (rest[name..].len() - rest[name..].trim_start().len());
         }
         at
@@ -217,7 +217,11 @@ impl<'a> Reader<'a> {
             Shape::List(items) => items.first().map(|item| item.whole.start),
             _ => None,
         };
-        let span = if is_flow { at..end.start + 1 } else { first.unwrap_or(at)..last };
+        let start_of_block = first.unwrap_or(at);
+        let span = match is_flow {
+            true => at..(end.start + 1).max(at),
+            false => start_of_block..last.max(start_of_block),
+        };
         self.end = self.end.max(span.end);
         Node { whole: start.start.min(span.start)..span.end, span, is_flow, shape }
     }

@@ -125,7 +125,7 @@ fn a_new_key_goes_behind_its_siblings() {
     assert_eq!(set("a:\r\n  b: 1", "a.c", 2.0), "a:\r\n  b: 1\r\n  c: 2");
     assert_eq!(set("a: |+\n  x\n\nb: 1\n", "c", 2.0), "a: |+\n  x\n\nb: 1\nc: 2\n");
     assert_eq!(set("m:\n  a: |+\n    x\n\nb: 1\n", "m.c", 2.0), "m:\n  a: |+\n    x\n\n  c: 2\nb: 1\n");
-    assert_eq!(set("# nothing\n", "a.b", 1.0), "# nothing\na:\n  b: 1\n");
+    assert_eq!(set("---\n# nothing\n", "a.b", 1.0), "---\n# nothing\na:\n  b: 1\n");
     assert_eq!(set("---\n", "a", 1.0), "---\na: 1\n");
     assert_eq!(set("a: {}\n", "a.b", 1.0), "a: {b: 1}\n");
     assert_eq!(set("a: []\n", "a[0].b", 1.0), "a: [{b: 1}]\n");

@@ -1,16 +1,14 @@
-//! What holds for every text and every edit: a setting reads back as what it was set to, everything else stays what it
-//! was, and every line that is not about it stays as it stands.
+//! Configurations of every kind in any style.
 
 use std::collections::BTreeMap;
 
 use proptest::prelude::*;
-use proptest::sample::Index;
 
-use super::{Document, Format, Value, path, path::Step};
+use super::super::Value;
 
 /// Settings as a generator makes them.
 #[derive(Debug, Clone)]
-enum Tree {
+pub enum Tree {
     Scalar(Value),
     List(Vec<Tree>),
     Map(BTreeMap<String, Tree>),
@@ -28,7 +26,7 @@ fn words() -> impl Strategy<Value = String> {
     ]
 }
 
-fn values() -> impl Strategy<Value = Value> {
+pub fn values() -> impl Strategy<Value = Value> {
     prop_oneof![
         1 => Just(Value::Null),
         2 => any::<bool>().prop_map(Value::Bool),
@@ -44,7 +42,7 @@ fn keys() -> impl Strategy<Value = String> {
         .prop_filter("of one line, and no merge", |key| key != "<<" && !key.contains(['\n', '\u{85}', '\u{2028}']))
 }
 
-fn trees() -> impl Strategy<Value = Tree> {
+pub fn trees() -> impl Strategy<Value = Tree> {
     let leaf = values().prop_map(Tree::Scalar);
     let inner = leaf.prop_recursive(4, 24, 5, |inner| {
         prop_oneof![
@@ -56,14 +54,14 @@ fn trees() -> impl Strategy<Value = Tree> {
 }
 
 /// Decisions of style, one after the other.
-struct Taste<'a>(std::iter::Cycle<std::slice::Iter<'a, u8>>);
+pub struct Taste<'a>(std::iter::Cycle<std::slice::Iter<'a, u8>>);
 
 impl<'a> Taste<'a> {
-    fn new(bytes: &'a [u8]) -> Taste<'a> {
+    pub fn new(bytes: &'a [u8]) -> Taste<'a> {
         Taste(bytes.iter().cycle())
     }
 
-    fn one_of<T: Copy>(&mut self, choices: &[T]) -> T {
+    pub fn one_of<T: Copy>(&mut self, choices: &[T]) -> T {
         let at = usize::from(self.0.next().copied().unwrap_or(0));
         choices[at % choices.len()]
     }
@@ -92,7 +90,7 @@ fn json_scalar(value: &Value, taste: &mut Taste<'_>) -> String {
 }
 
 /// JSON as hjson allows it, in any style.
-fn json(tree: &Tree, indent: usize, taste: &mut Taste<'_>) -> String {
+pub fn json(tree: &Tree, indent: usize, taste: &mut Taste<'_>) -> String {
     let (children, brackets): (Vec<String>, _) = match tree {
         Tree::Scalar(value) => return json_scalar(value, taste),
         Tree::List(items) => (items.iter().map(|item| json(item, indent + 2, taste)).collect(), ('[', ']')),
@@ -185,7 +183,7 @@ fn yaml_flow(tree: &Tree, taste: &mut Taste<'_>) -> String {
 }
 
 /// YAML in any style. What it returns goes behind a key's colon or a dash, where lines are indented by `indent`.
-fn yaml(tree: &Tree, indent: usize, unit: usize, in_list: bool, taste: &mut Taste<'_>) -> String {
+pub fn yaml(tree: &Tree, indent: usize, unit: usize, in_list: bool, taste: &mut Taste<'_>) -> String {
     let is_empty = match tree {
         Tree::Scalar(value) => {
             return format!(" {}", yaml_scalar(value, indent.max(1), false, taste)).trim_end().to_owned();
@@ -230,174 +228,101 @@ fn yaml(tree: &Tree, indent: usize, unit: usize, in_list: bool, taste: &mut Tast
     text
 }
 
-/// How each key reads.
-fn settings(document: &Document) -> BTreeMap<String, Value> {
-    document.entries().iter().map(|entry| (entry.key.clone(), entry.value.clone())).collect()
+/// A setting on a command line.
+#[derive(Debug, Clone)]
+pub struct Given {
+    pub name: String,
+    pub value: Value,
 }
 
-/// A key that is set, or one that could be: below a section that is there, or in sections that are missing.
-fn some_key(tree: &Tree, at: Index, names: &[String]) -> String {
-    fn collect(tree: &Tree, steps: &mut Vec<Step>, names: &[String], found: &mut Vec<Vec<Step>>) {
-        let children: Vec<(Step, &Tree)> = match tree {
-            Tree::Scalar(_) => return found.push(steps.clone()),
-            Tree::List(items) => {
-                found.push([steps.as_slice(), &[Step::Index(items.len())]].concat());
-                items.iter().enumerate().map(|(at, item)| (Step::Index(at), item)).collect()
-            }
-            Tree::Map(members) => {
-                for depth in 1..=names.len() {
-                    let new: Vec<Step> = names[..depth].iter().cloned().map(Step::Key).collect();
-                    if !members.contains_key(&names[0]) {
-                        found.push([steps.as_slice(), &new].concat());
-                    }
-                }
-                members.iter().map(|(key, value)| (Step::Key(key.clone()), value)).collect()
-            }
-        };
-        for (step, child) in children {
-            steps.push(step);
-            collect(child, steps, names, found);
-            steps.pop();
-        }
-    }
-    let mut found = Vec::new();
-    collect(tree, &mut Vec::new(), names, &mut found);
-    path::join(&found[at.index(found.len())])
+pub fn given() -> impl Strategy<Value = Vec<Given>> {
+    let name = "[a-z][a-z_]{2,7}(\\.[a-z]{1,4})?";
+    let words = prop_oneof![3 => "[a-z0-9_./:,%+-]{1,9}", 1 => "[ -~]{0,9}", 1 => "[a-zé ]{1,5}"];
+    // What begins with a dash is a flag, what is set with `=` an override.
+    let words = words.prop_filter("a value", |word| !word.starts_with(['-', '+', '{']) && !word.contains('='));
+    let values = prop_oneof![
+        1 => Just(Value::Bool(true)),
+        1 => any::<bool>().prop_map(Value::Bool),
+        2 => (0u32..100_000).prop_map(|number| Value::Number(number.into())),
+        1 => prop::sample::select(vec![5e8, 1e-6, 0.9, -1.0]).prop_map(Value::Number),
+        3 => words.prop_map(Value::Text),
+    ];
+    prop::collection::btree_map(name, values, 0..8)
+        .prop_map(|all| all.into_iter().map(|(name, value)| Given { name, value }).collect())
 }
 
-/// Lines of `before` that are not in `after`.
-fn lines_lost(before: &str, after: &str) -> usize {
-    super::diff("x", before, after).lines().skip(2).filter(|line| line.starts_with('-')).count()
-}
-
-/// Sets `key`, and fails if that does anything else.
-fn check_set(format: Format, text: &str, key: &str, value: &Value) -> Result<(), TestCaseError> {
-    let fail =
-        |what: &str, after: &str| Err(TestCaseError::fail(format!("{what}: {key} = {value:?}\n{text}\n=>\n{after}")));
-    let before =
-        Document::read_as(format, "before", text).map_err(|error| TestCaseError::fail(format!("{error}\n{text}")))?;
-    let edited = match before.set(key, value) {
-        Ok(edited) => edited,
-        Err(error) => return fail(&error.to_string(), ""),
+fn shell_word(value: &Value, bare_only: bool, taste: &mut Taste<'_>) -> Option<String> {
+    let text = match value {
+        Value::Bool(true) => taste.one_of(&["True", "true"]).to_owned(),
+        Value::Bool(false) => taste.one_of(&["False", "false"]).to_owned(),
+        Value::Number(number) if taste.one_of(&[true, false]) => format!("{number:e}"),
+        value => value.to_string(),
     };
-    let Ok(after) = Document::read_as(format, "after", &edited) else { return fail("does not read", &edited) };
-    if after.get(key).map(|entry| &entry.value) != Some(value) {
-        return fail("is not set", &edited);
+    let is_safe =
+        !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_./:,%+-".contains(&byte));
+    match taste.one_of(&[0, 0, 1, 2]) {
+        _ if bare_only => is_safe.then_some(text),
+        0 if is_safe => Some(text),
+        1 if !text.contains('\'') => Some(format!("'{text}'")),
+        _ => Some(format!(
+            "\"{}\"",
+            text.replace('\\', "\\\\").replace('"', "\\\"").replace('$', "\\$").replace('`', "\\`")
+        )),
     }
-    let (mut old, mut new) = (settings(&before), settings(&after));
-    // A section that was `null` is none any more.
-    let sections: Vec<String> =
-        old.keys().filter(|other| key.starts_with(other.as_str()) && !new.contains_key(*other)).cloned().collect();
-    sections.iter().chain([&key.to_owned()]).for_each(|key| {
-        old.remove(key);
-        new.remove(key);
-    });
-    if old != new {
-        return fail("something else changed", &edited);
-    }
-    if after.set(key, value).as_deref() != Ok(&edited) {
-        return fail("is set again", &edited);
-    }
-    let multiline = before.get(key).map_or(0, |entry| text[entry.span.clone()].lines().count());
-    if lines_lost(text, &edited) > multiline.max(2) {
-        return fail("lines changed", &edited);
-    }
-    Ok(())
 }
 
-/// Removes `key`, and fails if that does anything else.
-fn check_remove(format: Format, text: &str, key: &str) -> Result<(), TestCaseError> {
-    let fail = |what: &str, after: &str| Err(TestCaseError::fail(format!("{what}: {key}\n{text}\n=>\n{after}")));
-    let before =
-        Document::read_as(format, "before", text).map_err(|error| TestCaseError::fail(format!("{error}\n{text}")))?;
-    let edited = match before.remove(key) {
-        Ok(edited) => edited,
-        Err(error) => return fail(&error.to_string(), ""),
+/// A launch script in any style.
+pub fn shell(all: &[Given], taste: &mut Taste<'_>) -> String {
+    let mut script = String::new();
+    script += taste.one_of(&["", "#!/bin/bash\n#SBATCH --nodes=2  # two\n#SBATCH -c 4\n", "set -x\n"]);
+    script += taste.one_of(&["", "export NCCL_DEBUG=INFO # it's\n", "export A=1 B='x y'\n\n"]);
+    let kept = taste.one_of(&["command", "command", "string", "array", "heredoc", "nested"]);
+    let bare_only = matches!(kept, "string" | "heredoc" | "nested");
+    let gap = taste.one_of(&[" ", " \\\n    ", " \\  \n  "]);
+    let gap = match kept {
+        "array" => taste.one_of(&["\n    ", " ", "  # it's\n    "]),
+        "string" | "heredoc" | "nested" => taste.one_of(&[" ", " \\\n    "]),
+        _ => gap,
     };
-    let Ok(after) = Document::read_as(format, "after", &edited) else { return fail("does not read", &edited) };
-    let (mut old, new) = (settings(&before), settings(&after));
-    old.remove(key);
-    if old != new {
-        return fail("something else changed", &edited);
-    }
-    Ok(())
-}
-
-/// A setting that can go without another one taking its name: not out of the middle of a list.
-fn removable(document: &Document, at: Index) -> Option<String> {
-    let keys: Vec<&str> =
-        document.entries().iter().map(|entry| entry.key.as_str()).filter(|key| !key.contains('[')).collect();
-    (!keys.is_empty()).then(|| keys[at.index(keys.len())].to_owned())
-}
-
-proptest! {
-    #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
-
-    #[test]
-    fn json_edits_change_nothing_else(
-        tree in trees(), taste in prop::collection::vec(any::<u8>(), 1..40), at: Index, value in values(),
-        names in prop::collection::vec("[a-z]{9}", 1..3), crlf: bool,
-    ) {
-        let text = json(&tree, 0, &mut Taste::new(&taste));
-        let text = if crlf { text.replace('\n', "\r\n") } else { text };
-        check_set(Format::Json, &text, &some_key(&tree, at, &names), &value)?;
-        if let Some(key) = Document::read_as(Format::Json, "x", &text).ok().and_then(|document| removable(&document, at)) {
-            check_remove(Format::Json, &text, &key)?;
-        }
-    }
-
-    #[test]
-    fn yaml_edits_change_nothing_else(
-        tree in trees(), taste in prop::collection::vec(any::<u8>(), 1..40), at: Index, value in values(),
-        names in prop::collection::vec("[a-z]{9}", 1..3), crlf: bool,
-    ) {
-        let mut taste = Taste::new(&taste);
-        let unit = taste.one_of(&[2, 4]);
-        let text = yaml(&tree, 0, unit, false, &mut taste).trim_start().to_owned() + taste.one_of(&["", "\n", " # end\n", "\n\n"]);
-        let text = if crlf { text.replace('\n', "\r\n") } else { text };
-        check_set(Format::Yaml, &text, &some_key(&tree, at, &names), &value)?;
-        if let Some(key) = Document::read_as(Format::Yaml, "x", &text).ok().and_then(|document| removable(&document, at)) {
-            check_remove(Format::Yaml, &text, &key)?;
-        }
-    }
-
-    #[test]
-    fn no_text_is_too_odd(text in prop_oneof![
-        "\\PC*",
-        prop::collection::vec(prop::sample::select(vec![
-            "{", "}", "[", "]", "\"", "'", ":", ",", "#", "//", "/*", "*/", "\n", " ", "a", "1", "-", "\\", "é", "\r", "\t",
-            "$", "(", ")", "<<EOF", "`", "--a", "=", "&", "|", ";", "export ", "a: ", "- ", "? ", "*a", "&a ", "!!x ", ">",
-        ]), 0..60).prop_map(|parts| parts.concat()),
-    ], value in values()) {
-        for format in [Format::Json, Format::Yaml] {
-            if let Ok(document) = Document::read_as(format, "x", &text) {
-                for key in ["a", "a.b", "a[0]", "--a", "A"] {
-                    let _ = document.set(key, &value);
-                    let _ = document.remove(key);
-                }
-                for entry in document.entries() {
-                    prop_assert!(text.get(entry.span.clone()).is_some());
-                    let _ = document.set(&entry.key, &value);
-                    let _ = document.remove(&entry.key);
-                }
+    let mut arguments = Vec::new();
+    for (number, Given { name, value }) in all.iter().enumerate() {
+        let Some(mut word) = shell_word(value, bare_only, taste) else { continue };
+        if taste.one_of(&[false, false, true]) {
+            script += &format!("V{number}={word}{}\n", taste.one_of(&["", "  # V0"]));
+            word = taste.one_of(&["$V", "${V", "\"$V"]).to_owned() + &number.to_string();
+            word += if word.starts_with("${") {
+                "}"
+            } else if word.starts_with('"') {
+                "\""
+            } else {
+                ""
+            };
+            // What is split again cannot hold blanks.
+            if bare_only && word.starts_with('"') || value.to_string().contains(' ') || value.to_string().is_empty() {
+                word = format!("${{V{number}}}");
+            }
+            if (value.to_string().contains(' ') || value.to_string().is_empty()) && !bare_only {
+                word = format!("\"{word}\"");
             }
         }
+        arguments.push(match taste.one_of(&[0, 0, 1, 2]) {
+            _ if *value == Value::Bool(true) && taste.one_of(&[true, false]) => format!("--{name}"),
+            0 => format!("--{name} {word}"),
+            1 => format!("--{name}={word}"),
+            _ if name.contains('.') => format!("{name}={word}"),
+            _ => format!("--{name} {word}"),
+        });
     }
-}
-
-/// Texts that would take forever, or the whole stack.
-#[test]
-fn hostile_texts_end_quickly() {
-    let started = std::time::Instant::now();
-    let piece = ["[", "{\"a\":", "[1,", "\"", "'", "/*", "#\n", "- ", "&a ", "? ", "a ", "é"];
-    let mut texts: Vec<String> = piece.iter().map(|piece| piece.repeat((1 << 20) / piece.len())).collect();
-    texts.extend(["{a:1,", "a:\n", "a: |\n", "- a\n"].map(|piece| piece.repeat(20_000)));
-    for text in texts {
-        for format in [Format::Json, Format::Yaml] {
-            if let Ok(document) = Document::read_as(format, "x", &text) {
-                let _ = document.set("b", &Value::Bool(true));
-            }
+    let list = arguments.join(gap);
+    let program =
+        taste.one_of(&["python3 train.py", "srun -l torchrun --nproc_per_node=8 train.py", "deepspeed --module app.x"]);
+    let end = taste.one_of(&["", "\n", " 2>&1 | tee log\n", " &\nwait\n"]);
+    script
+        + &match kept {
+            "string" => format!("ARGS=\"{list}\"\n{program} $ARGS{end}"),
+            "array" => format!("ARGS=({gap}{list}\n)\n{program} \"${{ARGS[@]}}\"{end}"),
+            "heredoc" => format!("read -r -d '' args <<EOF\n{list}\nEOF\n{program} $args{end}"),
+            "nested" => format!("bash -c \"{program} {list}\"{end}"),
+            _ => format!("{program} {list}{end}"),
         }
-    }
-    assert!(started.elapsed().as_secs() < 60, "{:?}", started.elapsed());
 }
