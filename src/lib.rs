@@ -8,6 +8,7 @@
 
 pub mod cli;
 pub mod config;
+pub mod diagnosis;
 pub mod incident;
 pub mod knowledge;
 pub mod model;
@@ -20,9 +21,10 @@ use std::io;
 
 use thiserror::Error;
 
-use incident::Read;
-use knowledge::{Knowledge, KnowledgeError};
-use model::{InputSummary, Report, Role};
+use diagnosis::Asker;
+use incident::{Found, Read};
+use knowledge::{Knowledge, KnowledgeError, Language};
+use model::{Incident, InputSummary, Job, Report, Role};
 use parse::{Extractor, GRAMMARS, Grammars};
 use scan::{Extent, Scanner, Totals};
 use source::{Input, SourceError};
@@ -71,7 +73,22 @@ pub fn analyze_inputs(inputs: Vec<Input>, unreadable: Vec<SourceError>, block: u
         reads.extend(read);
     }
     summaries.extend(unreadable.iter().map(report::unreadable));
-    Ok(report::assemble(summaries, incident::build(reads, &knowledge)))
+    let outcome = incident::build(reads, &knowledge);
+    let verdict = outcome.verdict();
+    let incidents =
+        outcome.found.into_iter().map(|found| explain(found, &outcome.job, &summaries, &knowledge)).collect();
+    Ok(report::assemble(summaries, outcome.job, verdict, incidents, outcome.other_failure))
+}
+
+/// Adds to an incident why it happened.
+fn explain(found: Found, job: &Job, inputs: &[InputSummary], knowledge: &Knowledge) -> Incident {
+    let facts = diagnosis::gather(&found, job, inputs);
+    let asker = Asker::new(&facts);
+    let mut incident = found.incident;
+    let (diagnoses, not_checked) = diagnosis::diagnose(&incident, &facts, &asker, &knowledge.causes, Language::En);
+    incident.diagnoses = diagnoses.into_iter().map(|(diagnosis, _)| diagnosis).collect();
+    incident.not_checked = not_checked;
+    incident
 }
 
 /// Reads one input. A configuration or a binary file holds no events.
@@ -97,7 +114,7 @@ fn read(mut input: Input, grammars: &Grammars, knowledge: &Knowledge, block: usi
     let Totals { bytes, lines } = scanner.finish(&mut extractor);
     let findings = extractor.finish();
     let producers = findings.producers.iter().map(|producer| (*producer).to_owned()).collect();
-    (InputSummary { path, role, bytes, lines, producers, warning }, Some(Read { role, findings }))
+    (InputSummary { path: path.clone(), role, bytes, lines, producers, warning }, Some(Read { path, role, findings }))
 }
 
 fn cut_short(error: &io::Error) -> String {

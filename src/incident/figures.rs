@@ -1,15 +1,29 @@
 //! The figures that belong to an incident.
 
-use crate::model::{Event, Figure};
+use super::Case;
+use crate::model::{Event, Figure, FigureName, Kind, What};
 
 /// Figures of as many ranks tell what those of more would.
 const MOST: usize = 96;
 
-/// What the incident's own messages state, then the last memory figures that were printed before its root.
-pub(super) fn of(events: &[&Event]) -> Vec<Figure> {
+/// What the incident's own messages state, then the last memory figures that were printed before its root, then what a
+/// host's size is said to be in passing.
+pub(super) fn of(case: &Case, kind: Kind, events: &[&Event]) -> Vec<Figure> {
     let mut figures: Vec<Figure> = Vec::new();
-    let before = events.first().map(|root| root.setting.memory.iter()).into_iter().flatten();
-    for figure in events.iter().flat_map(|event| &event.figures).chain(before) {
+    let own = events.iter().flat_map(|event| &event.figures);
+    let before = events.first().map(|root| &root.setting.memory).filter(|memory| !memory.is_empty());
+    // The kernel's words stand in another log than the job's: there, the last figures of the job count.
+    let last = case.endings.iter().map(|(_, ending)| &ending.memory).filter(|_| before.is_none() && kind.is_host());
+    let series = before.into_iter().chain(last).flat_map(|memory| memory.iter());
+    let sizes = case
+        .events
+        .iter()
+        .filter(|event| kind.is_host() && event.what == What::Notice)
+        .flat_map(|event| &event.figures)
+        .filter(|figure| {
+            matches!(figure.name, FigureName::NodeTotal | FigureName::NodeThreshold | FigureName::MemcgLimit)
+        });
+    for figure in own.chain(series).chain(sizes) {
         if figures.len() < MOST && !figures.contains(figure) {
             figures.push(figure.clone());
         }

@@ -12,7 +12,8 @@ pub(super) fn failure(case: &Case) -> Option<OtherFailure> {
         case.events.iter().filter_map(|event| Some((name(event)?, follows(event), event))).collect();
     // A name says more than an exit code, and what only follows is the last resort.
     let weight = |(name, follows, _): &(OtherFailureName, bool, &Event)| {
-        let vague = matches!(name, OtherFailureName::Unknown | OtherFailureName::PythonError);
+        // Survivors of a lost peer abort themselves.
+        let vague = matches!(name, OtherFailureName::Unknown | OtherFailureName::PythonError | OtherFailureName::Abort);
         (vague, *follows)
     };
     let (chosen, _, _) = named.iter().min_by_key(|found| weight(found))?;

@@ -96,6 +96,17 @@ fn of_stack(frames: &[Frame], knowledge: &Knowledge) -> Option<Found> {
             is_operation: true,
         });
     }
+    // Setting up, moving a model, gathering parameters: steps of whatever encloses them, and nothing does.
+    if let Some((frame, row)) = role(FrameRole::Operation) {
+        let evidence = vec![frame.at.clone()];
+        return Some(Found {
+            phase: row.phase,
+            site: row.site.clone(),
+            confidence: 0.8,
+            evidence,
+            is_operation: false,
+        });
+    }
     remote.map(|(frame, mark)| Found {
         phase: mark.phase,
         site: mark.site.clone(),
@@ -151,7 +162,7 @@ fn of_methods(events: &[&Event], knowledge: &Knowledge) -> Option<Found> {
 /// another log, the last of the job's log.
 fn last_mark<'a>(case: &'a Case, group: &Group, events: &[&'a Event]) -> Option<&'a PhaseMark> {
     let own = events.iter().find_map(|event| event.setting.own.as_ref().or(event.setting.any.as_ref()));
-    let at_the_end = case.endings.iter().rev().find_map(|ending| ending.any.as_ref());
+    let at_the_end = case.endings.iter().rev().find_map(|(_, ending)| ending.any.as_ref());
     match group.kind {
         Kind::HostOomCgroup | Kind::HostOomKernel | Kind::HostOomUserspace => at_the_end.or(own),
         _ => own.or(at_the_end),

@@ -82,12 +82,12 @@ fn true_kind(case: &Case, event: &Event, said: Kind, knowledge: &Knowledge) -> K
 
 /// Whether the job went on after `event`: it says so itself, or shows progress and no end.
 fn recovered(case: &Case, event: &Event, severity: Severity) -> bool {
-    let ending = case.endings.iter().map(|ending| ending.progress).max().unwrap_or(0);
+    let here = &event.at.location.path;
+    let ending = case.endings.iter().find(|(path, _)| path == here).map_or(0, |(_, ending)| ending.progress);
     let went_on = ending >= event.setting.progress + ALIVE;
     let died = || {
         case.events.iter().any(|other| {
-            let later =
-                other.at.location.path == event.at.location.path && other.at.location.line > event.at.location.line;
+            let later = other.at.location.path == *here && other.at.location.line > event.at.location.line;
             later && matches!(other.what, What::Death(_) | What::Failure(_) | What::Traceback(_))
         })
     };
@@ -100,29 +100,43 @@ fn recovered(case: &Case, event: &Event, severity: Severity) -> bool {
 
 /// Killed, or gone, and nothing says by whom or why.
 fn unexplained_kill(case: &Case) -> Option<Group> {
-    let deaths = || {
-        case.events.iter().enumerate().filter_map(|(index, event)| match &event.what {
-            What::Death(death) => Some((index, death)),
-            _ => None,
-        })
+    let deaths: Vec<(usize, &Death)> =
+        case.events.iter().enumerate().filter_map(|(index, event)| death(event).map(|death| (index, death))).collect();
+    let where_exit = |test: fn(&Death) -> bool| {
+        deaths.iter().filter(move |(_, death)| test(death)).map(|(index, _)| *index).collect::<Vec<usize>>()
     };
-    let mut events: Vec<usize> = deaths().filter(|(_, death)| is_kill(death)).map(|(index, _)| index).collect();
     let another_failed = case.events.iter().any(|event| match &event.what {
         What::Failure(failure) => !failure.follows,
         What::Death(death) => {
-            matches!(death.exit, Exit::Signal(signal) if signal != 9 && signal != 15 && signal != 2) && death.first
+            death.first && matches!(death.exit, Exit::Signal(signal) if ![2, 9, 15].contains(&signal))
         }
         _ => false,
     });
-    let surely_killed = deaths().any(|(_, death)| death.exit == Exit::KILL);
-    if events.is_empty() || (another_failed && !surely_killed) {
+    let surely_killed = deaths.iter().any(|(_, death)| death.exit == Exit::KILL);
+    if another_failed && !surely_killed {
         return None;
     }
+    let mut events = where_exit(is_kill);
+    if events.is_empty() {
+        // Its launcher stops the others because one is gone; that one left no word, which a failing program does.
+        let left_word = case.events.iter().any(|event| match &event.what {
+            What::Death(death) => death.exit != Exit::Stopped,
+            What::Failure(_) | What::Traceback(_) | What::Finished => true,
+            _ => false,
+        });
+        events = if left_word { Vec::new() } else { where_exit(|death| death.exit == Exit::Stopped) };
+    }
     // The one that its launcher saw first is the root.
-    events.sort_by_key(
-        |index| !matches!(&case.events[*index].what, What::Death(death) if death.first && death.exit == Exit::KILL),
-    );
-    Some(Group { kind: Kind::SigkillUnattributed, recovered: false, events })
+    events
+        .sort_by_key(|index| !death(&case.events[*index]).is_some_and(|death| death.first && death.exit == Exit::KILL));
+    (!events.is_empty()).then_some(Group { kind: Kind::SigkillUnattributed, recovered: false, events })
+}
+
+fn death(event: &Event) -> Option<&Death> {
+    match &event.what {
+        What::Death(death) => Some(death),
+        _ => None,
+    }
 }
 
 fn is_kill(death: &Death) -> bool {

@@ -82,8 +82,9 @@ fn enrich(victims: &mut [Victim], death: &Death) {
     let lone = victims.len() == 1;
     for victim in victims.iter_mut() {
         let same_pid = victim.pid.is_some() && victim.pid == death.victim.pid;
+        let same_rank = death.first && victim.rank.is_some() && victim.rank == death.victim.rank;
         let only_one = lone && kill && death.first && victim.pid.is_some() && death.victim.pid.is_none();
-        if same_pid || (only_one && victim.may_be(&death.victim)) {
+        if same_pid || ((same_rank || only_one) && victim.may_be(&death.victim)) {
             *victim = victim.clone().or(&death.victim);
         }
     }

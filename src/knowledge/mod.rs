@@ -4,12 +4,22 @@
 //! in it is of the vocabulary, every row can apply. Whoever needs a part of it receives it as an argument; nothing here
 //! knows of logs or incidents.
 
+mod causes;
+mod frameworks;
+mod knobs;
 mod phases;
+mod words;
+
+use std::sync::Arc;
 
 use serde::de::DeserializeOwned;
 use thiserror::Error;
 
+pub use causes::{CaptureRow, CauseRule, Condition, EvidenceRow, ExampleRow, Must, NotAdvisedRow, PatchRow};
+pub use frameworks::Framework;
+pub use knobs::{Constraint, Direction, Knob, Spelling, Target, To, Turn, Type};
 pub use phases::{FrameRole, FrameRow, Mark, Phases};
+pub use words::{Language, Words};
 
 /// A file of `rules/` that does not hold what it should.
 #[derive(Debug, Error)]
@@ -40,6 +50,12 @@ static SHIPPED: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/rules.rs")
 pub struct Knowledge {
     /// Signs of phases.
     pub phases: Phases,
+    /// Why memory runs out.
+    pub causes: Vec<CauseRule>,
+    /// What frameworks let one turn.
+    pub knobs: Vec<Knob>,
+    /// How frameworks are told, those on top first.
+    pub frameworks: Vec<Framework>,
 }
 
 impl Knowledge {
@@ -51,12 +67,23 @@ impl Knowledge {
     /// What `files` hold: path below `rules/`, content.
     pub fn load<'a>(files: impl Iterator<Item = (&'a str, &'a str)>) -> Result<Knowledge, KnowledgeError> {
         let mut phases = phases::Builder::default();
+        let (mut causes, mut knobs, mut frameworks) = (Vec::new(), Vec::new(), Vec::new());
         for (file, content) in files {
-            if file.starts_with("phases/") {
-                phases.add(file, parse(file, content)?)?;
+            match file.split_once('/').map(|(folder, _)| folder) {
+                Some("phases") => phases.add(file, parse(file, content)?)?,
+                Some("causes") => causes.push(parse::<CauseRule>(file, content)?),
+                Some("knobs") => {
+                    let file: knobs::KnobFile = parse(file, content)?;
+                    let framework: Arc<str> = file.framework;
+                    knobs.extend(file.knob.into_iter().map(|knob| Knob { framework: framework.clone(), ..knob }));
+                }
+                None if file == "frameworks.toml" => {
+                    frameworks = parse::<frameworks::FrameworkFile>(file, content)?.framework;
+                }
+                _ => {}
             }
         }
-        Ok(Knowledge { phases: phases.finish() })
+        Ok(Knowledge { phases: phases.finish(), causes, knobs, frameworks })
     }
 }
 

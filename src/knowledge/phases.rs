@@ -31,15 +31,15 @@ pub(super) struct PhaseFile {
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FrameRow {
-    /// End of the source file's path, at a folder's border; absent: any file.
+    /// How the source file's path ends, at a folder's border, one of these; absent: any file.
     #[serde(default)]
-    pub file: Option<String>,
-    /// Functions; absent: any function of the file.
+    pub file: Vec<String>,
+    /// Functions, one of these; absent: any function of the file.
     #[serde(default)]
     pub functions: Vec<String>,
-    /// Words that the source line must contain; absent: any line.
+    /// Words that the source line contains, not as the end of a longer name, one of these; absent: any line.
     #[serde(default)]
-    pub code: Option<String>,
+    pub code: Vec<String>,
     /// The phase.
     pub phase: Phase,
     /// Whether it encloses what happens beneath it.
@@ -59,7 +59,9 @@ pub enum FrameRole {
     Enclosing,
     /// The same, and it decides even within another enclosing frame: weights or samples on their way.
     Transfer,
-    /// A step of training: decides where nothing encloses it.
+    /// A step of training, or something that is done by the way: decides where nothing encloses it. Of several the
+    /// optimizer's step comes before backward, backward before forward (recomputation is backward), and these before all
+    /// others, of which the outermost decides.
     Operation,
 }
 
@@ -83,7 +85,11 @@ struct LineRow {
 #[serde(deny_unknown_fields)]
 struct BarRow {
     /// How labels begin or, where other output precedes them, end; one of these.
+    #[serde(default)]
     label: Vec<String>,
+    /// That it is a bar without a label within another one that stands still.
+    #[serde(default)]
+    nested: bool,
     phase: Phase,
     site: Arc<str>,
     #[serde(default = "likely")]
@@ -94,7 +100,7 @@ struct BarRow {
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct MethodRow {
-    /// How its name ends, one of these.
+    /// How its name ends or begins, whole words, one of these.
     name: Vec<String>,
     phase: Phase,
     site: Arc<str>,
@@ -127,30 +133,22 @@ pub struct Phases {
     words: AhoCorasick,
     lines: Vec<Mark>,
     bars: Vec<(String, Mark)>,
+    nested_bar: Option<Mark>,
     methods: Vec<(String, Mark)>,
 }
 
 impl Phases {
     /// The row for a frame; of several the one that asks for most.
     pub fn frame(&self, file: &str, function: &str, code: &str) -> Option<&FrameRow> {
-        let fits = |row: &FrameRow| {
-            row.file.as_deref().is_none_or(|end| ends_with_path(file, end))
-                && row.code.as_deref().is_none_or(|words| code.contains(words))
-        };
-        let asks = |row: &FrameRow| {
-            (
-                u8::from(row.file.is_some()) + u8::from(row.code.is_some()) + u8::from(!row.functions.is_empty()),
-                row.file.as_ref().map_or(0, String::len),
-            )
-        };
         let plain = function.rsplit(['.', ' ']).next().unwrap_or(function);
-        [plain, ""]
+        [function, plain, ""]
             .iter()
             .filter_map(|function| self.by_function.get(*function))
             .flatten()
             .map(|index| &self.frames[*index])
-            .filter(|row| fits(row))
-            .max_by_key(|row| asks(row))
+            .filter_map(|row| Some((row.asks(file, code)?, row)))
+            .max_by_key(|(asks, _)| *asks)
+            .map(|(_, row)| row)
     }
 
     /// What a line says; of several words the last one's.
@@ -158,16 +156,43 @@ impl Phases {
         self.words.find_iter(body).last().map(|found| &self.lines[found.pattern().as_usize()])
     }
 
-    /// What a progress bar's label says.
-    pub fn bar(&self, label: &str) -> Option<&Mark> {
+    /// What a progress bar's label says, or that it has none and counts within another bar.
+    pub fn bar(&self, label: &str, nested: bool) -> Option<&Mark> {
+        if nested {
+            return self.nested_bar.as_ref();
+        }
         longest(&self.bars, |known| label.starts_with(known) || label.ends_with(known))
     }
 
-    /// What a remote method's name says: `WorkerDict.actor_rollout_update_actor`.
+    /// What a remote method's name says: `WorkerDict.actor_rollout_update_actor`, `tokenize_shard`,
+    /// `MapBatches(tokenize)`.
     pub fn method(&self, name: &str) -> Option<&Mark> {
-        longest(&self.methods, |end| {
-            name.strip_suffix(end).is_some_and(|before| before.is_empty() || before.ends_with(['.', '_', ':']))
+        let own = name.rsplit(['.', ':']).next().unwrap_or(name);
+        longest(&self.methods, |words| {
+            let ends =
+                name.strip_suffix(words).is_some_and(|before| before.is_empty() || before.ends_with(['.', '_', ':']));
+            let begins = own.strip_prefix(words).is_some_and(|rest| rest.starts_with(|c: char| !c.is_alphanumeric()));
+            ends || begins
         })
+    }
+}
+
+impl FrameRow {
+    /// How much it asks of a frame of one of its functions, or `None` where the frame does not fit: the number of
+    /// things, then how much of the path, then a function before words, then how many words.
+    fn asks(&self, file: &str, code: &str) -> Option<(u8, usize, bool, usize)> {
+        let path = longest_fit(&self.file, |end| ends_with_path(file, end))?;
+        let words = longest_fit(&self.code, |words| contains_words(code, words))?;
+        let names = !self.functions.is_empty();
+        Some((u8::from(path > 0) + u8::from(words > 0) + u8::from(names), path, names, words))
+    }
+}
+
+/// The length of the longest of `known` that fits; 0 where nothing is asked, `None` where nothing fits.
+fn longest_fit(known: &[String], fits: impl Fn(&str) -> bool) -> Option<usize> {
+    match known.is_empty() {
+        true => Some(0),
+        false => known.iter().filter(|known| fits(known)).map(String::len).max(),
     }
 }
 
@@ -181,6 +206,13 @@ fn ends_with_path(path: &str, end: &str) -> bool {
     path.strip_suffix(end).is_some_and(|before| before.is_empty() || before.ends_with('/') || end.starts_with('/'))
 }
 
+/// Whether `words` stand in `code`, and not as the end of a longer name: `evaluate(` is not in `save_evaluate(`.
+fn contains_words(code: &str, words: &str) -> bool {
+    let of_name = |c: char| c.is_alphanumeric() || c == '_';
+    let begins_name = words.starts_with(char::is_alphanumeric);
+    code.match_indices(words).any(|(at, _)| !(begins_name && code[..at].ends_with(of_name)))
+}
+
 /// Gathers the files.
 #[derive(Default)]
 pub(super) struct Builder {
@@ -188,6 +220,7 @@ pub(super) struct Builder {
     words: Vec<String>,
     lines: Vec<Mark>,
     bars: Vec<(String, Mark)>,
+    nested_bar: Option<Mark>,
     methods: Vec<(String, Mark)>,
 }
 
@@ -195,7 +228,7 @@ impl Builder {
     pub(super) fn add(&mut self, file: &str, rows: PhaseFile) -> Result<(), KnowledgeError> {
         let wrong = |problem: String| KnowledgeError::Wrong { file: file.to_owned(), problem };
         for row in rows.frame {
-            if row.file.is_none() && row.functions.is_empty() && row.code.is_none() {
+            if row.file.is_empty() && row.functions.is_empty() && row.code.is_empty() {
                 return Err(wrong(format!(
                     "the frame for {} ({}) fits every call; give it `file`, `functions` or `code`",
                     row.phase, row.site
@@ -217,12 +250,21 @@ impl Builder {
             }
         }
         for row in rows.bar {
+            if row.nested {
+                self.nested_bar = Some(mark(row.phase, row.site.clone(), false, row.confidence)?);
+            }
             for label in row.label {
+                if self.bars.iter().any(|(known, _)| *known == label) {
+                    return Err(wrong(format!("the bar `{label}` has a row already")));
+                }
                 self.bars.push((label, mark(row.phase, row.site.clone(), false, row.confidence)?));
             }
         }
         for row in rows.method {
             for name in row.name {
+                if self.methods.iter().any(|(known, _)| *known == name) {
+                    return Err(wrong(format!("the method `{name}` has a row already")));
+                }
                 self.methods.push((name, mark(row.phase, row.site.clone(), false, row.confidence)?));
             }
         }
@@ -243,6 +285,19 @@ impl Builder {
         // Only more than 2^31 states make this fail; without words no line says anything.
         let words = words
             .unwrap_or_else(|_| AhoCorasick::new::<[&str; 0], &str>([]).unwrap_or_else(|_| unreachable!("no words")));
-        Phases { frames: self.frames, by_function, words, lines: self.lines, bars: self.bars, methods: self.methods }
+        Phases {
+            frames: self.frames,
+            by_function,
+            words,
+            lines: self.lines,
+            bars: self.bars,
+            nested_bar: self.nested_bar,
+            methods: self.methods,
+        }
     }
 }
+
+#[cfg(test)]
+mod frame_tests;
+#[cfg(test)]
+mod mark_tests;

@@ -219,6 +219,21 @@ vocabulary! {
     }
 }
 
+impl Phase {
+    /// Whether training steps do not go on in it: the next step shows that it is over.
+    pub const fn is_outside_steps(self) -> bool {
+        matches!(
+            self,
+            Phase::Setup
+                | Phase::DataLoading
+                | Phase::ModelLoad
+                | Phase::CheckpointResume
+                | Phase::CheckpointSave
+                | Phase::Evaluation
+        )
+    }
+}
+
 impl Kind {
     /// Whether this kind is about the memory of the host rather than of a device.
     pub const fn is_host(self) -> bool {

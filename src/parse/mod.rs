@@ -1,26 +1,48 @@
 //! From lines to events.
 //!
 //! In go the lines that the scanner found worth reading. Each is freed of what others put around it
-//! ([`line`], [`envelope`]); the lines of one process that make one message become a [`Record`]; the grammar of whoever
+//! ([`Line`]); the lines of one process that make one message become a [`Record`]; the grammar of whoever
 //! printed it says what it states: [`Event`]s. One producer a file, known to the rest by one row in [`GRAMMARS`]; a
 //! grammar reads text and nothing else, and never states a figure that does not stand there.
 
-mod clock;
-mod envelope;
+mod container;
+mod cuda;
+mod deepspeed;
+mod deepspeed_launcher;
+mod elastic;
 mod extract;
-mod fold;
+mod failure;
+mod host_memory;
+mod jax;
+mod kernel;
 mod line;
-mod progress;
+mod memory_prints;
+mod nccl;
+mod oom_daemon;
+mod ray_job;
+mod ray_monitor;
+mod ray_notice;
+mod ray_store;
+mod ray_worker;
 mod record;
-mod text;
+mod sglang;
+mod shared_memory;
+mod shell;
+mod slurm;
+mod tensorflow;
+mod tgi;
 mod torch;
 mod traceback;
+mod trainer;
+mod verl;
+mod vllm;
 
-pub use envelope::Envelope;
 pub use extract::{Extractor, Findings, Grammars};
-pub use line::Line;
+use line::clock;
+pub use line::{Envelope, Line};
+pub use record::text::Size;
 pub use record::{Joint, Record};
-pub use text::Size;
+use record::{origin, signals, statement, table, text, wrap};
 
 use crate::model::Event;
 
@@ -40,6 +62,11 @@ pub trait Grammar: Sync {
 
     /// Whether its messages have more than one line.
     fn is_multiline(&self) -> bool {
+        false
+    }
+
+    /// Whether it is asked only about lines that no other grammar asks for.
+    fn is_last_resort(&self) -> bool {
         false
     }
 
@@ -81,7 +108,56 @@ pub struct Example {
 }
 
 /// Every grammar there is, in the order in which they are asked.
-pub static GRAMMARS: &[&dyn Grammar] = &[&torch::Torch, &traceback::Traceback];
+#[rustfmt::skip]
+pub static GRAMMARS: &[&dyn Grammar] = &[
+    &torch::Torch,
+    &traceback::Traceback,
+    &kernel::Kernel,
+    &oom_daemon::SystemdOomd,
+    &oom_daemon::EarlyOom,
+    &oom_daemon::SystemdUnit,
+    &deepspeed::DeepSpeed,
+    &deepspeed::SETTINGS,
+    &deepspeed::WORKSPACE_SIZE,
+    &deepspeed::Workspace,
+    &verl::Verl,
+    &vllm::Failures,
+    &vllm::Prints,
+    &vllm::SETTINGS,
+    &sglang::Failures,
+    &sglang::Prints,
+    &jax::Jax,
+    &tensorflow::TensorFlow,
+    &tensorflow::PRINTS,
+    &memory_prints::MEGATRON,
+    &memory_prints::TORCHTITAN,
+    &memory_prints::EXAMPLE_SCRIPTS,
+    &memory_prints::AXOLOTL,
+    &memory_prints::SUMMARY,
+    &memory_prints::Metrics,
+    &memory_prints::NvidiaSmi,
+    &memory_prints::Process,
+    &trainer::TRAINER,
+    &tgi::TGI,
+    &verl::METRICS,
+    &memory_prints::MS_SWIFT,
+    &ray_monitor::RayMonitor,
+    &ray_worker::RayWorker,
+    &ray_store::RayStore,
+    &ray_notice::RayNotice,
+    &ray_job::RayJob,
+    &host_memory::HostMemory,
+    &shared_memory::SharedMemory,
+    &nccl::Nccl,
+    &cuda::Cuda,
+    &elastic::Elastic,
+    &deepspeed_launcher::DeepSpeedLauncher,
+    &slurm::Slurm,
+    &container::Container,
+    &shell::Shell,
+    &failure::Failures,
+    &memory_prints::Growing,
+];
 
 #[cfg(test)]
 pub(crate) mod testing {
@@ -89,7 +165,7 @@ pub(crate) mod testing {
 
     use super::*;
     use crate::knowledge::Knowledge;
-    use crate::scan::{Extent, Scanner};
+    use crate::scan::{Extent, RawLine, Scanner};
 
     /// Everything found in `input`, or nothing where the shipped knowledge does not load (which has a test of its own).
     pub(crate) fn find(input: &[u8]) -> Findings {
@@ -102,6 +178,26 @@ pub(crate) mod testing {
         while scanner.read_from(&mut rest, 1 << 16, &mut extractor).is_ok_and(|read| read > 0) {}
         scanner.finish(&mut extractor);
         extractor.finish()
+    }
+
+    /// What `grammar` says of a message by itself, its points of the timeline included.
+    pub(crate) fn parse(grammar: &dyn Grammar, text: &str) -> Vec<Event> {
+        let mut record: Option<Record> = None;
+        for (at, bytes) in text.split('\n').enumerate() {
+            let number = crate::model::LineNumber(1 + at as u64);
+            Line::read(RawLine { bytes: bytes.as_bytes(), number, column: 0 }, |line| match &mut record {
+                None => {
+                    let path = Arc::from("job.log");
+                    record = Some(Record::new(path, Default::default(), Default::default(), line.into_owned()));
+                }
+                Some(record) => {
+                    if let Follow::Join(joint) = grammar.follows(record, &line) {
+                        record.push(joint, line.into_owned());
+                    }
+                }
+            });
+        }
+        record.map(|record| grammar.parse(&record)).unwrap_or_default()
     }
 
     /// The events found in `input`.

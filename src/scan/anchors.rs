@@ -34,6 +34,11 @@ impl Anchors {
     pub fn find<'a>(&'a self, bytes: &'a [u8]) -> impl Iterator<Item = usize> + 'a {
         self.search.find_iter(bytes).map(|found| found.start())
     }
+
+    /// Where in `bytes` anchors begin that end behind the first `known` bytes, in which the others were found before.
+    pub(super) fn find_new<'a>(&'a self, bytes: &'a [u8], known: usize) -> impl Iterator<Item = usize> + 'a {
+        self.search.find_iter(bytes).filter(move |found| found.end() > known).map(|found| found.start())
+    }
 }
 
 #[cfg(test)]

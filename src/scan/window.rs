@@ -144,7 +144,10 @@ impl<'a> Scanner<'a> {
     fn advance(&mut self, sink: &mut impl LineSink) {
         let overlap = self.anchors.longest().saturating_sub(1) as u64;
         let from = self.scanned.saturating_sub(overlap).max(self.base);
-        let hits: Vec<u64> = self.anchors.find(&self.buffer[self.at(from)..]).map(|hit| from + hit as u64).collect();
+        // A short anchor in the overlap was found before; its line may be forgotten by now.
+        let known = self.scanned.saturating_sub(from) as usize;
+        let found = self.anchors.find_new(&self.buffer[self.at(from)..], known);
+        let hits: Vec<u64> = found.map(|hit| from + hit as u64).collect();
         for hit in hits {
             let piece = self.piece_of(hit);
             self.look_from(piece.saturating_sub(self.extent.back as u64), piece + self.extent.forward as u64, sink);
@@ -307,6 +310,19 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn a_short_anchor_is_found_once_beside_a_long_one() -> Result<(), Box<dyn std::error::Error>> {
+        let anchors = Anchors::new(["(shm)", "failed with OOM on device"])?;
+        for block in 1..24 {
+            let mut scanner = Scanner::new(&anchors, SMALL);
+            let (mut seen, mut rest) = (Seen::default(), &b"x (shm)\nnext\nlast\n"[..]);
+            while scanner.read_from(&mut rest, block, &mut seen)? > 0 {}
+            assert_eq!(scanner.finish(&mut seen).lines, 3, "{block}");
+            assert_eq!(seen.0.len(), 3, "{block}");
+        }
+        Ok(())
     }
 
     #[test]

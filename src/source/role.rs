@@ -74,6 +74,8 @@ fn speaks_of_failure(line: &str) -> bool {
         "exitcode",
         "exit code",
         "low on memory",
+        "Error: ",
+        "error: ",
         "[INFO]",
         "[ERROR]",
         " INFO ",
@@ -95,7 +97,14 @@ fn is_kernel_line(line: &str) -> bool {
             })
         })
     };
+    let dated = |line: &str| {
+        line.strip_prefix('[').and_then(|rest| rest.split_once(']')).is_some_and(|(stamp, _)| {
+            let words: Vec<&str> = stamp.split_whitespace().collect();
+            matches!(words.as_slice(), [_, _, _, time, year] if time.matches(':').count() == 2 && year.len() == 4)
+        })
+    };
     stamped(line)
+        || dated(line)
         || line.starts_with("kern  :")
         || line.strip_prefix('<').and_then(|rest| rest.split_once('>')).is_some_and(|(_, rest)| stamped(rest))
         || line.contains(" kernel: ")
@@ -154,16 +163,11 @@ fn is_yaml_line(line: &str) -> bool {
     let line = line.trim_start();
     let key = |line: &str| {
         line.split_once(':').is_some_and(|(key, rest)| {
-            let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_-./\"' ".contains(&byte);
+            let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_-./\"'".contains(&byte);
             !key.is_empty() && key.len() < 80 && key.bytes().all(plain) && (rest.is_empty() || rest.starts_with(' '))
         })
     };
-    line.starts_with('#')
-        || line.starts_with("- ")
-        || line == "---"
-        || line.starts_with('[')
-        || line.starts_with('}')
-        || key(line)
+    line.starts_with('#') || line.starts_with("- ") || line == "---" || key(line)
 }
 
 #[cfg(test)]
@@ -189,6 +193,10 @@ mod tests {
                 "{\"log\":\"step 1\\n\",\"stream\":\"stdout\"}\n{\"log\":\"step 2\\n\",\"stream\":\"stdout\"}\n",
             ),
             (Role::Log, "  time      : 2026-03-01\n  host      : node3\n  exitcode  : -9 (pid: 23456)\n"),
+            (Role::Kernel, "[Di Aug 12 03:54:03 2025] php-fpm invoked oom-killer: gfp_mask=0x1100cca\n"),
+            (Role::Log, "slurmstepd: error: Job 1 exceeded memory limit (5 > 4), being killed\n"),
+            (Role::Log, "The actor is dead because its worker process has died. Worker exit type: SYSTEM_ERROR\n"),
+            (Role::Log, "[2023-10-30 14:14:35] 2023-10-30 06:14:35,574\tWARNING worker.py:2037 -- A worker died: x\n"),
             (Role::Log, "step 1 loss 0.5\nstep 2 loss 0.4\n"),
             (Role::Log, "Killed\n"),
             (Role::Other, "import torch\nfrom x import y\n\ndef main():\n    return 1\n"),

@@ -1,0 +1,167 @@
+//! Conditions in the Common Expression Language (CEL), asked of an incident's facts.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use cel::objects::{Key, Map};
+use cel::{Context, ExecutionError, Program, Value as CelValue};
+
+use super::facts::{Facts, Value};
+
+/// What a condition says of an incident.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Answer {
+    /// It holds.
+    Yes,
+    /// It does not hold.
+    No,
+    /// A fact that it needs is not known.
+    Missing(String),
+    /// It makes no sense: a fault of the rule.
+    Nonsense(String),
+}
+
+/// The facts, ready to be asked.
+pub struct Asker<'f> {
+    context: Context<'f, 'f>,
+}
+
+impl<'f> Asker<'f> {
+    /// Facts with dotted names become nested maps: `figures.requested` is the entry `requested` of the map `figures`.
+    pub fn new(facts: &Facts) -> Asker<'f> {
+        let mut tree = Tree::default();
+        for (name, fact) in facts.iter() {
+            tree.insert(name, &fact.value);
+        }
+        let mut context = Context::default();
+        for (name, node) in tree.children {
+            context.add_variable_from_value(name, node.into_value());
+        }
+        Asker { context }
+    }
+
+    /// Whether `condition` holds.
+    pub fn ask(&self, condition: &str) -> Answer {
+        let program = match Program::compile(condition) {
+            Ok(program) => program,
+            Err(error) => return Answer::Nonsense(error.to_string()),
+        };
+        match program.execute(&self.context) {
+            Ok(CelValue::Bool(true)) => Answer::Yes,
+            Ok(CelValue::Bool(false)) => Answer::No,
+            Ok(other) => Answer::Nonsense(format!("it is {other:?}, not true or false")),
+            Err(ExecutionError::NoSuchKey(name) | ExecutionError::UndeclaredReference(name)) => {
+                Answer::Missing(full_name(condition, &name))
+            }
+            Err(error) => Answer::Nonsense(error.to_string()),
+        }
+    }
+}
+
+/// The dotted name in `condition` that ends in `part`: CEL names only the part that is missing.
+fn full_name(condition: &str, part: &str) -> String {
+    let is_meant = |name: &&str| name.split('.').any(|word| word == part);
+    names(condition).into_iter().find(is_meant).unwrap_or(part).to_owned()
+}
+
+/// The dotted names that stand in `condition`.
+pub fn names(condition: &str) -> Vec<&str> {
+    let mut names = Vec::new();
+    let mut quoted = None;
+    let mut start = None;
+    for (at, c) in condition.char_indices().chain([(condition.len(), ' ')]) {
+        match quoted {
+            Some(quote) if c == quote => quoted = None,
+            Some(_) => {}
+            None if c == '"' || c == '\'' => quoted = Some(c),
+            None => {
+                let is_part = c.is_alphanumeric() || c == '_' || c == '.';
+                match start {
+                    None if c.is_alphabetic() || c == '_' => start = Some(at),
+                    Some(from) if !is_part => {
+                        // A name before a bracket is a function's or a method's.
+                        let name = &condition[from..at];
+                        let name = if c == '(' { name.rsplit_once('.').map_or("", |(object, _)| object) } else { name };
+                        if !name.is_empty() {
+                            names.push(name);
+                        }
+                        start = None;
+                    }
+                    _ => {}
+                }
+            }
+        }
+    }
+    names
+}
+
+/// Nested maps in the making.
+#[derive(Default)]
+struct Tree {
+    value: Option<CelValue>,
+    children: HashMap<String, Tree>,
+}
+
+impl Tree {
+    fn insert(&mut self, name: &str, value: &Value) {
+        match name.split_once('.') {
+            Some((first, rest)) => self.children.entry(first.to_owned()).or_default().insert(rest, value),
+            None => self.children.entry(name.to_owned()).or_default().value = Some(to_cel(value)),
+        }
+    }
+
+    /// A name that is both a value and a map is a map: what is longer says more.
+    fn into_value(self) -> CelValue {
+        if self.children.is_empty() {
+            return self.value.unwrap_or(CelValue::Null);
+        }
+        let entries = self.children.into_iter().map(|(name, node)| (Key::String(Arc::new(name)), node.into_value()));
+        CelValue::Map(Map { map: Arc::new(entries.collect()) })
+    }
+}
+
+fn to_cel(value: &Value) -> CelValue {
+    match value {
+        Value::Number(number) => CelValue::Float(*number),
+        Value::Text(text) => CelValue::String(Arc::new(text.clone())),
+        Value::Flag(flag) => CelValue::Bool(*flag),
+        Value::List(items) => CelValue::List(Arc::new(items.iter().map(to_cel).collect())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn facts() -> Facts {
+        let mut facts = Facts::default();
+        facts.say("kind", Value::Text("gpu_oom".into()));
+        facts.say("figures.requested", Value::Number(5.0));
+        facts.say("config.stage", Value::Number(3.0));
+        facts.say("frames", Value::List(vec![Value::Text("a/engine.py:step".into())]));
+        facts
+    }
+
+    #[test]
+    fn answers_or_names_what_is_missing() {
+        let facts = facts();
+        let asker = Asker::new(&facts);
+        assert_eq!(asker.ask("kind == 'gpu_oom' && config.stage == 3"), Answer::Yes);
+        assert_eq!(asker.ask("frames.exists(f, f.endsWith(':step'))"), Answer::Yes);
+        assert_eq!(asker.ask("figures.requested > 6.0"), Answer::No);
+        assert_eq!(asker.ask("figures.gpu_total > 6.0"), Answer::Missing("figures.gpu_total".into()));
+        assert_eq!(asker.ask("trend.host.slope > 6.0"), Answer::Missing("trend.host.slope".into()));
+        // What is known may decide without what is missing.
+        assert_eq!(asker.ask("kind == 'none' && figures.gpu_total > 6.0"), Answer::No);
+        assert!(matches!(asker.ask("figures.requested"), Answer::Nonsense(_)));
+        assert!(matches!(asker.ask("kind =="), Answer::Nonsense(_)));
+    }
+
+    #[test]
+    fn finds_the_names_in_a_condition() {
+        assert_eq!(
+            names("kind == 'a.b' && frames.exists(f, f.contains(\"x\")) && config.stage > 1.0"),
+            ["kind", "frames", "f", "f", "config.stage"]
+        );
+    }
+}

@@ -1,0 +1,109 @@
+//! Why memory ran out.
+//!
+//! In go an incident's facts and the rules of `rules/causes/`; out come diagnoses, likeliest first, each with the lines
+//! that support it and why it comes before the next. Nothing here knows a cause: rules do.
+
+mod condition;
+mod facts;
+mod gather;
+mod rank;
+mod trend;
+
+use std::sync::Arc;
+
+pub use condition::{Answer, Asker, names};
+pub use facts::{Facts, Known, Value};
+pub use gather::gather;
+pub use rank::{Ranked, rank};
+
+use crate::knowledge::{CauseRule, Language};
+use crate::model::{Citation, Diagnosis, Incident};
+
+/// Causes less likely than this are not named, unless they are the likeliest.
+const LEAST: f64 = 0.02;
+/// More causes than this help nobody.
+const MOST: usize = 6;
+/// As many lines support a cause well enough.
+const MOST_EVIDENCE: usize = 6;
+
+/// The diagnoses of an incident of whose facts `asker` knows, without their patches, and what could not be asked.
+pub fn diagnose<'k>(
+    incident: &Incident,
+    facts: &Facts,
+    asker: &Asker<'_>,
+    rules: &'k [CauseRule],
+    language: Language,
+) -> (Vec<(Diagnosis, &'k CauseRule)>, Vec<String>) {
+    let (mut ranked, not_checked) = rank(rules, incident.kind, asker);
+    let mut named: Vec<Arc<str>> = Vec::new();
+    // Two rules may conclude one cause; the surer speaks for it.
+    ranked.retain(|found| {
+        !named.contains(&found.rule.cause) && {
+            named.push(found.rule.cause.clone());
+            true
+        }
+    });
+    // What nothing speaks for is a guess, save where a kind has one usual cause.
+    let spoken_for = |found: &Ranked<'_>| found.rule.prior >= 0.0 || found.holds.iter().any(|row| row.log_odds > 0.0);
+    ranked.retain(spoken_for);
+    let shown = ranked
+        .iter()
+        .enumerate()
+        .take_while(|(place, found)| *place == 0 || (*place < MOST && found.confidence >= LEAST))
+        .count();
+    let diagnoses = (0..shown)
+        .map(|place| {
+            let found = &ranked[place];
+            let diagnosis = Diagnosis {
+                cause: found.rule.cause.clone(),
+                rule: found.rule.id.clone(),
+                confidence: found.confidence,
+                title: found.rule.title.in_language(language).to_owned(),
+                why: why(found, ranked.get(place + 1), facts, language),
+                evidence: evidence(found, facts, incident),
+                patches: Vec::new(),
+                not_advised: Vec::new(),
+            };
+            (diagnosis, found.rule)
+        })
+        .collect();
+    (diagnoses, not_checked)
+}
+
+/// What speaks for it, then what sets it before the next one.
+fn why(found: &Ranked<'_>, next: Option<&Ranked<'_>>, facts: &Facts, language: Language) -> String {
+    let said = |row: &&&crate::knowledge::EvidenceRow| facts.fill(row.why.in_language(language));
+    let mut sentences: Vec<String> =
+        found.holds.iter().filter(|row| row.log_odds > 0.0).filter_map(|row| said(&row)).collect();
+    if sentences.is_empty() {
+        sentences.push(found.rule.explanation.in_language(language).to_owned());
+    }
+    if let Some(next) = next {
+        let against = next.holds.iter().filter(|row| row.log_odds < 0.0).find_map(|row| said(&row));
+        let name = next.rule.title.in_language(language);
+        if let Some(against) = against {
+            sentences.push(match language {
+                Language::En => format!("Rather than “{name}”: {against}"),
+                Language::Zh => format!("而不是“{name}”：{against}"),
+            });
+        }
+    }
+    sentences.join(" ")
+}
+
+/// The lines in which the facts stand that its conditions name.
+fn evidence(found: &Ranked<'_>, facts: &Facts, incident: &Incident) -> Vec<Citation> {
+    let mut cites: Vec<Citation> = Vec::new();
+    let mut add = |cite: &Citation| {
+        if cites.len() < MOST_EVIDENCE && !cites.contains(cite) {
+            cites.push(cite.clone());
+        }
+    };
+    for row in found.holds.iter().filter(|row| row.log_odds > 0.0) {
+        for name in names(&row.when) {
+            facts.get(name).iter().flat_map(|known| &known.cites).for_each(&mut add);
+        }
+    }
+    incident.evidence.iter().take(1).for_each(&mut add);
+    cites
+}

@@ -1,0 +1,140 @@
+use std::sync::Arc;
+
+use serde::Deserialize;
+
+use super::knobs::Direction;
+use super::words::Words;
+use crate::model::Kind;
+
+/// One file of `rules/causes/`: why memory ran out, how to tell, what to change.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CauseRule {
+    /// Its name; unique.
+    pub id: Arc<str>,
+    /// The word of the vocabulary of causes that it concludes.
+    pub cause: Arc<str>,
+    /// The kinds of incident that it is asked about.
+    pub kinds: Vec<Kind>,
+    /// In a few words.
+    pub title: Words,
+    /// In a sentence or two, for whoever never heard of it.
+    pub explanation: Words,
+    /// What it must not be taken to say.
+    pub not_concluded: Words,
+    /// A condition (CEL) without which it is not considered.
+    #[serde(default)]
+    pub when: Option<Condition>,
+    /// How likely it is before any evidence, as log-odds.
+    pub prior: f64,
+    /// What speaks for or against it.
+    #[serde(default)]
+    pub evidence: Vec<EvidenceRow>,
+    /// What to change, most useful first.
+    #[serde(default)]
+    pub patch: Vec<PatchRow>,
+    /// What people change and that does not help.
+    #[serde(default)]
+    pub not_advised: Vec<NotAdvisedRow>,
+    /// What to record next time to be surer.
+    #[serde(default)]
+    pub capture: Vec<CaptureRow>,
+    /// Where this can be read up.
+    pub references: Vec<String>,
+    /// Logs and what must come out.
+    #[serde(default)]
+    pub example: Vec<ExampleRow>,
+}
+
+/// An expression of the Common Expression Language over an incident's facts.
+pub type Condition = Arc<str>;
+
+/// A condition and how far it moves the log-odds.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct EvidenceRow {
+    /// Rows of one group say the same thing in several ways: only the strongest that holds counts.
+    pub group: Arc<str>,
+    /// The condition.
+    pub when: Condition,
+    /// Added to the log-odds.
+    pub log_odds: f64,
+    /// What it shows, with facts in braces: `{figures.requested}`.
+    pub why: Words,
+}
+
+/// A change that helps against the cause.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PatchRow {
+    /// What to turn, whatever the framework calls it.
+    pub lever: Arc<str>,
+    /// Which way, where the lever goes both ways.
+    #[serde(default)]
+    pub direction: Option<Direction>,
+    /// A particular knob (`framework.knob`), where the lever has several; absent: the framework's own.
+    #[serde(default)]
+    pub knob: Option<Arc<str>>,
+    /// What to turn it to; absent: what the knob says of this lever.
+    #[serde(default)]
+    pub to: Option<String>,
+    /// A condition without which it is not proposed.
+    #[serde(default)]
+    pub when: Option<Condition>,
+}
+
+/// A change that does not help.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct NotAdvisedRow {
+    /// The knob or lever that people turn.
+    pub knob: Arc<str>,
+    /// When to warn of it; absent: always.
+    #[serde(default)]
+    pub when: Option<Condition>,
+    /// Why it does not help.
+    pub why: Words,
+}
+
+/// Something to record next time.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CaptureRow {
+    /// When it would help; absent: always.
+    #[serde(default)]
+    pub when: Option<Condition>,
+    /// What to run or set, and what it would show.
+    pub text: Words,
+}
+
+/// A log and what must come out of it.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ExampleRow {
+    /// In a few words.
+    pub name: String,
+    /// The log.
+    pub log: String,
+    /// The launch configuration beside it.
+    #[serde(default)]
+    pub config: Option<String>,
+    /// What must be said of the rule's cause.
+    pub must: Must,
+    /// A lever that must be among its patches.
+    #[serde(default)]
+    pub lever: Option<Arc<str>>,
+}
+
+/// What an example's report must say of a cause.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Must {
+    /// It is the first diagnosis.
+    First,
+    /// It is among the first three.
+    TopThree,
+    /// It is not the first diagnosis.
+    NotFirst,
+    /// It is no diagnosis at all.
+    Absent,
+}

@@ -1,0 +1,30 @@
+use std::sync::Arc;
+
+use serde::Deserialize;
+
+/// `rules/frameworks.toml`: how to tell what a job ran on.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct FrameworkFile {
+    pub framework: Vec<Framework>,
+}
+
+/// A training or serving framework.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Framework {
+    /// Its name.
+    pub name: Arc<str>,
+    /// What stands in the paths of its source files: a folder, a module.
+    #[serde(default)]
+    pub paths: Vec<String>,
+    /// What stands in command lines that start it, or in its configuration.
+    #[serde(default)]
+    pub launched_by: Vec<String>,
+    /// Whose messages in a log show it, by producer.
+    #[serde(default)]
+    pub producers: Vec<String>,
+    /// What it stands on, nearest first: their knobs are its knobs.
+    #[serde(default)]
+    pub uses: Vec<Arc<str>>,
+}

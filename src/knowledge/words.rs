@@ -1,0 +1,50 @@
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+/// A language that reports are written in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Language {
+    /// English.
+    #[default]
+    En,
+    /// Chinese.
+    Zh,
+}
+
+impl FromStr for Language {
+    type Err = String;
+
+    fn from_str(word: &str) -> Result<Language, String> {
+        match word {
+            "en" => Ok(Language::En),
+            "zh" => Ok(Language::Zh),
+            word => Err(format!("no language `{word}`; one of: en, zh")),
+        }
+    }
+}
+
+/// The same words in every language.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Words {
+    /// English.
+    pub en: String,
+    /// Chinese.
+    pub zh: String,
+}
+
+impl Words {
+    /// The words in `language`.
+    pub fn in_language(&self, language: Language) -> &str {
+        match language {
+            Language::En => &self.en,
+            Language::Zh => &self.zh,
+        }
+    }
+
+    /// Whether a language is missing.
+    pub fn is_partial(&self) -> bool {
+        self.en.trim().is_empty() || self.zh.trim().is_empty()
+    }
+}

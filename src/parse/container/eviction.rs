@@ -1,0 +1,78 @@
+//! Evictions by the kubelet.
+//!
+//! Mirrors `pkg/kubelet/eviction/helpers.go` (1.12–1.34).
+
+use nom::branch::alt;
+use nom::bytes::complete::{tag, take_until};
+use nom::sequence::{delimited, preceded};
+use nom::{IResult, Parser};
+
+use super::{PRODUCER, quantity};
+use crate::model::{Consumer, Event, FigureName, Kind, OtherFailureName, Severity, Shortage, Victim, What};
+use crate::parse::text::{self, Size};
+use crate::parse::{Record, statement};
+
+pub(super) const RESOURCE: &str = "The node was low on resource: ";
+pub(super) const CONDITION: &str = "The node had condition: ";
+
+/// `The node was low on resource: memory. Threshold quantity: 100Mi, available: 52Mi. Container trainer was using
+/// 712Gi, request is 64Gi, has larger consumption of memory. `
+pub(super) fn event(record: &Record) -> Option<Event> {
+    let text = record.text();
+    let words = [RESOURCE, CONDITION].iter().find_map(|head| text::each(text, head).next()).map(text::line)?;
+    let (rest, resource) = resource(words).ok()?;
+    match resource {
+        "memory" | "MemoryPressure" => {}
+        "ephemeral-storage" | "nodefs" | "imagefs" | "inodes" | "DiskPressure" => {
+            return Some(statement::failure(record, PRODUCER, words, OtherFailureName::DiskFull));
+        }
+        _ => return Some(statement::failure(record, PRODUCER, words, OtherFailureName::Unknown)),
+    }
+    let containers: Vec<(&str, Size<'_>, Size<'_>)> = text::each(rest, "Container ")
+        .filter_map(|words| container(words).ok())
+        .map(|(_, container)| container)
+        .collect();
+    let mut consumers: Vec<Consumer> = containers
+        .iter()
+        .filter_map(|(name, using, _)| {
+            let figure = record.figure(FigureName::WorkerUsed, *using)?;
+            Some(Consumer {
+                pid: None,
+                role: Some((*name).to_owned()),
+                bytes: figure.bytes?,
+                source: figure.source,
+                text: figure.text,
+            })
+        })
+        .collect();
+    consumers.sort_by_key(|consumer| std::cmp::Reverse(consumer.bytes));
+    let role = consumers.first().and_then(|consumer| consumer.role.as_deref()).map(Into::into);
+    let victims = vec![Victim { role, ..Victim::default() }];
+    let shortage = Shortage { kind: Kind::HostOomUserspace, severity: Severity::Fatal, victims, consumers };
+    let mut event = statement::event(record, PRODUCER, words, What::Shortage(shortage));
+    for (_, using, request) in containers {
+        event.figures.extend(record.figure(FigureName::WorkerUsed, using));
+        let fact = request.bytes.map(|bytes| record.number_fact("container.request", request.text, bytes.0 as f64));
+        event.facts.extend(fact);
+    }
+    for (key, label) in [("node.eviction_threshold", "Threshold quantity: "), ("node.available", "available: ")] {
+        let amount = text::after(rest, label).and_then(|rest| quantity(rest).ok()).map(|(_, amount)| amount);
+        let fact = amount.and_then(|amount| Some(record.number_fact(key, amount.text, amount.bytes?.0 as f64)));
+        event.facts.extend(fact);
+    }
+    Some(event)
+}
+
+/// `The node was low on resource: memory.`, `The node had condition: [MemoryPressure].`
+fn resource(words: &str) -> IResult<&str, &str> {
+    let low = delimited(tag(RESOURCE), take_until("."), tag("."));
+    let condition = delimited((tag(CONDITION), tag("[")), take_until("]"), tag("]"));
+    alt((low, condition)).parse(words)
+}
+
+/// `Container trainer was using 712Gi, request is 64Gi, …`, before 1.27 `…, which exceeds its request of 0.`
+fn container(words: &str) -> IResult<&str, (&str, Size<'_>, Size<'_>)> {
+    let name = delimited(tag("Container "), take_until(" was using "), tag(" was using "));
+    let request = preceded(alt((tag(", request is "), tag(", which exceeds its request of "))), quantity);
+    (name, quantity, request).parse(words)
+}

@@ -1,0 +1,264 @@
+//! Containers: how Kubernetes, Docker and containerd say that one ended.
+//!
+//! Mirrors kubernetes' `pkg/kubelet` (1.18–1.34: container states, `oom/oom_watcher_linux.go`, [`eviction`]), `kubectl
+//! describe` and `get`, `docker inspect`, `events` and `compose`, containerd's `cri/server/events.go`. `OOMKilled` says
+//! that the kernel killed something in the container's cgroup, which need not be its first process; without it, 137 is
+//! a SIGKILL from anybody.
+
+use nom::branch::alt;
+use nom::bytes::complete::{tag, take_till1, take_until, take_while1};
+use nom::character::complete::{multispace1, space0};
+use nom::combinator::{opt, verify};
+use nom::sequence::{delimited, preceded, separated_pair, terminated};
+use nom::{IResult, Parser};
+
+use super::text::{self, Size};
+use super::{Example, Follow, Grammar, Joint, Line, Record, signals, statement};
+use crate::model::{Bytes, Event, Exit, FigureName, Kind, Victim};
+
+mod eviction;
+mod examples;
+
+const PRODUCER: &str = "container";
+const KILLED: &str = "OOMKilled";
+
+/// See the module.
+pub struct Container;
+
+impl Grammar for Container {
+    fn producer(&self) -> &'static str {
+        PRODUCER
+    }
+
+    fn anchors(&self) -> &'static [&'static str] {
+        &[KILLED, "low on resource: memory"]
+    }
+
+    fn triggers(&self) -> &'static [&'static str] {
+        &[
+            KILLED,
+            "Container killed due to memory usage",
+            eviction::RESOURCE,
+            eviction::CONDITION,
+            "System OOM encountered",
+            "TaskOOM event",
+            "container oom ",
+            "container die ",
+            "terminated with exit code (",
+            "exited with code ",
+            "Exit Code:",
+            "\"ExitCode\":",
+            "xitCode\":",
+            "exitCode: ",
+        ]
+    }
+
+    fn is_multiline(&self) -> bool {
+        true
+    }
+
+    /// The rest of the block that `kubectl describe` prints of a container.
+    fn follows(&self, record: &Record, next: &Line<'_>) -> Follow {
+        const LABELS: [&str; 11] = [
+            "Exit Code:",
+            "Signal:",
+            "Message:",
+            "Started:",
+            "Finished:",
+            "Ready:",
+            "Restart Count:",
+            "Limits:",
+            "cpu:",
+            "memory:",
+            "nvidia.com/gpu:",
+        ];
+        let described = text::line(record.text()).trim_start().starts_with("Reason:");
+        match described && LABELS.iter().any(|label| next.body().trim_start().starts_with(label)) {
+            true => Follow::Join(Joint::Line),
+            false => Follow::End,
+        }
+    }
+
+    fn parse(&self, record: &Record) -> Vec<Event> {
+        let event = eviction::event(record)
+            .or_else(|| system(record))
+            .or_else(|| runtime(record))
+            .or_else(|| terminated_with(record))
+            .or_else(|| oom_killed(record))
+            .or_else(|| exit_code(record))
+            .or_else(|| exited(record));
+        event.into_iter().collect()
+    }
+
+    fn examples(&self) -> &'static [Example] {
+        examples::EXAMPLES
+    }
+}
+
+/// The kernel killed in the container's cgroup.
+fn killed(record: &Record, words: &str, role: Option<&str>) -> Event {
+    let victim = Victim { role: role.map(Into::into), host: record.origin().host.clone(), ..Victim::default() };
+    statement::shortage(record, PRODUCER, words, Kind::HostOomCgroup, victim)
+}
+
+/// `Reason: OOMKilled`, `"OOMKilled": true`, `Reason [OOMKilled]`, a row of `kubectl get pod`.
+fn oom_killed(record: &Record) -> Option<Event> {
+    let text = record.text();
+    let line = text::line(text);
+    if let Some(words) = text::spoken(text, "OutOfMemoryError: Container killed due to memory usage").next() {
+        return Some(killed(record, text::line(words), None));
+    }
+    if let Ok((_, pod)) = row(line.trim_start()) {
+        return Some(killed(record, line, Some(pod)));
+    }
+    let words = text::each(line, KILLED).find(|words| {
+        let before = text::before(line, words).trim_end();
+        text::may_begin(before)
+            || before.ends_with(['[', '(', '{', ','])
+            || (words.starts_with("OOMKilled\"") && before.ends_with(['{', ',', '"']))
+    })?;
+    let behind = words[KILLED.len()..].trim_start_matches(['"', '\\', ' ']);
+    // `docker inspect` states it of every container.
+    if let Some(value) = behind.strip_prefix(':').map(str::trim_start) {
+        let value = text::token(value, ",}");
+        let mut event = match value {
+            "true" => killed(record, line, None),
+            "false" => statement::notice(record, PRODUCER, line),
+            _ => return None,
+        };
+        event.facts.push(record.fact("container.oom_killed", value));
+        return Some(event);
+    }
+    let mut event = killed(record, line, None);
+    event.evidence = record
+        .cites(text)
+        .into_iter()
+        .filter(|cite| cite.text.contains("Exit Code:") || cite.text.contains("memory:"))
+        .collect();
+    let limit = text::after(text, "Limits:").and_then(|limits| text::after(limits, "memory:"));
+    event
+        .figures
+        .extend(limit.and_then(|rest| record.figure(FigureName::MemcgLimit, quantity(rest.trim_start()).ok()?.1)));
+    Some(event)
+}
+
+/// `trainer-0   0/1   OOMKilled   3 (2m ago)   12m`
+fn row(line: &str) -> IResult<&str, &str> {
+    let ready = separated_pair(text::digits, tag("/"), text::digits);
+    let word = take_till1(char::is_whitespace);
+    let (rest, (pod, _, _, _)) = (word, multispace1, ready, multispace1).parse(line)?;
+    let (rest, _) = terminated(tag(KILLED), multispace1).parse(rest)?;
+    Ok((rest, pod))
+}
+
+/// An amount as Kubernetes writes it: `712Gi`, `64G`, `732012Ki`, `1073741824`.
+fn quantity(text: &str) -> IResult<&str, Size<'_>> {
+    let unit = alt((
+        tag("Ki").map(|_| Bytes::KIB),
+        tag("Mi").map(|_| Bytes::MIB),
+        tag("Gi").map(|_| Bytes::GIB),
+        tag("Ti").map(|_| Bytes::TIB),
+        tag("k").map(|_| Bytes(1_000)),
+        tag("M").map(|_| Bytes(1_000_000)),
+        tag("G").map(|_| Bytes(1_000_000_000)),
+        tag("T").map(|_| Bytes(1_000_000_000_000)),
+    ));
+    let (rest, (words, (amount, unit))) = nom::combinator::consumed((text::decimal, opt(unit))).parse(text)?;
+    let words = words.trim_end_matches(['.', ',']);
+    Ok((rest, Size { text: words, bytes: Bytes::of(amount, unit.unwrap_or(Bytes(1))) }))
+}
+
+/// `System OOM encountered, victim process: python3, pid: 23456`: the kubelet's event of a kill outside of any limit.
+fn system(record: &Record) -> Option<Event> {
+    let words = text::each(record.text(), "System OOM encountered").next().map(text::line)?;
+    let named = |words| preceded(tag("System OOM encountered, victim process: "), take_until(", ")).parse(words);
+    let named: Option<(&str, &str)> = named(words).map_err(|_: nom::Err<nom::error::Error<&str>>| ()).ok();
+    let pid = text::after(words, "pid: ").and_then(|rest| text::digits(rest).ok()).map(|(_, pid)| pid);
+    let number: Option<u32> = pid.and_then(|pid| pid.parse().ok());
+    let role = named.map(|(_, name)| name.into());
+    let victim = Victim { role, ..statement::neighbour(record, number) };
+    let mut event = statement::shortage(record, PRODUCER, words, Kind::HostOomKernel, victim);
+    event
+        .figures
+        .extend(pid.zip(number).map(|(pid, number)| record.number(FigureName::VictimPid, pid, f64::from(number))));
+    Some(event)
+}
+
+/// Events of the runtimes: `TaskOOM event container_id:"…"`, `container oom 4f66… (image=…, name=trainer)`, `container
+/// die 4f66… (exitCode=137, …)`.
+fn runtime(record: &Record) -> Option<Event> {
+    let text = text::line(record.text());
+    if let Some(words) = text::each(text, "TaskOOM event ").next() {
+        let mut event = killed(record, words, None);
+        let id = words.split(|c: char| !c.is_ascii_hexdigit()).find(|id| id.len() == 64);
+        event.facts.extend(id.map(|id| record.fact("container.id", id)));
+        return Some(event);
+    }
+    let words = text::each(text, "container ").find(|words| action(words).is_ok())?;
+    let (attributes, (action, id)) = action(words).ok()?;
+    let name = text::after(attributes, "name=").map(|rest| text::token(rest, ",)"));
+    let mut event = match action {
+        "oom" => killed(record, words, name),
+        _ => {
+            let (_, (_, status)) = signals::status(text::after(attributes, "exitCode=")?).ok()?;
+            let victim = Victim { role: name.map(Into::into), ..Victim::default() };
+            statement::ended(record, PRODUCER, words, Exit::from_status(status), victim)
+        }
+    };
+    event.facts.push(record.fact("container.id", id));
+    Some(event)
+}
+
+fn action(words: &str) -> IResult<&str, (&str, &str)> {
+    let id = verify(take_while1(|c: char| c.is_ascii_hexdigit()), |id: &str| id.len() >= 12);
+    let action = preceded(tag("container "), alt((tag("oom"), tag("die"))));
+    terminated(separated_pair(action, tag(" "), id), tag(" (")).parse(words)
+}
+
+/// `[train-n0-0] terminated with exit code (137). Reason [Error]. Message: `
+fn terminated_with(record: &Record) -> Option<Event> {
+    let text = record.text();
+    let words = text::each(text, "terminated with exit code (").next().map(text::line)?;
+    let (reason, (_, status)) = status_in_brackets(words).ok()?;
+    let before = text::before(text, words).trim_end();
+    let pod = before.strip_suffix(']').and_then(|before| before.rsplit_once('[')).map(|(_, pod)| pod);
+    let victim = Victim { role: pod.map(Into::into), ..Victim::default() };
+    Some(match reason.contains(KILLED) {
+        true => killed(record, words, pod),
+        false => statement::ended(record, PRODUCER, words, Exit::from_status(status), victim),
+    })
+}
+
+fn status_in_brackets(words: &str) -> IResult<&str, (&str, i32)> {
+    delimited(tag("terminated with exit code ("), signals::status, tag(")")).parse(words)
+}
+
+/// `Exit Code:    137`, `"exitCode": 137,`: of a container of which nothing says that it was for memory.
+fn exit_code(record: &Record) -> Option<Event> {
+    let text = record.text();
+    let line = text.lines().map(str::trim_start).find(|line| labelled_status(line).is_ok())?;
+    let (_, (_, status)) = labelled_status(line).ok()?;
+    // A container that runs has the status 0 too.
+    (status != 0).then(|| statement::death(record, PRODUCER, line, Exit::from_status(status), Victim::default()))
+}
+
+fn labelled_status(line: &str) -> IResult<&str, (&str, i32)> {
+    let label = alt((tag("Exit Code:"), tag("\"ExitCode\":"), tag("\"exitCode\":"), tag("exitCode:")));
+    preceded((label, space0), signals::status).parse(line)
+}
+
+/// `trainer-1 exited with code 137` of docker compose.
+fn exited(record: &Record) -> Option<Event> {
+    let line = text::line(record.text()).trim();
+    let (rest, (service, status)) = service(line).ok()?;
+    let victim = Victim { role: Some(service.into()), ..Victim::default() };
+    rest.trim_matches(['.', ' '])
+        .is_empty()
+        .then(|| statement::ended(record, PRODUCER, line, Exit::from_status(status), victim))
+}
+
+fn service(line: &str) -> IResult<&str, (&str, i32)> {
+    let name = take_while1(|c: char| c.is_ascii_alphanumeric() || "-_.".contains(c));
+    let (rest, (name, (_, status))) = separated_pair(name, tag(" exited with code "), signals::status).parse(line)?;
+    Ok((rest, (name, status)))
+}

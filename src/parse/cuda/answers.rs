@@ -1,0 +1,100 @@
+//! The answers of drivers and libraries, as words and as codes, and what each of them proves.
+
+use crate::model::OtherFailureName;
+use crate::parse::text;
+
+/// What an answer proves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Answer {
+    /// The device has no memory left.
+    OutOfMemory,
+    /// The host has none.
+    OutOfHostMemory,
+    /// A library could not be set up: most often for want of device memory.
+    Perhaps,
+    /// A call was refused; of page-locked memory, this is how it fails.
+    Invalid,
+    /// Something else went wrong.
+    Failed(OtherFailureName),
+}
+
+use Answer::{Failed, Invalid, OutOfHostMemory, OutOfMemory, Perhaps};
+use OtherFailureName::{ConfigError, CublasError, CudnnError, DeviceAssert, GpuHardware, IllegalMemoryAccess, Unknown};
+
+/// Beginnings of messages; the first that fits counts.
+const WORDS: &[(&str, Answer)] = &[
+    ("out of memory", OutOfMemory),
+    ("resource allocation failed", OutOfMemory),
+    ("the resource allocation failed", OutOfMemory),
+    ("library not initialized", Perhaps),
+    ("an illegal memory access", Failed(IllegalMemoryAccess)),
+    ("unspecified launch failure", Failed(IllegalMemoryAccess)),
+    ("misaligned address", Failed(IllegalMemoryAccess)),
+    ("an illegal instruction", Failed(IllegalMemoryAccess)),
+    ("invalid program counter", Failed(IllegalMemoryAccess)),
+    ("device-side assert triggered", Failed(DeviceAssert)),
+    ("uncorrectable ECC error", Failed(GpuHardware)),
+    ("uncorrectable NVLink error", Failed(GpuHardware)),
+    ("no kernel image is available", Failed(ConfigError)),
+    ("invalid device ordinal", Failed(ConfigError)),
+    ("invalid device function", Failed(ConfigError)),
+    ("no CUDA-capable device", Failed(ConfigError)),
+    ("CUBLAS_STATUS_ALLOC_FAILED", OutOfMemory),
+    ("CUBLAS_STATUS_NOT_INITIALIZED", Perhaps),
+    ("CUBLAS_STATUS_", Failed(CublasError)),
+    ("CUDNN_STATUS_ALLOC_FAILED", OutOfMemory),
+    ("CUDNN_STATUS_NOT_INITIALIZED", Perhaps),
+    ("CUDNN_STATUS_", Failed(CudnnError)),
+    ("the GPU program failed to execute", Failed(CublasError)),
+    ("invalid argument", Invalid),
+];
+
+/// Codes of libraries and drivers; the first that fits counts.
+const CODES: &[(&str, Answer)] = &[
+    ("CUBLAS_STATUS_ALLOC_FAILED", OutOfMemory),
+    ("CUDNN_STATUS_ALLOC_FAILED", OutOfMemory),
+    ("CUSOLVER_STATUS_ALLOC_FAILED", OutOfMemory),
+    ("CUDA_ERROR_OUT_OF_MEMORY", OutOfMemory),
+    ("cudaErrorMemoryAllocation", OutOfMemory),
+    ("hipErrorOutOfMemory", OutOfMemory),
+    ("UR_RESULT_ERROR_OUT_OF_DEVICE_MEMORY", OutOfMemory),
+    ("UR_RESULT_ERROR_OUT_OF_HOST_MEMORY", OutOfHostMemory),
+    ("CUBLAS_STATUS_NOT_INITIALIZED", Perhaps),
+    ("CUDNN_STATUS_NOT_INITIALIZED", Perhaps),
+    ("CUBLAS_STATUS_EXECUTION_FAILED", Failed(CublasError)),
+    ("CUDNN_STATUS_EXECUTION_FAILED", Failed(CudnnError)),
+    ("CUDA_ERROR_ILLEGAL_ADDRESS", Failed(IllegalMemoryAccess)),
+    ("CUDA_ERROR_LAUNCH_FAILED", Failed(IllegalMemoryAccess)),
+    ("cudaErrorIllegalAddress", Failed(IllegalMemoryAccess)),
+    ("hipErrorIllegalAddress", Failed(IllegalMemoryAccess)),
+    ("Memory access fault by GPU", Failed(IllegalMemoryAccess)),
+    ("CUDA_ERROR_ASSERT", Failed(DeviceAssert)),
+    ("CUDA_ERROR_ECC_UNCORRECTABLE", Failed(GpuHardware)),
+    ("UR_RESULT_ERROR_DEVICE_LOST", Failed(GpuHardware)),
+    ("GPU is lost", Failed(GpuHardware)),
+];
+
+/// What `reason`, the words behind the speaker's name, proves. `None` where nothing stands there.
+pub(super) fn of(reason: &str) -> Option<Answer> {
+    let known = WORDS.iter().chain(CODES).find(|(words, _)| reason.starts_with(words)).map(|(_, answer)| *answer);
+    known.or_else(|| reason.starts_with(|c: char| c.is_ascii_alphabetic()).then_some(Failed(Unknown)))
+}
+
+/// `reason` without the places and calls behind it.
+pub(super) fn alone(reason: &str) -> &str {
+    let ends = [" at ", ")", " (", " when calling", ". ", "\n"];
+    let end = ends.iter().filter_map(|end| reason.find(end)).min().unwrap_or(reason.len());
+    reason[..end].trim_end()
+}
+
+/// A code that stands for itself, and where: `39 (UR_RESULT_ERROR_OUT_OF_DEVICE_MEMORY)`.
+pub(super) fn code(text: &str) -> Option<(&str, Answer)> {
+    CODES.iter().find_map(|(code, answer)| {
+        let stated = text::each(text, code).find(|words| {
+            let before = text::before(text, words);
+            let called = [" (", "results in ", "with ", "to determine the device handle for "];
+            text::may_begin(before) || called.iter().any(|words| before.ends_with(words)) || *code == "GPU is lost"
+        });
+        stated.map(|words| (words, *answer))
+    })
+}

@@ -1,0 +1,125 @@
+//! What repeats is folded as it comes, so that a log of any length makes a bounded number of events.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use crate::model::{Event, Figure, FigureName, TimelinePoint, Timestamp, Victim, What};
+
+/// Alike events kept whole; of further ones only who and how often.
+const ALIKE: usize = 16;
+/// Victims named by folded events.
+const MOST_VICTIMS: usize = 4096;
+/// Fewer amounts than this, of what has no name of its own, are no series.
+const FEWEST_UNNAMED: usize = 5;
+/// Points kept of a series.
+const POINTS: usize = 256;
+
+/// Events, alike ones folded.
+#[derive(Default)]
+pub(super) struct Folded {
+    events: Vec<Event>,
+    /// By likeness: how many there are, and where the last one kept stands.
+    alike: HashMap<(&'static str, String), (usize, usize)>,
+}
+
+impl Folded {
+    /// Adds an event, or counts it.
+    pub fn add(&mut self, event: Event) {
+        let key = (event.producer, likeness(&event));
+        let (count, last) = self.alike.entry(key).or_insert((0, self.events.len()));
+        *count += 1;
+        if *count <= ALIKE {
+            *last = self.events.len();
+            self.events.push(event);
+            return;
+        }
+        let kept = &mut self.events[*last];
+        kept.repeated = kept.repeated.saturating_add(1 + event.repeated);
+        if let (What::Shortage(kept), What::Shortage(more)) = (&mut kept.what, event.what) {
+            let room = MOST_VICTIMS.saturating_sub(kept.victims.len());
+            let new: Vec<Victim> =
+                more.victims.into_iter().filter(|victim| !kept.victims.contains(victim)).take(room).collect();
+            kept.victims.extend(new);
+        }
+    }
+
+    /// The events, in order.
+    pub fn finish(self) -> Vec<Event> {
+        self.events
+    }
+}
+
+/// Two events are alike when they state the same and their lines differ in numbers alone.
+fn likeness(event: &Event) -> String {
+    let state = match &event.what {
+        What::Shortage(shortage) => format!("{}{:?}", shortage.kind, shortage.severity),
+        What::Death(death) => format!("{:?}", death.exit),
+        What::Failure(failure) => failure.name.to_string(),
+        What::Traceback(traceback) => {
+            format!("{:?}", traceback.frames.last().map(|frame| (&frame.file, &frame.function)))
+        }
+        What::Memory { series } => series.to_string(),
+        What::Finished | What::Notice => String::new(),
+    };
+    let words: String = event.at.text.chars().filter(|c| !c.is_ascii_digit()).take(160).collect();
+    state + &words
+}
+
+/// One series of memory figures: first, last, peak and a bounded number between.
+#[derive(Default)]
+pub(super) struct Series {
+    points: Vec<TimelinePoint>,
+    /// Every so manyeth is kept, and how many came since.
+    every: usize,
+    since: usize,
+    peak: Option<TimelinePoint>,
+    last: Option<TimelinePoint>,
+}
+
+impl Series {
+    /// Adds a moment.
+    pub fn add(&mut self, series: &Arc<str>, figure: &Figure, time: Option<Timestamp>) {
+        let Some(bytes) = figure.bytes else { return };
+        let point = TimelinePoint {
+            series: series.clone(),
+            time: time.map(|time| time.to_string()),
+            name: figure.name,
+            bytes,
+            source: figure.source.clone(),
+            text: figure.text.clone(),
+        };
+        if self.peak.as_ref().is_none_or(|peak| peak.bytes < bytes) {
+            self.peak = Some(point.clone());
+        }
+        self.last = Some(point.clone());
+        self.since += 1;
+        if self.since >= self.every {
+            self.since = 0;
+            self.points.push(point);
+        }
+        if self.points.len() >= POINTS {
+            let mut index = 0;
+            self.points.retain(|_| {
+                index += 1;
+                index % 2 == 1
+            });
+            self.every = 2 * self.every.max(1);
+        }
+    }
+
+    /// The moments kept, in order. A few amounts without a name of their own are no series.
+    pub fn finish(self) -> Vec<TimelinePoint> {
+        let unnamed = self.last.as_ref().is_some_and(|point| point.name == FigureName::Other);
+        if unnamed && self.points.len() < FEWEST_UNNAMED {
+            return Vec::new();
+        }
+        let mut points = self.points;
+        for extra in self.peak.into_iter().chain(self.last) {
+            if !points.contains(&extra) {
+                points.push(extra);
+            }
+        }
+        points.sort_by(|a, b| a.source.cmp(&b.source));
+        points
+    }
+}

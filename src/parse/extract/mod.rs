@@ -1,0 +1,259 @@
+//! Walks over the lines of one input and asks the grammars.
+
+mod fold;
+mod origins;
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
+
+use aho_corasick::{AhoCorasick, AhoCorasickBuilder, MatchKind};
+
+use fold::{Folded, Series};
+use origins::Origins;
+
+use super::line::Line;
+use super::line::progress::{self, Bars};
+use super::record::Record;
+use super::{Follow, Grammar};
+use crate::knowledge::{Knowledge, Mark};
+use crate::model::{Event, Figure, FigureName, LineNumber, PhaseMark, Setting, TimelinePoint, Timestamp, What};
+use crate::scan::{Anchors, LineSink, RawLine};
+
+/// A message of more lines than this is none.
+const LONGEST_RECORD: usize = 20_000;
+
+/// More series of memory figures than this are no series.
+const MOST_SERIES: usize = 256;
+
+/// All grammars and what finds their messages.
+pub struct Grammars {
+    all: &'static [&'static dyn Grammar],
+    anchors: Anchors,
+    triggers: AhoCorasick,
+    /// Which grammar asked for each trigger.
+    asked_by: Vec<usize>,
+    /// Those that are asked only where no other is, as a set of bits.
+    last_resorts: u128,
+}
+
+impl Grammars {
+    /// The search for the messages of `all`.
+    pub fn new(all: &'static [&'static dyn Grammar]) -> Result<Grammars, aho_corasick::BuildError> {
+        let anchors = Anchors::new(all.iter().flat_map(|grammar| grammar.anchors().iter().copied()))?;
+        let words = || {
+            all.iter()
+                .enumerate()
+                .flat_map(|(index, grammar)| grammar.triggers().iter().map(move |word| (index, *word)))
+        };
+        let triggers =
+            AhoCorasickBuilder::new().match_kind(MatchKind::Standard).build(words().map(|(_, word)| word))?;
+        debug_assert!(all.len() <= 128, "a set of grammars is 128 bits");
+        let asked_by = words().map(|(index, _)| index).collect();
+        let last_resorts = all.iter().enumerate().filter(|(_, grammar)| grammar.is_last_resort());
+        let last_resorts = last_resorts.fold(0, |set, (index, _)| set | 1 << index);
+        Ok(Grammars { all, anchors, triggers, asked_by, last_resorts })
+    }
+
+    /// What makes a line worth reading.
+    pub fn anchors(&self) -> &Anchors {
+        &self.anchors
+    }
+
+    /// The grammars that `body` may be the first line of, as a set of bits.
+    fn triggered(&self, body: &str) -> u128 {
+        let set = |set, found: aho_corasick::Match| set | 1 << self.asked_by[found.pattern().as_usize()];
+        let asked = self.triggers.find_overlapping_iter(body).fold(0, set);
+        if asked & !self.last_resorts == 0 { asked } else { asked & !self.last_resorts }
+    }
+}
+
+/// What one input holds.
+#[derive(Debug, Default)]
+pub struct Findings {
+    /// What was stated, in the order of the lines.
+    pub events: Vec<Event>,
+    /// Memory over time, bounded.
+    pub timeline: Vec<TimelinePoint>,
+    /// Whose messages were found.
+    pub producers: BTreeSet<&'static str>,
+    /// The first time stamp.
+    pub started: Option<Timestamp>,
+    /// What was going on at the end.
+    pub last: Setting,
+}
+
+/// Reads the lines of one input, in order.
+pub struct Extractor<'k> {
+    path: Arc<str>,
+    grammars: &'k Grammars,
+    knowledge: &'k Knowledge,
+    origins: Origins,
+    open: Vec<Open>,
+    marks: HashMap<usize, PhaseMark>,
+    bars: HashMap<usize, Bars>,
+    now: Setting,
+    memory: BTreeMap<(Arc<str>, FigureName), Series>,
+    folded: Folded,
+    producers: BTreeSet<&'static str>,
+    started: Option<Timestamp>,
+    /// The last line that was not blank.
+    previous: LineNumber,
+}
+
+/// A message that may go on.
+struct Open {
+    grammar: usize,
+    origin: usize,
+    record: Record,
+}
+
+impl<'k> Extractor<'k> {
+    /// At the beginning of the input at `path`.
+    pub fn new(path: Arc<str>, grammars: &'k Grammars, knowledge: &'k Knowledge) -> Extractor<'k> {
+        Extractor {
+            path,
+            grammars,
+            knowledge,
+            origins: Origins::default(),
+            open: Vec::new(),
+            marks: HashMap::new(),
+            bars: HashMap::new(),
+            now: Setting::default(),
+            memory: BTreeMap::new(),
+            folded: Folded::default(),
+            producers: BTreeSet::new(),
+            started: None,
+            previous: LineNumber::FIRST,
+        }
+    }
+
+    /// What the input held.
+    pub fn finish(mut self) -> Findings {
+        self.gap();
+        Findings {
+            events: self.folded.finish(),
+            timeline: self.memory.into_values().flat_map(Series::finish).collect(),
+            producers: self.producers,
+            started: self.started,
+            last: self.now,
+        }
+    }
+
+    fn read(&mut self, line: Line<'_>) {
+        let origin = self.origins.of(&line);
+        self.started = self.started.or(line.envelope().time);
+        // First, as a failure may be glued to the sign of its phase: `3/4 [00:08<00:02]Killed`.
+        self.note_phase(origin, &line);
+        let taken = self.offer(origin, &line);
+        let wanted = self.grammars.triggered(line.body()) & !taken;
+        for (index, grammar) in self.grammars.all.iter().enumerate().filter(|(index, _)| wanted >> index & 1 == 1) {
+            let setting = Setting { own: self.marks.get(&origin).cloned(), ..self.now.clone() };
+            let record =
+                Record::new(self.path.clone(), self.origins.origin(origin).clone(), setting, line.clone().into_owned());
+            if grammar.is_multiline() {
+                self.open.push(Open { grammar: index, origin, record });
+            } else {
+                self.close(index, &record);
+            }
+        }
+        self.previous = line.number;
+    }
+
+    /// Gives `line` to the messages that may go on with it; which grammars took it.
+    fn offer(&mut self, origin: usize, line: &Line<'_>) -> u128 {
+        let (mut taken, mut at) = (0, 0usize);
+        while at < self.open.len() {
+            let open = &mut self.open[at];
+            let grammar = self.grammars.all[open.grammar];
+            let directly_behind = self.previous <= open.record.last_number() && self.origins.is_anonymous(origin);
+            if open.origin != origin && !directly_behind {
+                at += 1;
+                continue;
+            }
+            let follow = match open.record.len() < LONGEST_RECORD {
+                true => grammar.follows(&open.record, line),
+                false => Follow::End,
+            };
+            match follow {
+                Follow::Join(joint) => {
+                    open.record.push(joint, line.clone().into_owned());
+                    taken |= 1 << open.grammar;
+                    at += 1;
+                }
+                Follow::Pass => at += 1,
+                Follow::End => {
+                    let Open { grammar, record, .. } = self.open.remove(at);
+                    self.close(grammar, &record);
+                }
+            }
+        }
+        taken
+    }
+
+    fn close(&mut self, grammar: usize, record: &Record) {
+        let grammar = self.grammars.all[grammar];
+        for event in grammar.parse(record) {
+            self.producers.insert(grammar.producer());
+            match &event.what {
+                What::Memory { series } => self.note_memory(series.clone(), &event),
+                _ => self.folded.add(event),
+            }
+        }
+    }
+
+    fn note_memory(&mut self, series: Arc<str>, event: &Event) {
+        for figure in &event.figures {
+            let key = (series.clone(), figure.name);
+            if self.memory.len() < MOST_SERIES || self.memory.contains_key(&key) {
+                self.memory.entry(key).or_default().add(&series, figure, event.time);
+            }
+        }
+        let mut latest: Vec<Figure> = self.now.memory.to_vec();
+        for figure in &event.figures {
+            match latest.iter_mut().find(|known| known.name == figure.name) {
+                // A maximum that starts anew with every print is the largest of all prints.
+                Some(known) if figure.name == FigureName::AllocatedPeak && known.bytes >= figure.bytes => {}
+                Some(known) => *known = figure.clone(),
+                None => latest.push(figure.clone()),
+            }
+        }
+        self.now.memory = latest.into();
+    }
+
+    fn note_phase(&mut self, origin: usize, line: &Line<'_>) {
+        let body = line.body();
+        let bar = progress::bar(body);
+        let is_step = progress::is_step(body);
+        if is_step || bar.as_ref().is_some_and(|bar| bar.done > 0) {
+            self.now.progress += 1;
+        }
+        let nested = bar.as_ref().is_some_and(|bar| self.bars.entry(origin).or_default().is_nested(bar));
+        let of_bar = bar.and_then(|bar| {
+            let mark = self.knowledge.phases.bar(bar.label, nested)?;
+            Some(Mark { ends: bar.is_full(), ..mark.clone() })
+        });
+        if let Some(mark) = of_bar.or_else(|| self.knowledge.phases.line(body).cloned()) {
+            let Mark { phase, site, ends, confidence } = mark;
+            let mark = PhaseMark { phase, site, ended: ends, confidence, at: line.cite(&self.path) };
+            self.marks.insert(origin, mark.clone());
+            self.now.any = Some(mark);
+        } else if is_step {
+            // Training goes on: what went before it or beside it is over.
+            for mark in self.marks.get_mut(&origin).into_iter().chain(&mut self.now.any) {
+                mark.ended |= mark.phase.is_outside_steps();
+            }
+        }
+    }
+}
+
+impl LineSink for Extractor<'_> {
+    fn line(&mut self, line: RawLine<'_>) {
+        Line::read(line, |line| self.read(line));
+    }
+
+    fn gap(&mut self) {
+        for Open { grammar, record, .. } in std::mem::take(&mut self.open) {
+            self.close(grammar, &record);
+        }
+    }
+}

@@ -1,0 +1,58 @@
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use super::super::line::Line;
+use crate::model::Origin;
+
+/// What makes two lines one process's: host and pid, else host, rank and role.
+type OriginKey = (Option<Arc<str>>, Option<u32>, Option<u32>, Option<Arc<str>>);
+
+/// Who writes in an input. A process that changes its title stays the same process.
+#[derive(Default)]
+pub(super) struct Origins {
+    list: Vec<Origin>,
+    by_key: HashMap<OriginKey, usize>,
+}
+
+/// More writers than this are one crowd.
+const MOST_ORIGINS: usize = 1 << 16;
+
+impl Origins {
+    /// Who wrote `line`; an index.
+    pub fn of(&mut self, line: &Line<'_>) -> usize {
+        let envelope = line.envelope();
+        let words =
+            |span: &Option<std::ops::Range<usize>>| span.as_ref().map(|span| Arc::<str>::from(line.words(span)));
+        let (host, role) = (words(&envelope.host), words(&envelope.role));
+        let rank = envelope.rank.or(envelope.local_rank);
+        let key = match envelope.pid {
+            Some(pid) => (host.clone(), Some(pid), None, None),
+            None => (host.clone(), None, rank, role.clone()),
+        };
+        let origin = Origin { host, rank: envelope.rank, local_rank: envelope.local_rank, pid: envelope.pid, role };
+        let index = match self.by_key.get(&key) {
+            Some(index) => *index,
+            None if self.list.len() >= MOST_ORIGINS => MOST_ORIGINS - 1,
+            None => {
+                self.list.push(origin);
+                self.by_key.insert(key, self.list.len() - 1);
+                return self.list.len() - 1;
+            }
+        };
+        let known = &mut self.list[index];
+        known.rank = known.rank.or(origin.rank);
+        known.local_rank = known.local_rank.or(origin.local_rank);
+        known.role = origin.role.or(known.role.take());
+        index
+    }
+
+    /// What is known of an origin so far.
+    pub fn origin(&self, index: usize) -> &Origin {
+        &self.list[index]
+    }
+
+    /// Whether the lines of `origin` say nothing of who wrote them.
+    pub fn is_anonymous(&self, origin: usize) -> bool {
+        self.list[origin].is_anonymous()
+    }
+}

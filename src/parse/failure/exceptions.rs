@@ -1,0 +1,115 @@
+//! The exception at the end of a Python traceback, by its class.
+//!
+//! Mirrors the builtin exceptions of CPython (3.6–3.14), pydantic, hydra and omegaconf, requests, urllib3 and httpx.
+
+use OtherFailureName::{Assertion, Cancelled, ConfigError, ImportError, IoError, Network, PythonError};
+use nom::bytes::complete::{tag, take_while1};
+use nom::character::complete::space1;
+use nom::combinator::{opt, verify};
+use nom::sequence::preceded;
+use nom::{IResult, Parser};
+
+use crate::model::OtherFailureName;
+use crate::parse::text;
+
+/// Classes by how they end; the first that fits counts. The flag says that it tends to follow upon the end of another
+/// process.
+const CLASSES: &[(&str, OtherFailureName, bool)] = &[
+    ("ModuleNotFoundError", ImportError, false),
+    ("ImportError", ImportError, false),
+    ("AssertionError", Assertion, false),
+    // Whoever waits for a job that hangs.
+    ("KeyboardInterrupt", Cancelled, true),
+    ("ConnectionResetError", Network, true),
+    ("ConnectionAbortedError", Network, true),
+    ("ConnectionRefusedError", Network, true),
+    ("BrokenPipeError", Network, true),
+    ("DistNetworkError", Network, true),
+    ("DistStoreError", Network, true),
+    ("ConnectionError", Network, false),
+    ("MaxRetryError", Network, false),
+    ("ConnectTimeout", Network, false),
+    ("ReadTimeout", Network, false),
+    ("SSLError", Network, false),
+    ("FileNotFoundError", IoError, false),
+    ("PermissionError", IoError, false),
+    ("IsADirectoryError", IoError, false),
+    ("SafetensorError", IoError, false),
+    ("ValidationError", ConfigError, false),
+    ("ConfigAttributeError", ConfigError, false),
+    ("ConfigKeyError", ConfigError, false),
+    ("ConfigCompositionException", ConfigError, false),
+    ("DeepSpeedConfigError", ConfigError, false),
+];
+
+/// What other grammars read, or what only wraps the exception of another process.
+const READ_ELSEWHERE: &[&str] = &[
+    "emory",
+    "bad_alloc",
+    "CUDA",
+    "cuda",
+    "cuDNN",
+    "CUDNN",
+    "CUBLAS",
+    "HIP ",
+    "NPU",
+    "NCCL",
+    "nccl",
+    "XlaRuntimeError",
+    "RESOURCE_EXHAUSTED",
+    "PT_DEVMEM",
+    "UR_RESULT_ERROR",
+    "Timed out waiting ",
+    "ResourceExhausted",
+    "DataLoader worker",
+    "ChildFailedError",
+    "CalledProcessError",
+    "SignalException",
+    "ProcessExitedException",
+    "ProcessRaisedException",
+    "BrokenProcessPool",
+    "TerminatedWorkerError",
+    "abruptly died",
+    "ray.exceptions.",
+    "RayTaskError",
+    "RayActorError",
+    "ObjectStoreFull",
+    "EngineDeadError",
+    "Engine core initialization failed",
+    "Engine process failed",
+    "No executable batch size",
+    "enforce fail",
+    "Worker failed with error",
+    "background loop",
+];
+
+/// The exception that is the whole of `line`, what it is, and whether it tends to follow.
+pub(super) fn find(line: &str) -> Option<(&str, OtherFailureName, bool)> {
+    let words = line.trim();
+    let (_, class) = exception(words).ok()?;
+    if READ_ELSEWHERE.iter().any(|known| words.contains(known)) {
+        return None;
+    }
+    let known = CLASSES.iter().find(|(name, _, _)| class.ends_with(name)).map(|(_, name, follows)| (*name, *follows));
+    // An exception that nobody knows may itself be the echo of another process's end.
+    let (name, follows) = known.unwrap_or_else(|| match class.ends_with("OSError") && words.contains("[Errno ") {
+        true => (IoError, false),
+        false => (PythonError, true),
+    });
+    Some((words, name, follows))
+}
+
+/// `torch.cuda.Foo.BarError: …`, `KeyboardInterrupt`, and with pytest's `E   ` before it.
+fn exception(words: &str) -> IResult<&str, &str> {
+    const ENDS: &[&str] = &["Error", "Exception", "KeyboardInterrupt", "Timeout", "Expired", "Exit", "Empty"];
+    let name = take_while1(|c: char| c.is_alphanumeric() || "._".contains(c));
+    let class = verify(name, |class: &str| {
+        let last = class.rsplit('.').next().unwrap_or(class);
+        let camel = last.starts_with(|c: char| c.is_uppercase() || c == '_');
+        camel && !ENDS.contains(&last) && last != "SystemExit" && ENDS.iter().any(|end| last.ends_with(end))
+            || last == "KeyboardInterrupt"
+    });
+    let (rest, class) = preceded(opt((tag("E"), space1)), class).parse(words)?;
+    let (rest, _) = verify(nom::combinator::rest, |rest: &str| rest.is_empty() || rest.starts_with(':')).parse(rest)?;
+    Ok((rest, text::token(class, "")))
+}

@@ -1,0 +1,104 @@
+//! The table of `free`, with the command above it if it is there.
+
+use super::PRODUCER;
+use crate::model::{Bytes, Event, FigureName};
+use crate::parse::text::{self, Size};
+use crate::parse::{Record, statement};
+
+/// procps from 3.3.10 on.
+pub(super) const HEADER: &str = "buff/cache";
+/// And before.
+pub(super) const OLD_HEADER: &str = "    buffers     cached";
+
+/// Without the command nobody knows the unit: smaller totals than this many kB (8 GiB) may be of `free -m` or `free
+/// -g`.
+const SURELY_KB: f64 = (8u64 << 20) as f64;
+
+/// Whether a record that begins with the command or the header goes on with `next`.
+pub(super) fn goes_on(text: &str, next: &str) -> bool {
+    let last = text.lines().next_back().unwrap_or(text);
+    (is_header(last) && next.trim_start().starts_with("Mem:")) || (command(last).is_some() && is_header(next))
+}
+
+fn is_header(line: &str) -> bool {
+    line.split_whitespace().take(3).eq(["total", "used", "free"])
+        && (line.contains(HEADER) || line.contains(OLD_HEADER))
+}
+
+/// The unit that a command line behind a prompt asks for: `$ free -g`.
+fn command(line: &str) -> Option<Bytes> {
+    let (_, arguments) = ["$ free", "# free", "+ free"].iter().find_map(|prompt| line.rsplit_once(prompt))?;
+    let unit = |argument: &str| match argument {
+        "-b" | "--bytes" => Some(Bytes(1)),
+        "-m" | "--mebi" => Some(Bytes::MIB),
+        "-g" | "--gibi" => Some(Bytes::GIB),
+        "--mega" => Some(Bytes(1_000_000)),
+        "--giga" => Some(Bytes(1_000_000_000)),
+        _ if argument.starts_with('-') => Some(Bytes::KIB),
+        _ => None,
+    };
+    match arguments.split_whitespace().next() {
+        None => Some(Bytes::KIB),
+        Some(argument) => unit(argument),
+    }
+}
+
+/// What the table states.
+pub(super) fn table(record: &Record) -> Option<Event> {
+    let mut lines = record.text().lines();
+    let first = lines.next()?;
+    let (command, header) = match is_header(first) {
+        true => (None, first),
+        false => (Some(command(first)?), lines.next().filter(|line| is_header(line))?),
+    };
+    let row = lines.next()?;
+    let amounts: Vec<&str> = row.trim_start().strip_prefix("Mem:")?.split_whitespace().collect();
+    let total: f64 = amounts.first().and_then(|total| total.parse().ok()).unwrap_or(0.0);
+    let unit = command.or((total >= SURELY_KB).then_some(Bytes::KIB));
+    let mut event = statement::notice(record, PRODUCER, row);
+    for (column, words) in header.split_whitespace().zip(amounts) {
+        let name = match column {
+            "total" => FigureName::NodeTotal,
+            "used" => FigureName::NodeUsed,
+            "available" => FigureName::Other,
+            _ => continue,
+        };
+        let bytes = match words.parse::<f64>() {
+            Ok(amount) => unit.and_then(|unit| Bytes::of(amount, unit)),
+            Err(_) => text::size(words).ok().and_then(|(_, size)| size.bytes),
+        };
+        event.figures.extend(record.figure(name, Size { text: words, bytes }));
+    }
+    (!event.figures.is_empty()).then_some(event)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::parse::testing;
+
+    fn total(lines: &str) -> Option<Bytes> {
+        let figures = testing::read(lines.as_bytes()).into_iter().flat_map(|event| event.figures);
+        figures.filter(|figure| figure.name == FigureName::NodeTotal).find_map(|figure| figure.bytes)
+    }
+
+    const HEADER: &str = "              total        used        free      shared  buff/cache   available\n";
+
+    #[test]
+    fn the_command_tells_the_unit() {
+        let row = "Mem:            503         410          12           3          80          88\n";
+        assert_eq!(total(&format!("user@node1:~$ free -g\n{HEADER}{row}")), Some(Bytes(503 << 30)));
+        assert_eq!(total(&format!("[root@node1 ~]# free -m\n{HEADER}{row}")), Some(Bytes(503 << 20)));
+        assert_eq!(total(&format!("{HEADER}{row}")), None);
+        assert_eq!(total(&format!("$ ls\n{HEADER}{row}")), None);
+        assert_eq!(total(&format!("{HEADER}Mem:           503Gi       410Gi       12Gi")), Some(Bytes(503 << 30)));
+    }
+
+    #[test]
+    fn the_old_table_is_read_too() {
+        let header = "             total       used       free     shared    buffers     cached\n";
+        let row = "Mem:     264134928  120344556  143790372          0     402112   90112000\n";
+        assert_eq!(total(&format!("{header}{row}")), Some(Bytes(264_134_928 << 10)));
+        assert_eq!(total(header), None);
+    }
+}

@@ -1,0 +1,147 @@
+//! What a memory cgroup says of itself: usage, limit, statistics.
+//!
+//! Mirrors `mm/memcontrol.c:mem_cgroup_print_oom_meminfo` (2.6.30–6.18) and the form of a patch for 4.20 in bytes.
+
+use nom::branch::alt;
+use nom::bytes::complete::tag;
+use nom::character::complete::char;
+use nom::combinator::{consumed, opt};
+use nom::sequence::{delimited, preceded};
+use nom::{IResult, Parser};
+
+use super::line::labelled;
+use crate::model::Bytes;
+use crate::parse::text::{self, Size};
+
+/// `memory: usage 5kB, limit 5kB, failcnt 3`
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Usage<'a> {
+    pub counter: Counter,
+    /// Up to the limit, if there is one.
+    pub words: &'a str,
+    pub usage: Size<'a>,
+    /// Without "no limit".
+    pub limit: Option<Size<'a>>,
+    /// `memory 5 (max 5)`: the statistics follow without a heading.
+    pub is_bare: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Counter {
+    Memory,
+    /// Of version 1.
+    MemoryAndSwap,
+    /// Of version 2.
+    Swap,
+    Kernel,
+}
+
+/// A line of statistics. Rsyslog writes several of them in one, `#012` between.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Statistics<'a> {
+    /// `anon 498216206336`, since 5.3: one name a line, in bytes.
+    Named(&'a str),
+    /// `Memory cgroup stats for /docker/9f2e:` and up to 5.2 behind it all of `cache:1032KB rss:33553400KB …`, a line for
+    /// each cgroup below the limited one, of each only what is its own.
+    Inline(&'a str),
+}
+
+pub(super) fn usage(line: &str) -> Option<Usage<'_>> {
+    counted(line.trim_start()).or_else(|_| bare(line.trim_start())).ok().map(|(_, usage)| usage)
+}
+
+fn counted(text: &str) -> IResult<&str, Usage<'_>> {
+    let counter = alt((
+        tag("memory+swap").map(|_| Counter::MemoryAndSwap),
+        tag("memory").map(|_| Counter::Memory),
+        tag("swap").map(|_| Counter::Swap),
+        tag("kmem").map(|_| Counter::Kernel),
+    ));
+    let amount = |label| consumed(preceded(tag(label), text::size)).map(|(text, size)| Size { text, ..size });
+    let (end, (counter, _, usage)) = (counter, tag(": "), amount("usage ")).parse(text)?;
+    let (rest, limit) = opt(preceded(tag(", "), amount("limit "))).parse(end)?;
+    let limit = limit.filter(|limit| limit.bytes.is_some());
+    let end = if limit.is_some() { rest } else { end };
+    Ok((rest, Usage { counter, words: &text[..text.len() - end.len()], usage, limit, is_bare: false }))
+}
+
+/// `memory 33554432 (max 33554432)`, in bytes.
+fn bare(text: &str) -> IResult<&str, Usage<'_>> {
+    let amount = |label| consumed(preceded(tag(label), text::plain_bytes)).map(|(text, size)| Size { text, ..size });
+    let (rest, (words, (usage, limit))) =
+        consumed((amount("memory "), delimited(tag(" ("), amount("max "), char(')')))).parse(text)?;
+    Ok((rest, Usage { counter: Counter::Memory, words, usage, limit: Some(limit), is_bare: true }))
+}
+
+pub(super) fn statistics(line: &str) -> Option<Statistics<'_>> {
+    if let Some(at) = line.find("Memory cgroup stats for /").or_else(|| line.find("Memory cgroup stats:")) {
+        return Some(Statistics::Inline(&line[at..]));
+    }
+    let line = line.trim();
+    let first = line.split("#012").next()?;
+    let (name, amount) = first.split_once(' ')?;
+    (is_statistic(name) && amount.bytes().all(|byte| byte.is_ascii_digit())).then_some(Statistics::Named(line))
+}
+
+/// Whether `memory.stat` has such a name.
+fn is_statistic(name: &str) -> bool {
+    const STEMS: [&str; 28] = [
+        "anon",
+        "file",
+        "kernel",
+        "pagetables",
+        "sec_pagetables",
+        "percpu",
+        "sock",
+        "vmalloc",
+        "shmem",
+        "zsw",
+        "swap",
+        "inactive_",
+        "active_",
+        "unevictable",
+        "slab",
+        "workingset_",
+        "pg",
+        "psw",
+        "thp_",
+        "cache",
+        "rss",
+        "mapped_file",
+        "dirty",
+        "writeback",
+        "hierarchical_",
+        "total_",
+        "numa_",
+        "hugetlb",
+    ];
+    STEMS.iter().any(|stem| name.starts_with(stem))
+        && name.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_')
+}
+
+/// What the lines say of the first of `names` that any of them has. Of lines of several cgroups the sum, and the words of
+/// the largest.
+pub(super) fn total<'a>(lines: &[Statistics<'a>], names: &[&str]) -> Option<(&'a str, Bytes)> {
+    names.iter().find_map(|name| {
+        let named = lines.iter().filter(|line| matches!(line, Statistics::Named(_)));
+        if let Some(size) = named.filter_map(|line| line.amount(name)).next() {
+            return Some((size.text, size.bytes?));
+        }
+        let amounts: Vec<Size<'a>> = lines.iter().filter_map(|line| line.amount(name)).collect();
+        let largest = amounts.iter().max_by_key(|size| size.bytes)?;
+        Some((largest.text, amounts.iter().filter_map(|size| size.bytes).sum()))
+    })
+}
+
+impl<'a> Statistics<'a> {
+    fn amount(self, name: &str) -> Option<Size<'a>> {
+        match self {
+            Statistics::Inline(line) => labelled(line, &format!("{name}:")),
+            Statistics::Named(line) => line.split("#012").find_map(|words| {
+                let words = words.trim();
+                let amount = words.strip_prefix(name)?.strip_prefix(' ')?;
+                Some(Size { text: words, bytes: Bytes::of(amount.parse().ok()?, Bytes(1)) })
+            }),
+        }
+    }
+}

@@ -1,0 +1,229 @@
+//! The Linux kernel's OOM killer: its report, from 2.6 to 6.18, of the whole machine or of a memory cgroup.
+//!
+//! Mirrors `mm/oom_kill.c` (`dump_header`, `dump_tasks`, `__oom_kill_process`, `oom_reap_task_mm`) and what these call in
+//! `mm/memcontrol.c` and `lib/show_mem.c`. One report is one record: trigger, call trace, the cgroup's or the machine's
+//! memory, the table of tasks, `oom-kill:`, the victim, the reaper. Logs show any part of it: the beginning has left the
+//! ring buffer, somebody searched for `Killed`, lines are cut, others stand between, or the newest come first.
+
+mod cgroup;
+mod examples;
+mod line;
+mod memory;
+mod report;
+mod tasks;
+mod tell;
+#[cfg(test)]
+mod tests;
+
+use cgroup::Statistics;
+use line::{Detail, Part};
+use report::Report;
+
+use super::{Example, Follow, Grammar, Joint, Line, Record};
+use crate::model::{Event, What};
+
+/// See the module.
+pub struct Kernel;
+
+/// So many physical lines may stand between two lines of a report: call traces are long, and `dmesg --json` takes four
+/// lines for one.
+const PATIENCE: u64 = 400;
+/// The same for what may follow behind the victim.
+const AFTERWARDS: u64 = 40;
+/// The same within the statistics of a cgroup, whose lines are words that anybody may print.
+const WITHIN: u64 = 8;
+
+impl Grammar for Kernel {
+    fn producer(&self) -> &'static str {
+        "kernel"
+    }
+
+    fn anchors(&self) -> &'static [&'static str] {
+        &["oom-kill", "Out of memory", "Killed process ", "oom_reaper"]
+    }
+
+    fn triggers(&self) -> &'static [&'static str] {
+        &[
+            "oom-killer: gfp_mask=",
+            "oom-kill:constraint=",
+            "ill process ",
+            "Killed process ",
+            "OOM victim ",
+            "oom_reaper: ",
+            " killed as a result of limit of ",
+            "Memory limit reached of cgroup",
+            "memory: usage ",
+            " (max ",
+            "Mem-Info:",
+            "Tasks state (memory values in pages)",
+            " total_vm ",
+            "due to memory.oom.group set",
+            "Kernel panic - not syncing: ",
+            "Out of memory and no killable processes",
+        ]
+    }
+
+    fn is_multiline(&self) -> bool {
+        true
+    }
+
+    fn follows(&self, record: &Record, next: &Line<'_>) -> Follow {
+        let last = line::read(record.last_line());
+        let distance = next.number.0.saturating_sub(record.last_number().0);
+        let patience = match last {
+            // It only mentions the words by which a report is found.
+            None => return Follow::End,
+            Some(Part::Victim(_) | Part::Reaped(_) | Part::Group(_) | Part::Helpless(..)) => AFTERWARDS,
+            Some(_) => PATIENCE,
+        };
+        let Some(next_part) = line::read(next.body()) else { return wait(distance, patience) };
+        let belongs = match next_part {
+            Part::Detail(Detail::Statistics(Statistics::Named(_)))
+                if distance > WITHIN || !may_have_statistics(last) =>
+            {
+                return wait(distance, patience);
+            }
+            Part::Detail(_) => detail_belongs(record, last),
+            telling => Shape::of(record.text()).takes(telling, || is_earlier(record, next)),
+        };
+        match belongs && distance <= patience {
+            true => Follow::Join(Joint::Line),
+            false => Follow::End,
+        }
+    }
+
+    fn parse(&self, record: &Record) -> Vec<Event> {
+        Report::read(record.text()).event(record).into_iter().collect()
+    }
+
+    fn examples(&self) -> &'static [Example] {
+        examples::EXAMPLES
+    }
+}
+
+fn wait(distance: u64, patience: u64) -> Follow {
+    match distance <= patience {
+        true => Follow::Pass,
+        false => Follow::End,
+    }
+}
+
+/// Whether a cgroup's statistics may stand behind the `last` line: newest first they follow the table of tasks.
+fn may_have_statistics(last: Option<Part<'_>>) -> bool {
+    match last {
+        Some(Part::Detail(Detail::Usage(usage))) => usage.is_bare,
+        Some(Part::Detail(detail)) => matches!(detail, Detail::Statistics(_) | Detail::Columns(_) | Detail::Heading),
+        _ => false,
+    }
+}
+
+/// Whether a line from the middle of a report may stand behind the `last` line of `record`.
+fn detail_belongs(record: &Record, last: Option<Part<'_>>) -> bool {
+    match last {
+        Some(Part::Detail(_)) => true,
+        // Newest first, the trigger is the report's last line.
+        Some(Part::Trigger(_)) => record.len() == 1,
+        // Newest first, these are among the first lines, else among the last ones.
+        Some(Part::Kill(_) | Part::Intent(_)) => Shape::of(record.text()).is_reversed != Some(false),
+        _ => false,
+    }
+}
+
+/// Whether `next` was written before the end of `record`, by the same clock: the newest lines come first.
+fn is_earlier(record: &Record, next: &Line<'_>) -> bool {
+    let last = record.event("kernel", record.last_line(), What::Notice).time;
+    let since = next.envelope().time.zip(last).and_then(|(next, last)| next.since(&last));
+    since.is_some_and(|seconds| seconds < 0.0)
+}
+
+/// Which telling lines a record has, so as to know which may follow.
+#[derive(Debug, Default)]
+struct Shape {
+    has_trigger: bool,
+    has_details: bool,
+    has_group: bool,
+    /// The pid, if `oom-kill:` was not cut before it.
+    kill: Option<Option<u32>>,
+    intent: Option<u32>,
+    victims: Vec<u32>,
+    reaped: Vec<u32>,
+    /// Whether the newest line comes first; `None` while all lines are of one sort.
+    is_reversed: Option<bool>,
+}
+
+impl Shape {
+    fn of(text: &str) -> Shape {
+        let mut shape = Shape::default();
+        let mut last = None;
+        for part in text.lines().filter_map(line::read) {
+            let place = shape.add(part);
+            if let (None, Some(before), Some(place)) = (shape.is_reversed, last, place)
+                && before != place
+            {
+                shape.is_reversed = Some(place < before);
+            }
+            last = place.or(last);
+        }
+        shape
+    }
+
+    /// Adds a line. The result is its place in a report, if it has one.
+    fn add(&mut self, part: Part<'_>) -> Option<u8> {
+        match part {
+            Part::Trigger(_) => self.has_trigger = true,
+            Part::Detail(_) => self.has_details = true,
+            Part::Kill(kill) => self.kill = Some(kill.pid.map(|(_, pid)| pid)),
+            Part::Intent(process) => self.intent = Some(process.pid),
+            Part::Victim(process) => self.victims.push(process.pid),
+            Part::Reaped(process) => self.reaped.push(process.pid),
+            Part::Group(_) => self.has_group = true,
+            Part::Helpless(..) => {}
+        }
+        match part {
+            Part::Trigger(_) => Some(0),
+            Part::Detail(_) => Some(1),
+            Part::Kill(_) => Some(2),
+            Part::Intent(_) => Some(3),
+            Part::Victim(_) => Some(4),
+            // The reaper of an earlier victim may be late.
+            Part::Reaped(process) => (!self.has_trigger || self.victims.contains(&process.pid)).then_some(5),
+            Part::Group(_) | Part::Helpless(..) => None,
+        }
+    }
+
+    /// Whether `part` belongs to the same report. `is_earlier` tells whether its line is older than the last one.
+    fn takes(&self, part: Part<'_>, is_earlier: impl Fn() -> bool) -> bool {
+        let is_begun = self.has_trigger || self.has_details;
+        let is_killed = |pid| self.victims.contains(&pid);
+        match part {
+            Part::Trigger(_) => !self.has_trigger && self.is_reversed.unwrap_or_else(is_earlier),
+            Part::Detail(_) => true,
+            Part::Kill(_) if self.kill.is_some() => false,
+            Part::Kill(kill) => {
+                let known = self.victims.iter().chain(self.reaped.iter().filter(|_| !is_begun));
+                let known: Vec<u32> = known.copied().collect();
+                known.is_empty() || kill.pid.is_some_and(|(_, pid)| known.contains(&pid))
+            }
+            Part::Intent(process) => {
+                let is_chosen = self.kill.flatten().is_none_or(|pid| pid == process.pid);
+                // A child may have died in its place.
+                let is_open = self.victims.is_empty() || is_killed(process.pid) || is_earlier();
+                self.intent.is_none() && is_chosen && is_open
+            }
+            Part::Victim(process) if !self.victims.is_empty() => self.has_group || is_killed(process.pid),
+            Part::Victim(process) => match (self.intent, self.kill) {
+                (Some(_), _) => true,
+                (None, Some(pid)) => pid.is_none_or(|pid| pid == process.pid),
+                (None, None) if is_begun => !is_earlier(),
+                (None, None) => self.reaped.contains(&process.pid),
+            },
+            // What a late one says of an earlier victim is no event of its own.
+            Part::Reaped(process) => {
+                let is_own = is_killed(process.pid) || self.reaped.contains(&process.pid);
+                is_own || self.kill == Some(Some(process.pid)) || (is_begun && self.reaped.is_empty())
+            }
+            Part::Group(_) => !self.has_group && (is_begun || self.kill.is_some() || !self.victims.is_empty()),
+            Part::Helpless(..) => self.victims.is_empty() && (is_begun || self.kill.is_some()),
+        }
+    }
+}

@@ -1,0 +1,188 @@
+//! A whole report: its lines taken together, and the event that they state.
+
+use super::cgroup::{Counter, Statistics, Usage};
+use super::line::{self, Caller, Detail, Helpless, Kill, Part, Process, Processor, Trigger};
+use super::memory::{self, Buddies, HugePages, Swap, Zone};
+use super::tasks::{self, Row, Task};
+use super::tell::Told;
+use crate::model::{Bytes, Event, Kind, Severity, Shortage, Victim, What};
+use crate::parse::Record;
+
+/// What the lines of a report say.
+#[derive(Debug, Default)]
+pub(super) struct Report<'a> {
+    pub trigger: Option<Trigger<'a>>,
+    pub processor: Option<Processor<'a>>,
+    pub cpuset: Option<(&'a str, &'a str)>,
+    pub callers: Vec<(Caller, &'a str)>,
+    pub limit: Option<(Option<&'a str>, &'a str)>,
+    pub usages: Vec<Usage<'a>>,
+    pub statistics: Vec<Statistics<'a>>,
+    pub counters: Vec<&'a str>,
+    pub zones: Vec<Zone<'a>>,
+    pub buddies: Vec<Buddies<'a>>,
+    pub huge_pages: Vec<HugePages<'a>>,
+    pub swap: Vec<Swap<'a>>,
+    pub ram: Option<(&'a str, u64)>,
+    pub columns: Option<&'a str>,
+    pub rows: Vec<Row<'a>>,
+    pub kill: Option<Kill<'a>>,
+    pub intent: Option<Process<'a>>,
+    pub victims: Vec<Process<'a>>,
+    pub group: Option<&'a str>,
+    pub helpless: Vec<(Helpless, &'a str)>,
+    pub reaped: Vec<Process<'a>>,
+}
+
+impl<'a> Report<'a> {
+    /// Takes the lines of `text` together.
+    pub fn read(text: &'a str) -> Report<'a> {
+        let mut report = Report::default();
+        for part in text.lines().filter_map(line::read) {
+            match part {
+                Part::Trigger(trigger) => report.trigger = report.trigger.or(Some(trigger)),
+                Part::Kill(kill) => report.kill = report.kill.or(Some(kill)),
+                Part::Intent(process) => report.intent = report.intent.or(Some(process)),
+                Part::Victim(process) if report.victims.iter().any(|known| known.pid == process.pid) => {}
+                Part::Victim(process) => report.victims.push(process),
+                Part::Group(path) => report.group = Some(path),
+                Part::Helpless(why, words) => report.helpless.push((why, words)),
+                Part::Reaped(process) => report.reaped.push(process),
+                Part::Detail(detail) => report.add(detail),
+            }
+        }
+        report
+    }
+
+    fn add(&mut self, detail: Detail<'a>) {
+        match detail {
+            Detail::Processor(processor) => self.processor = self.processor.or(Some(processor)),
+            Detail::Cpuset(path, nodes) => self.cpuset = self.cpuset.or(Some((path, nodes))),
+            Detail::Caller(caller, words) => self.callers.push((caller, words)),
+            Detail::Limit(task, path) => self.limit = self.limit.or(Some((task, path))),
+            Detail::Usage(usage) => self.usages.push(usage),
+            Detail::Statistics(statistics) => self.statistics.push(statistics),
+            Detail::Counters(line) => self.counters.push(line),
+            Detail::Zone(zone) => self.zones.push(zone),
+            Detail::Buddies(buddies) => self.buddies.push(buddies),
+            Detail::HugePages(pages) => self.huge_pages.push(pages),
+            Detail::Swap(swap) => self.swap.push(swap),
+            Detail::Ram(words, pages) => self.ram = self.ram.or(Some((words, pages))),
+            Detail::Columns(header) => self.columns = self.columns.or(Some(header)),
+            Detail::Task(row) => self.rows.push(row),
+            Detail::Heading => {}
+        }
+    }
+
+    /// What all this states, if it proves that the killer was called.
+    pub fn event(&self, record: &'a Record) -> Option<Event> {
+        let proofs = self.proofs();
+        let proof = *proofs.first()?;
+        let tasks = tasks::tasks(self.columns, &self.rows);
+        let told = Told::new(record, self.page(&tasks));
+        let (figures, facts, consumers) = told.all_of(self, &tasks);
+        let kind = if self.is_in_cgroup() { Kind::HostOomCgroup } else { Kind::HostOomKernel };
+        let shortage = Shortage { kind, severity: Severity::Fatal, victims: self.victims_of(record), consumers };
+        let mut event = record.event("kernel", proof, What::Shortage(shortage));
+        let evidence = [self.trigger.map(|trigger| trigger.words), self.memory_usage().map(|usage| usage.words)];
+        let proofs = evidence.into_iter().flatten().chain(proofs.iter().skip(1).copied());
+        for citation in proofs.map(|words| record.cite_line_of(words)) {
+            if citation.location != event.at.location && !event.evidence.contains(&citation) {
+                event.evidence.push(citation);
+            }
+        }
+        event.figures = figures;
+        event.facts = facts;
+        Some(event)
+    }
+
+    /// The words that prove a kill or that one was due, the most telling first.
+    fn proofs(&self) -> Vec<&'a str> {
+        // Anybody may print `Killed process 7 (x)`.
+        let is_alone = self.trigger.is_none() && self.kill.is_none() && self.intent.is_none() && self.limit.is_none();
+        let is_sure = |victim: &&Process<'a>| !is_alone || victim.says_why() || victim.has_sizes();
+        let mut proofs: Vec<&'a str> = self.victims.iter().filter(is_sure).map(|victim| victim.words).collect();
+        proofs.extend(self.kill.map(|kill| kill.words));
+        proofs.extend(self.intent.map(|intent| intent.words));
+        proofs.extend(self.helpless.iter().map(|(_, words)| *words));
+        proofs.extend(self.group);
+        proofs.extend(self.limit.map(|(_, path)| path));
+        proofs.extend(self.memory_usage().filter(|usage| usage.limit.is_some()).map(|usage| usage.words));
+        proofs.extend(self.trigger.map(|trigger| trigger.words));
+        // It tells nothing that the other lines do not.
+        if proofs.is_empty() {
+            proofs.extend(self.reaped.first().map(|process| process.words));
+        }
+        proofs
+    }
+
+    fn is_in_cgroup(&self) -> bool {
+        match self.kill.and_then(|kill| kill.constraint) {
+            Some(constraint) => constraint == "CONSTRAINT_MEMCG",
+            None => {
+                self.victims.iter().chain(&self.intent).any(Process::is_in_cgroup)
+                    || self.limit.is_some()
+                    || self.group.is_some()
+                    || self.memory_usage().is_some()
+                    || self.callers.iter().any(|(caller, _)| *caller == Caller::Cgroup)
+                    || self.kill.is_some_and(|kill| kill.oom_memcg.is_some())
+                    || self.helpless.iter().any(|(_, words)| words.contains("Memory cgroup"))
+            }
+        }
+    }
+
+    pub fn memory_usage(&self) -> Option<&Usage<'a>> {
+        self.usages.iter().find(|usage| usage.counter == Counter::Memory)
+    }
+
+    pub fn victim_pid(&self) -> Option<u32> {
+        let chosen = self.kill.and_then(|kill| Some(kill.pid?.1));
+        let killed = self.victims.first().map(|victim| victim.pid);
+        killed.or(chosen).or(self.intent.map(|intent| intent.pid))
+    }
+
+    fn victims_of(&self, record: &Record) -> Vec<Victim> {
+        let victim = |pid: u32, comm: Option<&str>| Victim {
+            host: record.origin().host.clone(),
+            pid: Some(pid),
+            role: comm.map(Into::into),
+            ..Victim::default()
+        };
+        let killed: Vec<Victim> = self.victims.iter().map(|process| victim(process.pid, process.comm)).collect();
+        let chosen = || self.kill.and_then(|kill| Some(victim(kill.pid?.1, kill.comm)));
+        let meant = || self.intent.map(|process| victim(process.pid, process.comm));
+        let reaped = || self.own_reaped().map(|process| victim(process.pid, process.comm));
+        match killed.is_empty() {
+            true => chosen().or_else(meant).or_else(reaped).into_iter().collect(),
+            false => killed,
+        }
+    }
+
+    pub fn mems_allowed(&self) -> Option<&'a str> {
+        self.kill.and_then(|kill| kill.mems_allowed).or(self.cpuset.map(|(_, nodes)| nodes))
+    }
+
+    /// The nodes that a memory policy allows.
+    pub fn nodemask(&self) -> Option<&'a str> {
+        let nodes = self.kill.and_then(|kill| kill.nodemask).or(self.trigger.and_then(|trigger| trigger.nodemask));
+        nodes.filter(|nodes| *nodes != "(null)")
+    }
+
+    /// Whom the reaper speaks of; amid other lines it may be late and mean an earlier victim.
+    pub fn own_reaped(&self) -> Option<&Process<'a>> {
+        self.reaped.first().filter(|_| self.trigger.is_none())
+    }
+
+    /// The size of a page: by the victim, whose size stands there in pages and in kB, or by the smallest free block.
+    fn page(&self, tasks: &[Task<'a>]) -> Bytes {
+        let by_victim = self.victims.iter().find_map(|victim| {
+            let pages = tasks.iter().find(|task| task.pid == victim.pid)?.total_vm;
+            let size = line::labelled(victim.tail, "total-vm:")?.bytes?.0;
+            [4, 16, 64]
+                .map(|kib| Bytes(kib << 10))
+                .into_iter()
+                .find(|page| page.0.checked_mul(pages as i64) == Some(size))
+        });
+        by_victim.or_else(|| self.buddies.iter().find_map(Buddies::page)).unwrap_or(memory::USUAL_PAGE)
+    }
+}

@@ -1,0 +1,108 @@
+//! Takes out of a line what is not its text: colours, terminal commands, control characters, JSON's escapes.
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use memchr::memchr;
+
+use super::envelope;
+
+/// The text of `raw` without colours and control characters, and where its runs come from.
+pub(super) fn clean(raw: &[u8]) -> (Cow<'_, str>, Vec<(usize, usize)>) {
+    if let Some(message) = envelope::wrapped_message(raw) {
+        return unescape(raw, message);
+    }
+    if !raw.iter().enumerate().any(|(at, byte)| is_suspicious(*byte) && removed(&raw[at..]) > 0)
+        && let Ok(text) = std::str::from_utf8(raw)
+    {
+        return (Cow::Borrowed(text), Vec::new());
+    }
+    let (mut text, mut runs, mut at) = (String::with_capacity(raw.len()), Vec::new(), 0);
+    while at < raw.len() {
+        let end = (at..raw.len()).find(|at| is_suspicious(raw[*at]) && removed(&raw[*at..]) > 0).unwrap_or(raw.len());
+        push_lossy(&raw[at..end], at, &mut text, &mut runs);
+        at = end + raw.get(end..).map_or(0, removed);
+    }
+    (Cow::Owned(text), runs)
+}
+
+fn push_lossy(raw: &[u8], mut at: usize, text: &mut String, runs: &mut Vec<(usize, usize)>) {
+    for chunk in raw.utf8_chunks() {
+        if !chunk.valid().is_empty() {
+            runs.push((text.len(), at));
+            text.push_str(chunk.valid());
+        }
+        at += chunk.valid().len();
+        if !chunk.invalid().is_empty() {
+            runs.push((text.len(), at));
+            text.push(char::REPLACEMENT_CHARACTER);
+        }
+        at += chunk.invalid().len();
+    }
+}
+
+/// Whether a byte may begin something that [`removed`] removes.
+fn is_suspicious(byte: u8) -> bool {
+    matches!(byte, 0..=8 | 0x0b..=0x1f | 0x7f | b'[' | b'^' | b'#' | b'\\')
+}
+
+/// Length of the colour code, terminal command or control character that `raw` begins with; 0 if with none.
+///
+/// Besides the true escape character it knows what is left of it after a log shipper: `^[[36m`, syslog's `#033[36m`, the
+/// literal `\x1b[36m`, `\u001b[36m`, `\033[36m`, and `[36m` where the escape was dropped.
+fn removed(raw: &[u8]) -> usize {
+    const ESCAPES: &[&[u8]] = &[b"\x1b", b"^[", b"#033", b"\\x1b", b"\\u001b", b"\\033", b"\\e"];
+    let escape = ESCAPES.iter().find(|escape| raw.starts_with(escape)).map_or(0, |escape| escape.len());
+    let rest = &raw[escape..];
+    match rest.first() {
+        Some(b'[') => {
+            let parameters = rest[1..].iter().take_while(|byte| byte.is_ascii_digit() || b";?".contains(byte)).count();
+            match rest.get(1 + parameters) {
+                Some(b'm') if escape > 0 || parameters > 0 => escape + parameters + 2,
+                Some(b'@'..=b'~') if escape > 0 => escape + parameters + 2,
+                _ => 0,
+            }
+        }
+        // A command for the terminal's title, or Buildkite's time stamps: up to the bell.
+        Some(b']' | b'_') if escape > 0 => match rest.iter().take(200).position(|byte| *byte == 7) {
+            Some(bell) => escape + bell + 1,
+            None => escape,
+        },
+        _ if raw.starts_with(b"\x1b") => 1,
+        _ => usize::from(matches!(raw.first(), Some(0..=8 | 0x0b..=0x1f | 0x7f))),
+    }
+}
+
+/// Decodes the JSON string that stands at `message` in `raw`.
+fn unescape(raw: &[u8], message: Range<usize>) -> (Cow<'_, str>, Vec<(usize, usize)>) {
+    let (mut text, mut runs, mut at) = (String::with_capacity(message.len()), Vec::new(), message.start);
+    while at < message.end {
+        let end = memchr(b'\\', &raw[at..message.end]).map_or(message.end, |found| at + found);
+        push_lossy(&raw[at..end], at, &mut text, &mut runs);
+        at = end;
+        if at == message.end {
+            break;
+        }
+        let colour = removed(&raw[at..message.end]);
+        if colour > 0 {
+            at += colour;
+            continue;
+        }
+        let (decoded, length) = match raw.get(at + 1) {
+            Some(b'n') => ('\n', 2),
+            Some(b't') => ('\t', 2),
+            Some(b'r') => ('\n', 2),
+            Some(b'u') => {
+                let digits = raw.get(at + 2..at + 6).and_then(|digits| std::str::from_utf8(digits).ok());
+                let code = digits.and_then(|digits| u32::from_str_radix(digits, 16).ok());
+                (code.and_then(char::from_u32).unwrap_or(char::REPLACEMENT_CHARACTER), 6)
+            }
+            Some(other) => (*other as char, 2),
+            None => ('\\', 1),
+        };
+        runs.push((text.len(), at));
+        text.push(decoded);
+        at = (at + length).min(message.end);
+    }
+    (Cow::Owned(text), runs)
+}

@@ -1,0 +1,167 @@
+//! Time stamps as loggers, kernels and log shippers write them.
+
+use jiff::civil::{Date, DateTime, Time};
+use nom::branch::alt;
+use nom::bytes::complete::{tag, take_while, take_while_m_n, take_while1};
+use nom::character::complete::{char, digit1, one_of, space0, space1};
+use nom::combinator::{map_opt, opt, recognize};
+use nom::sequence::{pair, preceded, terminated};
+use nom::{IResult, Parser};
+
+use crate::model::{Clock, Timestamp};
+
+/// The year that a stamp without one is given: a leap year, so that 29 February exists.
+const YEARLESS: i16 = 1972;
+
+/// `2026-03-01 10:00:00,123`, `2026-03-01T10:00:00.123456Z`, `2026-03-01_10:00:00`, `2026/03/01 …`, with or without zone.
+pub(in crate::parse) fn iso(input: &str) -> IResult<&str, Timestamp> {
+    let separator = || one_of("-/:");
+    let (rest, (year, _, month, _, day)) =
+        (number(4, 4), separator(), number(2, 2), separator(), number(2, 2)).parse(input)?;
+    let (rest, (time, fraction)) = preceded(one_of("T _-"), clock_time).parse(rest)?;
+    let (rest, offset) = opt(zone).parse(rest)?;
+    at(rest, Clock::Wall, year as i16, month, day, time, fraction - f64::from(offset.unwrap_or(0)))
+}
+
+/// `17/06/09 20:10:40`, as Spark and Hadoop write.
+pub(in crate::parse) fn short_year(input: &str) -> IResult<&str, Timestamp> {
+    let (rest, (year, _, month, _, day)) =
+        (number(2, 2), char('/'), number(2, 2), char('/'), number(2, 2)).parse(input)?;
+    let (rest, (time, fraction)) = preceded(char(' '), clock_time).parse(rest)?;
+    at(rest, Clock::Wall, 2000 + year as i16, month, day, time, fraction)
+}
+
+/// `03/01/2026 10:00:00`, month first, as the examples of transformers write.
+pub(in crate::parse) fn us_date(input: &str) -> IResult<&str, Timestamp> {
+    let (rest, (month, _, day, _, year)) =
+        (number(2, 2), char('/'), number(2, 2), char('/'), number(4, 4)).parse(input)?;
+    let (rest, (time, fraction)) = preceded(char(' '), clock_time).parse(rest)?;
+    at(rest, Clock::Wall, year as i16, month, day, time, fraction)
+}
+
+/// `Aug 12 03:54:03`, syslog.
+pub(in crate::parse) fn syslog(input: &str) -> IResult<&str, Timestamp> {
+    let (rest, (month, _, day, _)) = (month_name, space1, number(1, 2), space1).parse(input)?;
+    let (rest, (time, fraction)) = clock_time(rest)?;
+    at(rest, Clock::Yearless, YEARLESS, month, day, time, fraction)
+}
+
+/// `Fri Nov 20 07:35:32 2026`, `Di Aug 12 03:54:03 2025`, `二 9月  3 05:57:48 2024`: `dmesg -T` in the user's language.
+pub(in crate::parse) fn ctime(input: &str) -> IResult<&str, Timestamp> {
+    let weekday = take_while1(|c: char| !c.is_ascii_digit() && !c.is_whitespace());
+    let (rest, (_, _, month, _, day, _)) = (weekday, space1, month_name, space1, number(1, 2), space1).parse(input)?;
+    let (rest, ((time, fraction), _, year)) = (clock_time, space1, number(4, 4)).parse(rest)?;
+    at(rest, Clock::Wall, year as i16, month, day, time, fraction)
+}
+
+/// `06-10 10:55:03`, vLLM and OpenRLHF; `1120 07:53:52.469000`, glog.
+pub(in crate::parse) fn month_day(input: &str) -> IResult<&str, Timestamp> {
+    let (rest, (month, _, day, _)) = (number(2, 2), opt(char('-')), number(2, 2), space1).parse(input)?;
+    let (rest, (time, fraction)) = clock_time(rest)?;
+    at(rest, Clock::Yearless, YEARLESS, month, day, time, fraction)
+}
+
+/// `716 07:57:26.709`, the date of PyTorch's C++ warnings: the month without its zero.
+pub(in crate::parse) fn glog(input: &str) -> IResult<&str, Timestamp> {
+    let (rest, date) = terminated(take_while_m_n(3, 4, |c: char| c.is_ascii_digit()), space1).parse(input)?;
+    let (month, day) = date.split_at(date.len() - 2);
+    let (rest, (time, fraction)) = clock_time(rest)?;
+    at(rest, Clock::Yearless, YEARLESS, month.parse().unwrap_or(0), day.parse().unwrap_or(0), time, fraction)
+}
+
+/// `10:52:29`, `10:52:29.123`.
+pub(in crate::parse) fn time_of_day(input: &str) -> IResult<&str, Timestamp> {
+    let (rest, (time, fraction)) = clock_time(input)?;
+    at(rest, Clock::TimeOfDay, 1970, 1, 1, time, fraction)
+}
+
+/// `12345.678901`, seconds since the kernel started; the blanks before it are the kernel's.
+pub(in crate::parse) fn uptime(input: &str) -> IResult<&str, Timestamp> {
+    let seconds = recognize((digit1, char('.'), take_while_m_n(6, 9, |c: char| c.is_ascii_digit())));
+    let (rest, seconds) = preceded(space0, map_opt(seconds, |text: &str| text.parse().ok())).parse(input)?;
+    Ok((rest, Timestamp { clock: Clock::Uptime, seconds }))
+}
+
+fn at(rest: &str, clock: Clock, year: i16, month: u32, day: u32, time: Time, extra: f64) -> IResult<&str, Timestamp> {
+    let invalid = || nom::Err::Error(nom::error::Error::new(rest, nom::error::ErrorKind::Verify));
+    let date = Date::new(year, month as i8, day as i8).map_err(|_| invalid())?;
+    let zoned = DateTime::from_parts(date, time).to_zoned(jiff::tz::TimeZone::UTC).map_err(|_| invalid())?;
+    Ok((rest, Timestamp { clock, seconds: zoned.timestamp().as_second() as f64 + extra }))
+}
+
+/// `hh:mm:ss` and a fraction behind a point or comma.
+fn clock_time(input: &str) -> IResult<&str, (Time, f64)> {
+    let (rest, (hour, _, minute, _, second)) =
+        (number(2, 2), char(':'), number(2, 2), char(':'), number(2, 2)).parse(input)?;
+    let (rest, fraction) = opt(preceded(one_of(".,"), digit1)).parse(rest)?;
+    let fraction = fraction.and_then(|digits: &str| format!("0.{digits}").parse().ok()).unwrap_or(0.0);
+    let time = Time::new(hour as i8, minute as i8, second.min(59) as i8, 0);
+    match time {
+        Ok(time) => Ok((rest, (time, fraction))),
+        Err(_) => Err(nom::Err::Error(nom::error::Error::new(input, nom::error::ErrorKind::Verify))),
+    }
+}
+
+/// `Z`, `+00:00`, `+0200`; seconds east of Greenwich.
+fn zone(input: &str) -> IResult<&str, i32> {
+    let signed = (one_of("+-"), number(2, 2), opt(char(':')), number(2, 2));
+    let offset =
+        signed.map(|(sign, hours, _, minutes)| (hours * 3600 + minutes * 60) as i32 * if sign == '-' { -1 } else { 1 });
+    alt((tag("Z").map(|_| 0), offset)).parse(input)
+}
+
+fn number<'a>(least: usize, most: usize) -> impl Parser<&'a str, Output = u32, Error = nom::error::Error<&'a str>> {
+    map_opt(take_while_m_n(least, most, |c: char| c.is_ascii_digit()), |digits: &str| digits.parse().ok())
+}
+
+/// A month's name as `date` abbreviates it in the languages that logs were seen in.
+fn month_name(input: &str) -> IResult<&str, u32> {
+    const NAMES: [&[&str]; 12] = [
+        &["jan", "ene", "gen", "янв", "sty"],
+        &["feb", "fév", "fev", "фев", "lut"],
+        &["mar", "mär", "mrt", "мар"],
+        &["apr", "avr", "abr", "апр", "kwi"],
+        &["may", "mai", "mei", "mag", "мая", "май", "maj"],
+        &["jun", "juin", "giu", "июн", "cze"],
+        &["jul", "juil", "lug", "июл", "lip"],
+        &["aug", "aoû", "ago", "авг", "sie"],
+        &["sep", "set", "сен", "wrz"],
+        &["oct", "okt", "out", "ott", "окт", "paź"],
+        &["nov", "ноя", "lis"],
+        &["dec", "dez", "déc", "dic", "дек", "gru"],
+    ];
+    let number = map_opt(terminated(digit1, char('月')), |digits: &str| {
+        digits.parse().ok().filter(|month| (1..=12).contains(month))
+    });
+    let name = recognize(pair(take_while1(char::is_alphabetic), take_while(|c| c == '.')));
+    let named = map_opt(name, |word: &str| {
+        let word = word.to_lowercase();
+        (1u32..).zip(NAMES).find(|(_, names)| names.iter().any(|name| word.starts_with(name))).map(|(month, _)| month)
+    });
+    alt((number, named)).parse(input)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reads_each_clock() {
+        let shown =
+            |result: IResult<&str, Timestamp>| result.map(|(rest, time)| format!("{time}|{rest}")).unwrap_or_default();
+        assert_eq!(shown(iso("2026-03-01 10:00:00,123] x")), "2026-03-01T10:00:00|] x");
+        assert_eq!(shown(iso("2026-11-20T08:28:53,052128+02:00 x")), "2026-11-20T06:28:53| x");
+        assert_eq!(shown(ctime("Fri Nov 20 07:35:32 2026]")), "2026-11-20T07:35:32|]");
+        assert_eq!(shown(ctime("Di Aug 12 03:54:03 2025]")), "2025-08-12T03:54:03|]");
+        assert_eq!(shown(ctime("二 9月  3 05:57:48 2024]")), "2024-09-03T05:57:48|]");
+        assert_eq!(shown(syslog("Jan  5 15:19:27 node1")), "01-05T15:19:27| node1");
+        assert_eq!(shown(month_day("06-10 10:55:03 [core")), "06-10T10:55:03| [core");
+        assert_eq!(shown(month_day("1120 07:53:52.469000 10 ")), "11-20T07:53:52| 10 ");
+        assert_eq!(shown(glog("716 07:57:26.709 CUDA")), "07-16T07:57:26| CUDA");
+        assert_eq!(shown(short_year("17/06/09 20:10:40 INFO")), "2017-06-09T20:10:40| INFO");
+        assert_eq!(shown(us_date("03/21/2026 10:00:00 - x")), "2026-03-21T10:00:00| - x");
+        assert_eq!(shown(uptime("   455.498827] x")), "up 455.498827 s|] x");
+        assert!(iso("2026-13-01 10:00:00").is_err());
+        assert!(time_of_day("25:00:00").is_err());
+    }
+}

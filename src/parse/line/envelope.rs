@@ -1,0 +1,643 @@
+//! What others put around a line: time stamps of log shippers and kernels, ranks, Ray actors, loggers.
+//!
+//! Each prefix is a small grammar; they are peeled one after the other, in any stacking, until none fits. What a prefix
+//! says becomes a fact of the line. Sources: ray `_private/worker.py:print_worker_logs` (2.60), torch
+//! `distributed/elastic/multiprocessing/tail_log.py`, vllm `v1/utils.py` and `logger.py` (0.8–0.33), deepspeed
+//! `utils/logging.py`, util-linux `dmesg.c`, systemd `logs-show.c`, the CRI and docker json-file log formats.
+
+use std::ops::Range;
+
+use memchr::memmem;
+use nom::branch::alt;
+use nom::bytes::complete::{tag, take_till, take_until, take_while, take_while_m_n, take_while1};
+use nom::character::complete::{char, multispace0, one_of, satisfy, space0, space1, u32 as integer};
+use nom::combinator::{map_opt, opt, peek, recognize, rest, value, verify};
+use nom::multi::many0_count;
+use nom::sequence::{delimited, pair, preceded, separated_pair, terminated};
+use nom::{IResult, Offset, Parser};
+
+use super::clock;
+use crate::model::Timestamp;
+
+/// What the prefixes and suffixes of a line say. Spans are offsets into the line's text.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Envelope {
+    /// Node name or address.
+    pub host: Option<Range<usize>>,
+    /// Actor class, engine process, daemon.
+    pub role: Option<Range<usize>>,
+    /// Global rank.
+    pub rank: Option<u32>,
+    /// Rank within the node.
+    pub local_rank: Option<u32>,
+    /// Process id.
+    pub pid: Option<u32>,
+    /// When the line was written; of several stamps the innermost, which is the writer's own.
+    pub time: Option<Timestamp>,
+    /// How many more times Ray saw the line.
+    pub repeated: u64,
+    /// The line itself.
+    pub body: Range<usize>,
+}
+
+/// What one prefix says.
+#[derive(Debug, Clone, Copy, Default)]
+struct Facts<'a> {
+    host: Option<&'a str>,
+    role: Option<&'a str>,
+    rank: Option<u32>,
+    local_rank: Option<u32>,
+    pid: Option<u32>,
+    time: Option<Timestamp>,
+}
+
+/// More prefixes than this on one line are no prefixes.
+const DEEPEST: usize = 10;
+
+/// Reads the prefixes and suffixes of a line.
+pub(super) fn peel(text: &str) -> Envelope {
+    let mut envelope = Envelope::default();
+    let (mut body, mut after_prefix) = (text, false);
+    for _ in 0..DEEPEST {
+        // Blanks between two prefixes mean nothing, before the first one they are the writer's indentation.
+        let candidate = if after_prefix { body.trim_start() } else { body };
+        let Ok((remaining, facts)) = prefix(candidate) else { break };
+        let span = |word: &str| {
+            let start = text.offset(word);
+            start..start + word.len()
+        };
+        envelope.host = facts.host.map(span).or(envelope.host);
+        envelope.role = facts.role.map(span).or(envelope.role);
+        envelope.rank = facts.rank.or(envelope.rank);
+        envelope.local_rank = facts.local_rank.or(envelope.local_rank);
+        envelope.pid = facts.pid.or(envelope.pid);
+        envelope.time = facts.time.or(envelope.time);
+        body = remaining;
+        after_prefix = true;
+    }
+    let (body, repeated) = without_suffix(body);
+    envelope.repeated = repeated;
+    let start = text.offset(body);
+    envelope.body = start..start + body.len();
+    envelope
+}
+
+/// Takes off Ray's `[repeated 7x across cluster]`, its advice, and the right side of a box.
+fn without_suffix(body: &str) -> (&str, u64) {
+    let mut body = body.trim_end();
+    let mut repeated = 0;
+    if body.ends_with([')', ']'])
+        && let Some(at) = body.rfind(" [repeated ")
+        && let Some(count) =
+            body[at + " [repeated ".len()..].split_once("x across cluster]").and_then(|(count, _)| count.parse().ok())
+    {
+        (body, repeated) = (&body[..at], count);
+    }
+    if let Some(boxed) = body.strip_suffix('│') {
+        body = boxed.trim_end();
+    }
+    (body, repeated)
+}
+
+fn prefix(text: &str) -> IResult<&str, Facts<'_>> {
+    match text.as_bytes().first() {
+        Some(b'[') => alt((
+            rank,
+            kernel_stamp,
+            human_stamp,
+            dated_level,
+            bracketed_time,
+            launcher_rank,
+            glog,
+            logger_name,
+            logger_place,
+        ))
+        .parse(text),
+        Some(b'(') => alt((vllm_worker, ray_actor)).parse(text),
+        Some(b'<') => alt((kernel_level, syslog_5424)).parse(text),
+        Some(b'0'..=b'9') => alt((cri, plain_time, mpi_task, slurm_task, address)).parse(text),
+        Some(b'A'..=b'Z') => alt((level, klog, syslog_time)).parse(text),
+        Some(b'a'..=b'z') => {
+            alt((dmesg_level, kernel_program, slurm_daemon, nccl, daemon, compose, host_label, torchrun_label))
+                .parse(text)
+        }
+        Some(b'-') => preceded(tag("-- "), success).parse(text),
+        Some(0xe2) => alt((tag("│"), tag("┃"))).map(|_| Facts::default()).parse(text),
+        _ => Err(nom::Err::Error(nom::error::Error::new(text, nom::error::ErrorKind::NoneOf))),
+    }
+}
+
+fn success(text: &str) -> IResult<&str, Facts<'_>> {
+    Ok((text, Facts::default()))
+}
+
+/// The blank that separates a prefix from the line; or the line's end.
+fn blank(text: &str) -> IResult<&str, ()> {
+    alt((one_of(" \t").map(|_| ()), peek(verify(rest, str::is_empty)).map(|_| ()))).parse(text)
+}
+
+/// `[rank3]:`, `[Rank 3] `
+fn rank(text: &str) -> IResult<&str, Facts<'_>> {
+    let torch = delimited(tag("[rank"), integer, (char(']'), opt(char(':'))));
+    let spoken = delimited(
+        (alt((tag("[Rank "), tag("[rank "), tag("[rank-"), tag("[RANK "))),),
+        integer,
+        (char(']'), opt(char(':'))),
+    );
+    let (rest, rank) = alt((torch, spoken)).parse(text)?;
+    let (rest, _) = opt(char(' ')).parse(rest)?;
+    Ok((rest, Facts { rank: Some(rank), ..Facts::default() }))
+}
+
+/// `[default0]:`, `[trainer1]:` of `torchrun --tee`; the number is the rank within the node.
+fn launcher_rank(text: &str) -> IResult<&str, Facts<'_>> {
+    let role = take_while1(|c: char| c.is_ascii_lowercase());
+    let (rest, (_, local_rank)) = delimited(char('['), pair(role, integer), tag("]:")).parse(text)?;
+    let (rest, _) = opt(char(' ')).parse(rest)?;
+    Ok((rest, Facts { local_rank: Some(local_rank), ..Facts::default() }))
+}
+
+/// `[12345.678901] ` of the kernel, `[ T1234]` of newer ones behind it; `[12345.678901 <    0.000011>] ` of `dmesg -d`;
+/// `[12345.678901] node1 kernel: ` of `journalctl -o short-monotonic`.
+fn kernel_stamp(text: &str) -> IResult<&str, Facts<'_>> {
+    let since_last = delimited(tag(" <"), clock::uptime, char('>'));
+    let (rest, (time, _)) = delimited(char('['), pair(clock::uptime, opt(since_last)), char(']')).parse(text)?;
+    let (rest, _) = opt(delimited((space0, char('[')), (space0, one_of("TC"), integer), char(']'))).parse(rest)?;
+    let (rest, _) = opt(char(' ')).parse(rest)?;
+    let program = pair(terminated(host_name, char(' ')), alt((kernel_program, daemon)));
+    let (rest, program) = opt(program).parse(rest)?;
+    let facts = program.map_or(Facts::default(), |(host, facts)| Facts { host: Some(host), ..facts });
+    Ok((rest, Facts { time: Some(time), ..facts }))
+}
+
+/// `[Nov20 08:28] ` and then `[  +0.000011] ` of `dmesg -H`: to the minute, and since the line before.
+fn human_stamp(text: &str) -> IResult<&str, Facts<'_>> {
+    let digits = |count| take_while_m_n(count, count, |c: char| c.is_ascii_digit());
+    let minute = (take_while_m_n(3, 3, char::is_alphabetic), digits(2), char(' '), digits(2), char(':'), digits(2));
+    let since_last = (space0, char('+'), clock::uptime);
+    let (rest, _) = delimited(char('['), alt((recognize(minute), recognize(since_last))), char(']')).parse(text)?;
+    let (rest, _) = blank(rest)?;
+    success(rest)
+}
+
+/// `<4>` of `dmesg -r`.
+fn kernel_level(text: &str) -> IResult<&str, Facts<'_>> {
+    let (rest, _) =
+        (char('<'), take_while_m_n(1, 3, |c: char| c.is_ascii_digit()), char('>'), peek(char('['))).parse(text)?;
+    Ok((rest, Facts::default()))
+}
+
+/// `kern  :warn  : ` of `dmesg -x`, `kern: warning: [2026-03-01T10:00:00.123456789Z]: ` of Talos.
+fn dmesg_level(text: &str) -> IResult<&str, Facts<'_>> {
+    let facility = alt((tag("kern"), tag("user"), tag("daemon"), tag("syslog")));
+    let word = take_while1(|c: char| c.is_ascii_lowercase());
+    let (rest, _) = (facility, space0, char(':'), space0, word, space0, char(':'), space1).parse(text)?;
+    let (rest, time) = opt(delimited(char('['), clock::iso, tag("]: "))).parse(rest)?;
+    Ok((rest, Facts { time, ..Facts::default() }))
+}
+
+/// `<13>1 2026-03-01T10:00:00Z host program 812 - - `
+fn syslog_5424(text: &str) -> IResult<&str, Facts<'_>> {
+    let (rest, _) = (char('<'), integer, char('>'), opt(tag("1 "))).parse(text)?;
+    let (rest, time) = alt((clock::iso, clock::syslog)).parse(rest)?;
+    let (rest, host) = delimited(char(' '), host_name, char(' ')).parse(rest)?;
+    let structured =
+        (word, char(' '), word, char(' '), word, char(' '), alt((tag("-"), delimited_box)), opt(char(' ')));
+    let (rest, _) = opt(structured).parse(rest)?;
+    Ok((rest, Facts { host: Some(host), time: Some(time), ..Facts::default() }))
+}
+
+fn word(text: &str) -> IResult<&str, &str> {
+    take_till(char::is_whitespace).parse(text)
+}
+
+fn delimited_box(text: &str) -> IResult<&str, &str> {
+    recognize(delimited(char('['), take_until("]"), char(']'))).parse(text)
+}
+
+/// `[2026-03-01 10:00:00,000] [INFO] [utils.py:781:see_memory_usage] [Rank 0] ` of DeepSpeed, the same of Ray's C++ part
+/// `[2026-03-01 10:41:03,229 E 1008 1008] (raylet) node_manager.cc:3250: `, and a plain `[2026-03-01 10:00:00] `; SGLang's
+/// has the ranks in it, `[2026-03-01 10:00:00 DP0 TP1] `.
+fn bracketed_time(text: &str) -> IResult<&str, Facts<'_>> {
+    let stamp = alt((clock::iso, clock::ctime, clock::syslog));
+    let scrubbed = value(None, tag("DATE"));
+    let level = (space1, one_of("DIWEFC"), space1, integer, space1, integer);
+    let inside = (alt((scrubbed, stamp.map(Some))), opt(level), opt(preceded(space1, parallel_ranks)));
+    let (rest, (time, level, role)) = delimited(char('['), inside, char(']')).parse(text)?;
+    let (rest, _) = blank(rest)?;
+    let pid = level.map(|(_, _, _, pid, _, _)| pid);
+    Ok((rest, Facts { time, pid, role, ..Facts::default() }))
+}
+
+/// `DP0 TP1`: ranks within the dimensions of parallelism, none of them the global one.
+fn parallel_ranks(text: &str) -> IResult<&str, &str> {
+    let rank = || (alt((tag("TP"), tag("DP"), tag("PP"), tag("EP"), tag("CP"))), integer);
+    recognize((rank(), many0_count((char(' '), rank())))).parse(text)
+}
+
+/// `[INFO] `, `[INFO|trainer.py:449] 2026-03-01 10:00:00,447 >> ` of transformers, `[INFO 2020-05-26 20:08:23] `,
+/// `[INFO|2026-03-01 10:00:00] logging.py:143 >> ` of LLaMA-Factory.
+fn dated_level(text: &str) -> IResult<&str, Facts<'_>> {
+    let place = preceded(char('|'), take_till(|c| c == ']'));
+    let inside = preceded(one_of(" |"), clock::iso);
+    let (rest, (time, _)) = delimited((char('['), level_name), pair(opt(inside), opt(place)), char(']')).parse(text)?;
+    let (rest, _) = blank(rest)?;
+    let (rest, later) = opt(terminated(clock::iso, (tag(" >>"), blank))).parse(rest)?;
+    let (rest, _) = opt((module_place, tag(" >>"), blank)).parse(rest)?;
+    Ok((rest, Facts { time: time.or(later), ..Facts::default() }))
+}
+
+/// `[W716 07:57:26.709 CUDACachingAllocator.cpp:508] `, `[E ProcessGroupNCCL.cpp:414] ` of PyTorch's C++ part.
+fn glog(text: &str) -> IResult<&str, Facts<'_>> {
+    let (rest, (_, time, _)) =
+        delimited(char('['), (one_of("DIWEF"), opt(clock::glog), preceded(opt(char(' ')), source_place)), char(']'))
+            .parse(text)?;
+    let (rest, _) = blank(rest)?;
+    Ok((rest, Facts { time, ..Facts::default() }))
+}
+
+/// `[titan] ` of torchtitan.
+fn logger_name(text: &str) -> IResult<&str, Facts<'_>> {
+    preceded((tag("[titan]"), blank), success).parse(text)
+}
+
+/// `[utils.py:781:see_memory_usage] `, `[core.py:459] `, `[v1/executor/multiproc_executor.py:558] `
+fn logger_place(text: &str) -> IResult<&str, Facts<'_>> {
+    let (rest, _) = delimited(char('['), source_place, char(']')).parse(text)?;
+    let (rest, _) = blank(rest)?;
+    success(rest)
+}
+
+/// `file.py:12`, `file.cpp:12:function`
+fn source_place(text: &str) -> IResult<&str, &str> {
+    let path = |c: char| c.is_alphanumeric() || "_-./+".contains(c);
+    let function = preceded(char(':'), take_while1(|c: char| c.is_alphanumeric() || "_<>.".contains(c)));
+    recognize((verify(take_while1(path), |path: &str| path.contains('.')), char(':'), integer, opt(function)))
+        .parse(text)
+}
+
+/// `logging.py:143`, `llamafactory.hparams.parser:401`
+fn module_place(text: &str) -> IResult<&str, &str> {
+    recognize((take_while1(|c: char| c.is_alphanumeric() || "_-./".contains(c)), char(':'), integer)).parse(text)
+}
+
+/// `(WorkerDict pid=12345, ip=10.0.0.7) `, `(pid=12345) `, `(raylet) `, `(raylet, ip=10.0.0.7) `, `(autoscaler +1h2m3s) `
+fn ray_actor(text: &str) -> IResult<&str, Facts<'_>> {
+    let pid = || preceded(tag("pid="), integer);
+    let ip = preceded(tag(", ip="), take_while1(|c: char| c.is_ascii_hexdigit() || ".:".contains(c)));
+    let daemon =
+        alt((tag("raylet"), tag("gcs_server"), recognize((tag("autoscaler"), opt((char(' '), word_in_parens))))));
+    let named = separated_pair(take_until(" pid="), char(' '), pid());
+    let name_and_pid = alt((
+        pid().map(|pid| (None, Some(pid))),
+        daemon.map(|name: &str| (Some(name), None)),
+        named.map(|(name, pid)| (Some(name), Some(pid))),
+    ));
+    let (rest, ((role, pid), host)) = delimited(char('('), pair(name_and_pid, opt(ip)), char(')')).parse(text)?;
+    let (rest, _) = blank(rest)?;
+    // Whatever is longer or contains a bracket is a sentence in parentheses.
+    if role.is_some_and(|role: &str| role.len() > 120 || role.contains([')', '('])) {
+        return Err(nom::Err::Error(nom::error::Error::new(text, nom::error::ErrorKind::TooLarge)));
+    }
+    let (rest, _) = opt((opt(char(' ')), source_place, tag(": "))).parse(rest)?;
+    let role = role.map(|role| role.split(' ').next().unwrap_or(role));
+    Ok((rest, Facts { role, pid, host, ..Facts::default() }))
+}
+
+fn word_in_parens(text: &str) -> IResult<&str, &str> {
+    take_till(|c| c == ')').parse(text)
+}
+
+/// `(VllmWorker rank=1 pid=2978) `, `(EngineCore_DP0 pid=6880) ` (the latter reads as a Ray actor).
+fn vllm_worker(text: &str) -> IResult<&str, Facts<'_>> {
+    let name = take_while1(|c: char| c.is_alphanumeric() || c == '_');
+    let inner = (name, preceded(tag(" rank="), integer), opt(preceded(tag(" pid="), integer)));
+    let (rest, (role, rank, pid)) = delimited(char('('), inner, char(')')).parse(text)?;
+    let (rest, _) = blank(rest)?;
+    Ok((rest, Facts { role: Some(role), rank: Some(rank), pid, ..Facts::default() }))
+}
+
+/// `2026-03-01T10:00:00.123456789Z stderr F `
+fn cri(text: &str) -> IResult<&str, Facts<'_>> {
+    let stream = (alt((tag("stdout"), tag("stderr"))), char(' '), one_of("FP"));
+    let (rest, (time, _, _)) = (clock::iso, char(' '), stream).parse(text)?;
+    let (rest, _) = blank(rest)?;
+    Ok((rest, Facts { time: Some(time), ..Facts::default() }))
+}
+
+/// A stamp, then perhaps a host with a program, a level, or a place: `2026-11-20 07:35:30,054\tINFO worker.py:2038 -- `,
+/// `10:52:29 node1 systemd-oomd[1261]: `, `2026-03-01T10:00:00+0000 node1 kernel: `; TensorFlow's `2026-03-01
+/// 10:00:00.123456: W tensorflow/core/framework/op_kernel.cc:1780] `; Python's `03/01/2026 10:00:00 - INFO - __main__ - `.
+fn plain_time(text: &str) -> IResult<&str, Facts<'_>> {
+    let (rest, time) = alt((clock::iso, clock::short_year, clock::us_date, clock::time_of_day)).parse(text)?;
+    let time = Some(time);
+    let tensorflow = (tag(": "), one_of("IWEF"), char(' '), source_place, char(']'), blank);
+    let fields = (tag(" - "), dashed_field, tag(" - "), dashed_field, tag(" - "));
+    if let (rest, Some(())) = opt(alt((tensorflow.map(|_| ()), fields.map(|_| ())))).parse(rest)? {
+        return Ok((rest, Facts { time, ..Facts::default() }));
+    }
+    let (rest, _) = blank(rest)?;
+    let program = preceded(space0, pair(opt(terminated(host_name, char(' '))), alt((kernel_program, daemon))));
+    if let (rest, Some((host, facts))) = opt(program).parse(rest)? {
+        return Ok((rest, Facts { host: host.or(facts.host), time, ..facts }));
+    }
+    let with_level = (multispace0, level_name, space1, opt(terminated(source_place, tag(" -- "))));
+    let (rest, _) = opt(with_level).parse(rest)?;
+    Ok((rest, Facts { time, ..Facts::default() }))
+}
+
+/// A level or a logger's name of Python's logging, between dashes.
+fn dashed_field(text: &str) -> IResult<&str, &str> {
+    take_while1(|c: char| c.is_alphanumeric() || "_.".contains(c)).parse(text)
+}
+
+/// `Aug 12 03:54:03 node1 kernel: `, `Jan  5 15:19:27 kernel: `
+fn syslog_time(text: &str) -> IResult<&str, Facts<'_>> {
+    let (rest, time) = terminated(clock::syslog, char(' ')).parse(text)?;
+    let time = Some(time);
+    let named = pair(opt(terminated(host_name, char(' '))), alt((kernel_program, daemon)));
+    let alone = host_name.map(|host| (Some(host), Facts::default()));
+    let (rest, (host, facts)) = alt((named, terminated(alone, char(' ')))).parse(rest)?;
+    Ok((rest, Facts { host: host.or(facts.host), time, ..facts }))
+}
+
+/// `kernel: `
+fn kernel_program(text: &str) -> IResult<&str, Facts<'_>> {
+    let (rest, role) = terminated(tag("kernel"), (char(':'), blank)).parse(text)?;
+    Ok((rest, Facts { role: Some(role), ..Facts::default() }))
+}
+
+/// `slurmstepd-node07: ` where several daemons run on a node.
+fn slurm_daemon(text: &str) -> IResult<&str, Facts<'_>> {
+    let (rest, host) = delimited(tag("slurmstepd-"), host_name, (char(':'), blank)).parse(text)?;
+    Ok((rest, Facts { host: Some(host), ..Facts::default() }))
+}
+
+/// `systemd-oomd[701]: `, `earlyoom[812]: `
+fn daemon(text: &str) -> IResult<&str, Facts<'_>> {
+    let name = take_while1(|c: char| c.is_alphanumeric() || "_-./".contains(c));
+    let pid = delimited(char('['), integer, char(']'));
+    let (rest, (role, pid)) = terminated(pair(name, pid), (char(':'), blank)).parse(text)?;
+    Ok((rest, Facts { role: Some(role), pid: Some(pid), ..Facts::default() }))
+}
+
+/// `ERROR 06-10 10:55:03 [core.py:459] `, `INFO 02-03 03:43:48 llm_engine.py:316] ` of vLLM, `INFO:root:`,
+/// `WARNING:torch.distributed.elastic.multiprocessing.api:` of Python's basic logging.
+fn level(text: &str) -> IResult<&str, Facts<'_>> {
+    let vllm = delimited(
+        char(' '),
+        clock::month_day,
+        (char(' '), opt(terminated(opt(char('[')).and(source_place), char(']'))), opt(char(' '))),
+    );
+    let basic = (char(':'), take_while1(|c: char| c.is_alphanumeric() || "_.".contains(c)), char(':'));
+    let (rest, time) = preceded(level_name, alt((vllm.map(Some), value(None, basic)))).parse(text)?;
+    Ok((rest, Facts { time, ..Facts::default() }))
+}
+
+fn level_name(text: &str) -> IResult<&str, &str> {
+    alt((
+        tag("DEBUG"),
+        tag("INFO"),
+        tag("WARNING"),
+        tag("WARN"),
+        tag("ERROR"),
+        tag("ERR"),
+        tag("CRITICAL"),
+        tag("FATAL"),
+        tag("VINFO"),
+        tag("SUCC"),
+    ))
+    .parse(text)
+}
+
+/// `E0301 10:40:00.000000 4711 torch/distributed/run.py:874] ` of glog and of torch's Python logging.
+fn klog(text: &str) -> IResult<&str, Facts<'_>> {
+    let (rest, (_, time, _, pid, _)) =
+        (one_of("IWEF"), clock::month_day, space1, opt(terminated(integer, space1)), source_place).parse(text)?;
+    let (rest, _) = (char(']'), blank).parse(rest)?;
+    Ok((rest, Facts { time: Some(time), pid, ..Facts::default() }))
+}
+
+/// `node3:1234:5678 [2] ` of NCCL: host, pid, thread, device.
+fn nccl(text: &str) -> IResult<&str, Facts<'_>> {
+    let device = delimited(tag(" ["), integer, tag("] "));
+    let (rest, (host, _, pid, _, _, _)) = (host_name, char(':'), integer, char(':'), integer, device).parse(text)?;
+    Ok((rest, Facts { host: Some(host), pid: Some(pid), ..Facts::default() }))
+}
+
+/// `trainer-1  | ` of docker compose.
+fn compose(text: &str) -> IResult<&str, Facts<'_>> {
+    let (rest, role) = terminated(host_name, (space1, tag("| "))).parse(text)?;
+    Ok((rest, Facts { role: Some(role), ..Facts::default() }))
+}
+
+/// `worker-1: `, `node3: ` of pdsh and DeepSpeed's multi-node runner.
+fn host_label(text: &str) -> IResult<&str, Facts<'_>> {
+    // Words that carry a number and are no machine.
+    const NO_HOST: &[&str] = &[
+        "step", "epoch", "iter", "loss", "layer", "batch", "shard", "cuda", "gpu", "cpu", "hip", "cuda:", "fp", "bf",
+        "int", "stage", "test", "frame", "zero",
+    ];
+    // Units of systemd, of which it writes in the same shape.
+    const UNITS: &[&str] = &[".service", ".scope", ".slice", ".mount", ".swap", ".socket"];
+    let numbered = |host: &str| {
+        host.bytes().any(|byte| byte.is_ascii_digit())
+            && !UNITS.iter().any(|unit| host.ends_with(unit))
+            && !NO_HOST.iter().any(|word| {
+                host.strip_prefix(word)
+                    .is_some_and(|rest| rest.bytes().all(|byte| byte.is_ascii_digit() || b"-_".contains(&byte)))
+            })
+    };
+    let (rest, host) = terminated(verify(host_name, numbered), (char(':'), char(' '))).parse(text)?;
+    match host.strip_prefix("rank").and_then(|rank| rank.parse().ok()) {
+        Some(rank) => Ok((rest, Facts { rank: Some(rank), ..Facts::default() })),
+        None => Ok((rest, Facts { host: Some(host), ..Facts::default() })),
+    }
+}
+
+/// `traceback : ` of torch elastic's summary, behind which a whole traceback may begin.
+fn torchrun_label(text: &str) -> IResult<&str, Facts<'_>> {
+    let (rest, _) = (tag("traceback"), space1, tag(": "), peek(tag("Traceback"))).parse(text)?;
+    success(rest)
+}
+
+/// `10.0.0.7: ` of pdsh.
+fn address(text: &str) -> IResult<&str, Facts<'_>> {
+    let dotted = verify(take_while1(|c: char| c.is_ascii_digit() || c == '.'), |address: &str| {
+        address.matches('.').count() == 3
+    });
+    let (rest, host) = terminated(dotted, tag(": ")).parse(text)?;
+    Ok((rest, Facts { host: Some(host), ..Facts::default() }))
+}
+
+/// `3: ` of `srun --label`; the task's number, which is the rank where each task is one.
+fn slurm_task(text: &str) -> IResult<&str, Facts<'_>> {
+    let (rest, rank) = terminated(
+        map_opt(take_while_m_n(1, 4, |c: char| c.is_ascii_digit()), |task: &str| task.parse().ok()),
+        tag(": "),
+    )
+    .parse(text)?;
+    Ok((rest, Facts { rank: Some(rank), ..Facts::default() }))
+}
+
+/// `1,3<stderr>:` and `[1,3]<stderr>:` of mpirun.
+fn mpi_task(text: &str) -> IResult<&str, Facts<'_>> {
+    let stream = delimited(char('<'), alt((tag("stdout"), tag("stderr"))), tag(">:"));
+    let (rest, (_, _, rank, _)) = (integer, char(','), integer, stream).parse(text)?;
+    Ok((rest, Facts { rank: Some(rank), ..Facts::default() }))
+}
+
+fn host_name(text: &str) -> IResult<&str, &str> {
+    recognize((satisfy(char::is_alphanumeric), take_while(|c: char| c.is_alphanumeric() || "-_.".contains(c))))
+        .parse(text)
+}
+
+/// Where the message stands in a line of JSON that wraps one: docker's json-file, journald, `dmesg --json`, structured
+/// loggers. `None` for any other line.
+pub(super) fn wrapped_message(raw: &[u8]) -> Option<Range<usize>> {
+    const KEYS: &[&[u8]] =
+        &[b"\"log\":", b"\"MESSAGE\":", b"\"MESSAGE\" :", b"\"msg\":", b"\"message\":", b"\"textPayload\":"];
+    let start = raw.iter().position(|byte| !byte.is_ascii_whitespace())?;
+    let rest = &raw[start..];
+    let key = match rest.first()? {
+        b'{' => KEYS.iter().find_map(|key| memmem::find(rest, key).map(|at| at + key.len()))?,
+        b'"' => KEYS.iter().find_map(|key| rest.starts_with(key).then_some(key.len()))?,
+        _ => return None,
+    };
+    let quote = start + key + rest[key..].iter().position(|byte| *byte != b' ')?;
+    if raw.get(quote) != Some(&b'"') {
+        return None;
+    }
+    let mut end = quote + 1;
+    while end < raw.len() && raw[end] != b'"' {
+        end += if raw[end] == b'\\' { 2 } else { 1 };
+    }
+    Some(quote + 1..end.min(raw.len()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// One line: its prefixes as they stack in the wild, the facts in them, the body.
+    #[track_caller]
+    fn peels(text: &str, facts: &str, body: &str) {
+        let envelope = peel(text);
+        let mut said = Vec::new();
+        let mut say = |name: &str, value: Option<String>| said.extend(value.map(|value| format!("{name}={value}")));
+        say("host", envelope.host.clone().map(|span| text[span].to_owned()));
+        say("role", envelope.role.clone().map(|span| text[span].to_owned()));
+        say("rank", envelope.rank.map(|rank| rank.to_string()));
+        say("local", envelope.local_rank.map(|rank| rank.to_string()));
+        say("pid", envelope.pid.map(|pid| pid.to_string()));
+        say("time", envelope.time.map(|time| time.to_string()));
+        say("repeated", (envelope.repeated > 0).then(|| envelope.repeated.to_string()));
+        assert_eq!((said.join(" ").as_str(), &text[envelope.body.clone()]), (facts, body), "{text}");
+    }
+
+    #[test]
+    fn peels_what_others_put_before_a_line() {
+        peels("plain", "", "plain");
+        peels("  File \"a.py\"", "", "  File \"a.py\"");
+        peels("[rank3]:   File \"a.py\"", "rank=3", "  File \"a.py\"");
+        peels("[rank2]:[W512 07:57:26.1 a.cpp:508] x", "rank=2 time=05-12T07:57:26", "x");
+        peels("[default1]:[rank1]: Traceback", "rank=1 local=1", "Traceback");
+        peels("(WorkerDict pid=12, ip=10.0.0.8) x", "host=10.0.0.8 role=WorkerDict pid=12", "x");
+        peels("(raylet, ip=10.0.0.7) x", "host=10.0.0.7 role=raylet", "x");
+        peels("(pid=7) x", "pid=7", "x");
+        peels("(Runner pid=7)   File \"a.py\"", "role=Runner pid=7", "  File \"a.py\"");
+        peels(
+            "(raylet) [2026-03-01 10:41:03,229 E 1008 1008] (raylet) node_manager.cc:3250: 2 Workers",
+            "role=raylet pid=1008 time=2026-03-01T10:41:03",
+            "2 Workers",
+        );
+        peels("(A pid=1) loss [repeated 7x across cluster]", "role=A pid=1 repeated=7", "loss");
+        peels(
+            "(A pid=1) loss [repeated 7x across cluster] (Ray deduplicates logs by default. Set RAY_DEDUP_LOGS=0 to disable)",
+            "role=A pid=1 repeated=7",
+            "loss",
+        );
+        peels(
+            "(VllmWorker rank=1 pid=29) ERROR 03-19 07:27:53 [m.py:375] x",
+            "role=VllmWorker rank=1 pid=29 time=03-19T07:27:53",
+            "x",
+        );
+        peels(
+            "(EngineCore_DP0 pid=68) INFO 10-31 15:07:49 [g.py:298] x",
+            "role=EngineCore_DP0 pid=68 time=10-31T15:07:49",
+            "x",
+        );
+        peels("INFO 02-03 03:43:48 llm_engine.py:316] # GPU blocks", "time=02-03T03:43:48", "# GPU blocks");
+        peels(
+            "[2026-03-01 10:00:00,000] [INFO] [utils.py:781:see_memory_usage] MA 1 GB",
+            "time=2026-03-01T10:00:00",
+            "MA 1 GB",
+        );
+        peels(
+            "node1: [2026-03-01 10:00:00,000] [INFO] [logging.py:96:log_dist] [Rank 0] x",
+            "host=node1 rank=0 time=2026-03-01T10:00:00",
+            "x",
+        );
+        peels("[INFO|deepspeed.py:449] 2022-05-15 00:12:20,447 >> x", "time=2022-05-15T00:12:20", "x");
+        peels("[INFO 2020-05-26 20:08:23] x", "time=2020-05-26T20:08:23", "x");
+        peels("WARNING:torch.distributed.api:Sending", "", "Sending");
+        peels("E0301 10:40:00.000000 4711 torch/api.py:874] failed", "pid=4711 time=03-01T10:40:00", "failed");
+        peels("2026-11-20 07:35:30,054\tINFO worker.py:2038 -- Started", "time=2026-11-20T07:35:30", "Started");
+        peels("[2026-03-01 10:00:00 DP0 TP1] x", "role=DP0 TP1 time=2026-03-01T10:00:00", "x");
+        peels("[INFO|2026-03-01 10:00:00] logging.py:143 >> x", "time=2026-03-01T10:00:00", "x");
+        peels("03/01/2026 10:00:00 - INFO - __main__ - ***** x", "time=2026-03-01T10:00:00", "***** x");
+        peels("[rank0]:[titan] 2026-03-01 10:00:00,897 - root - INFO - x", "rank=0 time=2026-03-01T10:00:00", "x");
+        peels(
+            "2026-03-01 10:00:00.305846: W tensorflow/core/framework/op_kernel.cc:1780] OP_REQUIRES",
+            "time=2026-03-01T10:00:00",
+            "OP_REQUIRES",
+        );
+        peels("2026-11-20 07:34:22,297\tVINFO scripts.py:1415 -- Killed", "time=2026-11-20T07:34:22", "Killed");
+        peels("2026-11-20 07:34:22,483\tSUCC scripts.py:1496 -- Stopped", "time=2026-11-20T07:34:22", "Stopped");
+        peels("2026-03-01T10:00:00.123456789Z stderr F x", "time=2026-03-01T10:00:00", "x");
+        peels("2026-03-01T10:00:00.1234567Z [rank0]: x", "rank=0 time=2026-03-01T10:00:00", "x");
+        peels("Aug 12 03:54:03 host1 kernel: [  1.000001] x", "host=host1 role=kernel time=up 1.000001 s", "x");
+        peels("Jan  5 15:19:27 kernel: x", "role=kernel time=01-05T15:19:27", "x");
+        peels(
+            "10:52:29 node1 systemd-oomd[1261]: Killed",
+            "host=node1 role=systemd-oomd pid=1261 time=T10:52:29",
+            "Killed",
+        );
+        peels("[    1.170499] x", "time=up 1.170499 s", "x");
+        peels("[    1.170499 <    0.000011>] x", "time=up 1.170499 s", "x");
+        peels("[Nov20 08:28] x", "", "x");
+        peels("[  +0.000011] x", "", "x");
+        peels("[    1.170499] node1 kernel: x", "host=node1 role=kernel time=up 1.170499 s", "x");
+        peels("kern: warning: [2026-03-01T10:00:00.123456789Z]: x", "time=2026-03-01T10:00:00", "x");
+        peels("<4>[ 4585.052128] x", "time=up 4585.052128 s", "x");
+        peels("kern  :warn  : [ 4585.052128]  x", "time=up 4585.052128 s", " x");
+        peels("[Di Aug 12 03:54:03 2025] x", "time=2025-08-12T03:54:03", "x");
+        peels("<13>1 2026-03-01T10:00:00Z host1 train 812 - - x", "host=host1 time=2026-03-01T10:00:00", "x");
+        peels("earlyoom[812]: sending", "role=earlyoom pid=812", "sending");
+        peels("scalellm          | x", "role=scalellm", "x");
+        peels("3: x", "rank=3", "x");
+        peels("10.0.0.7: x", "host=10.0.0.7", "x");
+        peels("worker-1: x", "host=worker-1", "x");
+        peels("slurmstepd-node07: error: x", "host=node07", "error: x");
+        peels("step1: x", "", "step1: x");
+        peels("run-u41.scope: x", "", "run-u41.scope: x");
+        peels("RuntimeError: x", "", "RuntimeError: x");
+        peels(
+            "node3:12:56 [2] include/alloc.h:180 NCCL WARN x",
+            "host=node3 pid=12",
+            "include/alloc.h:180 NCCL WARN x",
+        );
+        peels("│ total capacity; 76 GiB │", "", " total capacity; 76 GiB");
+    }
+
+    #[test]
+    fn finds_the_message_in_a_wrapper() {
+        let message = |raw: &str| wrapped_message(raw.as_bytes()).map(|span| raw[span].to_owned());
+        assert_eq!(message(r#"{"log":"a \"b\"\n","stream":"stderr"}"#).as_deref(), Some(r#"a \"b\"\n"#));
+        assert_eq!(message(r#"         "msg": "python3 invoked","#).as_deref(), Some("python3 invoked"));
+        assert_eq!(message(r#"{"PRIORITY":"4","MESSAGE":"x","_HOSTNAME":"n"}"#).as_deref(), Some("x"));
+        assert_eq!(message(r#"	"MESSAGE" : "x","#).as_deref(), Some("x"));
+        assert_eq!(message(r#"{"a": 1}"#), None);
+        assert_eq!(message("{'log': 'x'}"), None);
+    }
+}

@@ -1,0 +1,118 @@
+//! Progress bars: what they label, and how far they are. Mirrors tqdm `std.py:format_meter` (4.x).
+
+use nom::bytes::complete::{tag, take_while1};
+use nom::character::complete::{char, space0};
+use nom::combinator::map_opt;
+use nom::{IResult, Parser};
+
+/// One state of one bar.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in crate::parse) struct Bar<'a> {
+    /// What it says it does; may be empty.
+    pub label: &'a str,
+    /// How many are done.
+    pub done: u64,
+    /// Of how many.
+    pub total: u64,
+}
+
+impl Bar<'_> {
+    /// Whether all is done.
+    pub fn is_full(&self) -> bool {
+        self.total > 0 && self.done >= self.total
+    }
+}
+
+/// The last bar in `body`: `Compute log probs:  76%|███▌  | 244/320 [08:56<02:05,  1.65s/it]`. Other output may stand
+/// before and after it.
+pub(in crate::parse) fn bar(body: &str) -> Option<Bar<'_>> {
+    let at = body.rfind("%|")?;
+    let percent = body[..at].trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
+    // Behind the bar before it, if one was printed into the same line.
+    let label = percent.rsplit_once('|').map_or(percent, |(_, meter)| meter.rsplit(']').next().unwrap_or(meter));
+    let label = label.trim().trim_end_matches(':').trim_end();
+    let (_, (done, total)) = count(body[at + 2..].split_once('|')?.1).ok()?;
+    Some(Bar { label, done, total })
+}
+
+/// `244/320 [`, `1.2k/3M [`
+fn count(text: &str) -> IResult<&str, (u64, u64)> {
+    let number = || map_opt(take_while1(|c: char| c.is_ascii_alphanumeric() || c == '.'), scaled);
+    let (rest, (_, done, _, total, _, _)) = (space0, number(), char('/'), number(), space0, tag("[")).parse(text)?;
+    Ok((rest, (done, total)))
+}
+
+fn scaled(text: &str) -> Option<u64> {
+    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    let factor = match &text[digits.len()..] {
+        "" => 1.0,
+        "k" | "K" => 1e3,
+        "M" => 1e6,
+        "G" => 1e9,
+        _ => return None,
+    };
+    Some((digits.parse::<f64>().ok()? * factor) as u64)
+}
+
+/// The bars of one process that say nothing of what they count.
+#[derive(Debug, Default)]
+pub(in crate::parse) struct Bars {
+    /// How far the outermost one is.
+    outer: Option<(u64, u64)>,
+}
+
+impl Bars {
+    /// Whether `bar`, which has no label, counts within another that is not full: it began while the other stood still.
+    pub fn is_nested(&mut self, bar: &Bar<'_>) -> bool {
+        match self.outer {
+            _ if !bar.label.is_empty() => false,
+            Some((done, total)) if total != bar.total && 0 < done && done < total => true,
+            _ => {
+                self.outer = Some((bar.done, bar.total));
+                false
+            }
+        }
+    }
+}
+
+/// Whether a line shows that training went a step on: a bar that moved, or a step's loss.
+pub(in crate::parse) fn is_step(body: &str) -> bool {
+    let step = || ["step", "iter", "Step", "Iter", "epoch", "Epoch"].iter().any(|word| body.contains(word));
+    body.contains("loss") && step() && body.bytes().any(|byte| byte.is_ascii_digit())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reads_bars_among_other_output() {
+        let read = |body| bar(body).map(|bar| (bar.label.to_owned(), bar.done, bar.total));
+        assert_eq!(
+            read("Compute log probs:  76%|███▌   | 244/320 [08:56<02:05,  1.65s/it]"),
+            Some(("Compute log probs".into(), 244, 320))
+        );
+        assert_eq!(
+            read("  5%|▎  | 1/20 [00:00<00:02,  7.01it/s] 10%|▌  | 2/20 [00:00<00:02]"),
+            Some((String::new(), 2, 20))
+        );
+        assert_eq!(
+            read("Train epoch [1/1]: 100%|██████████| 8/8 [02:00<00:00, pg=0.3]"),
+            Some(("Train epoch [1/1]".into(), 8, 8))
+        );
+        assert_eq!(read("Map: 50%|█ | 1.5k/3k [00:01<00:01]"), Some(("Map".into(), 1500, 3000)));
+        assert_eq!(read("100%| nonsense"), None);
+    }
+
+    #[test]
+    fn a_bar_within_a_bar_is_told() {
+        let mut bars = Bars::default();
+        let mut nested = |body| bar(body).is_some_and(|bar| bars.is_nested(&bar));
+        assert!(!nested(" 25%|██ | 5/20 [00:00<00:01,  7.74it/s]"));
+        assert!(nested("  0%|  | 0/100 [00:00<?, ?it/s]"));
+        assert!(nested("  2%|  | 2/100 [00:00<00:07, 13.73it/s]"));
+        assert!(!nested(" 30%|██ | 6/20 [00:00<00:01,  7.74it/s]"));
+        assert!(!nested("100%|██ | 20/20 [00:00<00:00,  7.74it/s]"));
+        assert!(!nested("  0%|  | 0/50 [00:00<?, ?it/s]"));
+    }
+}

@@ -1,0 +1,124 @@
+//! The table of `nvidia-smi`, as jobs and people print it into a log.
+//!
+//! Two rows a device: its name, then its memory (drivers 375–580):
+//!
+//! ```text
+//! |   0  NVIDIA A100-SXM4-80GB          On  | 00000000:07:00.0 Off |                    0 |
+//! | N/A   31C    P0              62W / 400W |  61036MiB / 81920MiB |     97%      Default |
+//! ```
+
+use nom::bytes::complete::{tag, take_until};
+use nom::character::complete::{char, space0, space1, u32 as integer};
+use nom::sequence::{preceded, separated_pair};
+use nom::{IResult, Parser};
+
+use crate::model::FigureName::{GpuTotal, Other};
+use crate::model::{Event, What};
+use crate::parse::text::{self, Size};
+use crate::parse::{Example, Follow, Grammar, Joint, Line, Record, origin};
+
+/// See the module.
+pub struct NvidiaSmi;
+
+const BUS: &str = "| 0000";
+const MEMORY: &str = "MiB / ";
+
+impl Grammar for NvidiaSmi {
+    fn producer(&self) -> &'static str {
+        "nvidia-smi"
+    }
+
+    fn triggers(&self) -> &'static [&'static str] {
+        &[BUS, MEMORY]
+    }
+
+    fn is_multiline(&self) -> bool {
+        true
+    }
+
+    fn follows(&self, record: &Record, next: &Line<'_>) -> Follow {
+        match record.len() == 1 && device(record.text()).is_ok() && memory(next.body()).is_some() {
+            true => Follow::Join(Joint::Line),
+            false => Follow::End,
+        }
+    }
+
+    fn parse(&self, record: &Record) -> Vec<Event> {
+        let device = device(record.text()).ok().map(|(_, device)| device);
+        let mut events = Vec::new();
+        if let Some((used, total)) = record.text().lines().last().and_then(memory) {
+            let label = device.map_or("GPU".to_owned(), |(index, _)| format!("GPU {index}"));
+            let series = origin::series(&label, record.origin());
+            let mut event = record.event("nvidia-smi", used.text, What::Memory { series });
+            event.figures =
+                [(Other, used), (GpuTotal, total)].into_iter().filter_map(|(n, s)| record.figure(n, s)).collect();
+            events.push(event);
+        }
+        if let Some((_, name)) = device {
+            let mut event = record.event("nvidia-smi", name, What::Notice);
+            event.facts.push(record.fact("job.gpu", name));
+            events.push(event);
+        }
+        events
+    }
+
+    fn examples(&self) -> &'static [Example] {
+        EXAMPLES
+    }
+}
+
+/// Number and name of the device of the first row; behind the name stands whether the driver stays loaded.
+fn device(text: &str) -> IResult<&str, (u32, &str)> {
+    let (rest, (index, cell)) =
+        (preceded((char('|'), space1), integer), preceded(tag("  "), take_until(BUS))).parse(text)?;
+    let name = cell.trim().trim_end_matches("On").trim_end_matches("Off").trim();
+    Ok((rest, (index, name)))
+}
+
+/// Used and total of the second row.
+fn memory(text: &str) -> Option<(Size<'_>, Size<'_>)> {
+    let cell = |text| separated_pair(text::size, (space0, char('/'), space0), text::size).parse(text);
+    let cells = text.trim().strip_prefix('|')?.strip_suffix('|')?.split('|');
+    cells.filter_map(|text| cell(text.trim()).ok()).find(|(rest, _)| rest.is_empty()).map(|(_, sizes)| sizes)
+}
+
+const EXAMPLES: &[Example] = &[
+    Example {
+        version: "driver 510–580",
+        text: "|   3  NVIDIA A100-SXM4-80GB          On  | 00000000:B7:00.0 Off |                    0 |\n| N/A   31C    P0              62W / 400W |  61036MiB / 81920MiB |     97%      Default |",
+        states: &[
+            ("series", "GPU 3"),
+            ("other", "61036MiB"),
+            ("gpu_total", "81920MiB"),
+            ("job.gpu", "NVIDIA A100-SXM4-80GB"),
+        ],
+    },
+    Example {
+        version: "driver 375–470",
+        text: "|   1  Tesla V100-SXM2...  Off  | 00000000:1A:00.0 Off |                    0 |\n| N/A   44C    P0    81W / 300W |   9216MiB / 16160MiB |     40%      Default |",
+        states: &[
+            ("series", "GPU 1"),
+            ("other", "9216MiB"),
+            ("gpu_total", "16160MiB"),
+            ("job.gpu", "Tesla V100-SXM2..."),
+        ],
+    },
+    Example {
+        version: "the second row alone",
+        text: "| N/A   31C    P0    62W / 400W |   1036MiB / 40960MiB |      0%      Default |",
+        states: &[("series", "GPU"), ("other", "1036MiB")],
+    },
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::parse::testing;
+
+    #[test]
+    fn other_tables_are_no_device() {
+        for text in ["| 12MiB / 40MiB done |", "downloaded 12MiB / 40MiB", "| a | 0000 |", "|   1  x"] {
+            assert!(testing::parse(&NvidiaSmi, text).is_empty(), "{text}");
+        }
+    }
+}

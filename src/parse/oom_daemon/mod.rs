@@ -1,0 +1,9 @@
+//! Who kills in the kernel's place, and who notes that something was killed: systemd-oomd, earlyoom, systemd itself.
+
+mod earlyoom;
+mod systemd_oomd;
+mod systemd_unit;
+
+pub(super) use earlyoom::EarlyOom;
+pub(super) use systemd_oomd::SystemdOomd;
+pub(super) use systemd_unit::SystemdUnit;

@@ -1,0 +1,192 @@
+//! The lines that make one message, and the small grammars that producers share to read them.
+
+pub(super) mod origin;
+pub(super) mod signals;
+pub(super) mod statement;
+pub(super) mod table;
+pub(super) mod text;
+pub(super) mod wrap;
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use nom::Offset;
+
+use super::line::Line;
+use crate::model::{
+    Bytes, Citation, Derivation, Event, Fact, FactValue, Figure, FigureName, LineNumber, Origin, Setting, What,
+};
+use text::Size;
+
+/// The lines that make one message, joined to one text. Every byte of it can still be cited.
+#[derive(Debug, Clone)]
+pub struct Record {
+    path: Arc<str>,
+    origin: Origin,
+    setting: Setting,
+    text: String,
+    lines: Vec<Part>,
+}
+
+/// A line within a record.
+#[derive(Debug, Clone)]
+struct Part {
+    line: Line<'static>,
+    /// Where its words stand in the record's text.
+    at: Range<usize>,
+    /// How many bytes of the line's body stand before those words.
+    skipped: usize,
+}
+
+/// What stands between two lines of a message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Joint {
+    /// A line feed: the message has lines.
+    Line,
+    /// A blank: the message was wrapped between words.
+    Blank,
+    /// Nothing: the message was cut within a word.
+    Nothing,
+}
+
+impl Record {
+    /// A message that begins with `line`.
+    pub fn new(path: Arc<str>, origin: Origin, setting: Setting, line: Line<'static>) -> Record {
+        let mut record = Record { path, origin, setting, text: String::new(), lines: Vec::new() };
+        record.push(Joint::Nothing, line);
+        record
+    }
+
+    /// Adds the next line.
+    pub fn push(&mut self, joint: Joint, line: Line<'static>) {
+        let body = line.body();
+        let words = match joint {
+            Joint::Blank => body.trim_start(),
+            Joint::Line | Joint::Nothing => body,
+        };
+        match joint {
+            Joint::Line => self.text.push('\n'),
+            Joint::Blank => self.text.push(' '),
+            Joint::Nothing => {}
+        }
+        let (start, skipped) = (self.text.len(), body.len() - words.len());
+        self.text.push_str(words);
+        self.lines.push(Part { line, at: start..self.text.len(), skipped });
+    }
+
+    /// The message.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// How many lines it has.
+    pub fn len(&self) -> usize {
+        self.lines.len()
+    }
+
+    /// Never: a record begins with a line.
+    pub fn is_empty(&self) -> bool {
+        self.lines.is_empty()
+    }
+
+    /// The physical line on which it ends so far.
+    pub fn last_number(&self) -> LineNumber {
+        self.lines.last().map_or(LineNumber::FIRST, |part| part.line.number)
+    }
+
+    /// The words of its last line.
+    pub fn last_line(&self) -> &str {
+        self.lines.last().map_or("", |part| &self.text[part.at.clone()])
+    }
+
+    /// Who wrote it.
+    pub fn origin(&self) -> &Origin {
+        &self.origin
+    }
+
+    /// The line in which the byte at `position` of the text stands.
+    fn line_at(&self, position: usize) -> usize {
+        self.lines.partition_point(|part| part.at.start <= position).saturating_sub(1)
+    }
+
+    /// The places where `part`, a slice of [`Record::text`], stands: one for each line it runs over.
+    pub fn cites(&self, part: &str) -> Vec<Citation> {
+        let start = self.text.offset(part);
+        let end = start + part.len();
+        let mut cites = Vec::new();
+        for line in &self.lines[self.line_at(start)..] {
+            if line.at.start >= end {
+                break;
+            }
+            let from = start.max(line.at.start);
+            let words = &self.text[from..end.min(line.at.end).max(from)];
+            let from = from - line.at.start + line.skipped + (words.len() - words.trim_start().len());
+            if !words.trim().is_empty() {
+                cites.push(line.line.cite_body(&self.path, from..from + words.trim().len()));
+            }
+        }
+        cites
+    }
+
+    /// Where `part` stands; of a part that runs over several lines the first.
+    pub fn cite(&self, part: &str) -> Citation {
+        self.cites(part).into_iter().next().unwrap_or_else(|| self.cite_line_of(part))
+    }
+
+    /// The whole line in which `part` begins.
+    pub fn cite_line_of(&self, part: &str) -> Citation {
+        self.lines[self.line_at(self.text.offset(part))].line.cite(&self.path)
+    }
+
+    /// A figure in bytes; `None` for "no limit".
+    pub fn figure(&self, name: FigureName, size: Size<'_>) -> Option<Figure> {
+        let bytes = size.bytes?;
+        Some(self.stated(name, size.text, Some(bytes), None))
+    }
+
+    /// A figure that is no memory: an index, a share, a pid.
+    pub fn number(&self, name: FigureName, text: &str, value: f64) -> Figure {
+        self.stated(name, text, None, Some(value))
+    }
+
+    /// A figure that `text` states. Where the words run over a line's end no line states it, so it says what it is from.
+    fn stated(&self, name: FigureName, text: &str, bytes: Option<Bytes>, value: Option<f64>) -> Figure {
+        let mut cites = self.cites(text);
+        if cites.is_empty() {
+            cites.push(self.cite_line_of(text));
+        }
+        let derived = (cites.len() > 1).then(|| Derivation {
+            formula: format!("`{}`, broken over {} lines", text.replace('\n', " "), cites.len()),
+            from: cites.clone(),
+        });
+        let Citation { location, text } = cites.swap_remove(0);
+        Figure { name, bytes, value, text, source: location, derived }
+    }
+
+    /// A fact of the message.
+    pub fn fact(&self, key: &'static str, text: &str) -> Fact {
+        Fact { key, value: FactValue::Text(text.to_owned()), at: self.cite(text) }
+    }
+
+    /// A fact that is a number.
+    pub fn number_fact(&self, key: &'static str, text: &str, value: f64) -> Fact {
+        Fact { key, value: FactValue::Number(value), at: self.cite(text) }
+    }
+
+    /// An event that `part` of this message states.
+    pub fn event(&self, producer: &'static str, part: &str, what: What) -> Event {
+        let time = |line: &Part| line.line.envelope().time;
+        Event {
+            what,
+            producer,
+            at: self.cite_line_of(part),
+            evidence: Vec::new(),
+            figures: Vec::new(),
+            facts: Vec::new(),
+            origin: self.origin.clone(),
+            time: time(&self.lines[self.line_at(self.text.offset(part))]).or_else(|| self.lines.iter().find_map(time)),
+            repeated: self.lines.iter().map(|line| line.line.envelope().repeated).max().unwrap_or(0),
+            setting: self.setting.clone(),
+        }
+    }
+}

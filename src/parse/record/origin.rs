@@ -1,0 +1,56 @@
+//! What the origin of a record says in words: the name of a series of figures, the victim of a shortage.
+
+use std::sync::Arc;
+
+use super::Record;
+use crate::model::{Event, Kind, Origin, Severity, Shortage, Victim, What};
+
+/// The name of a series of memory figures: `DeepSpeed rank 0 on node1`, `vLLM pid 6880`. Of a process that changes its
+/// title only the pid counts.
+pub(in crate::parse) fn series(label: &str, origin: &Origin) -> Arc<str> {
+    let mut name = label.to_owned();
+    match origin {
+        Origin { rank: Some(rank), .. } => name += &format!(" rank {rank}"),
+        Origin { pid: Some(pid), .. } => name += &format!(" pid {pid}"),
+        Origin { local_rank: Some(rank), .. } => name += &format!(" local rank {rank}"),
+        Origin { role: Some(role), .. } => name += &format!(" {role}"),
+        _ => {}
+    }
+    if let Some(host) = &origin.host {
+        name += &format!(" on {host}");
+    }
+    Arc::from(name)
+}
+
+/// Whoever wrote the record, as the one that was refused memory of `device`.
+pub(in crate::parse) fn victim(origin: &Origin, device: Option<u32>) -> Victim {
+    Victim { host: origin.host.clone(), rank: origin.rank, device, pid: origin.pid, role: origin.role.clone() }
+}
+
+/// That `part` of the record says: whoever wrote it was refused memory of this kind.
+pub(in crate::parse) fn shortage(
+    record: &Record,
+    producer: &'static str,
+    part: &str,
+    kind: Kind,
+    severity: Severity,
+    device: Option<u32>,
+) -> Event {
+    let victims = vec![victim(record.origin(), device)];
+    record.event(producer, part, What::Shortage(Shortage { kind, severity, victims, consumers: Vec::new() }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_series_is_named_after_its_process() {
+        let origin =
+            Origin { pid: Some(7), role: Some("Worker".into()), host: Some("node1".into()), ..Origin::default() };
+        assert_eq!(series("vLLM", &origin).as_ref(), "vLLM pid 7 on node1");
+        assert_eq!(series("verl", &Origin { rank: Some(3), ..origin }).as_ref(), "verl rank 3 on node1");
+        assert_eq!(series("SGLang", &Origin { role: Some("TP0".into()), ..Origin::default() }).as_ref(), "SGLang TP0");
+        assert_eq!(series("GPU 0", &Origin::default()).as_ref(), "GPU 0");
+    }
+}

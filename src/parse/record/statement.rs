@@ -1,0 +1,104 @@
+//! Events of a few words: what the grammars of launchers, shells and drivers share.
+//!
+//! In go the record, who speaks, the words that state something (a slice of the record's text) and what they state; out
+//! comes the event, with the place of those words.
+
+use super::Record;
+use super::text;
+use crate::model::{Death, Event, Exit, Failure, Kind, OtherFailureName, Severity, Shortage, Victim, What};
+
+/// A line with more than this before the words is other output that they are glued to: only the words are cited.
+const LONGEST_LABEL: usize = 256;
+
+/// Memory of `kind` ran out, of `victim` if it is known.
+pub(in crate::parse) fn shortage(
+    record: &Record,
+    producer: &'static str,
+    words: &str,
+    kind: Kind,
+    victim: Victim,
+) -> Event {
+    let victims = Some(victim).filter(|victim| !victim.is_unknown()).into_iter().collect();
+    let shortage = Shortage { kind, severity: Severity::Fatal, victims, consumers: Vec::new() };
+    event(record, producer, words, What::Shortage(shortage))
+}
+
+/// `victim` ended.
+pub(in crate::parse) fn death(
+    record: &Record,
+    producer: &'static str,
+    words: &str,
+    exit: Exit,
+    victim: Victim,
+) -> Event {
+    event(record, producer, words, What::Death(Death { exit, victim, first: false }))
+}
+
+/// Something failed that is not memory.
+pub(in crate::parse) fn failure(record: &Record, producer: &'static str, words: &str, name: OtherFailureName) -> Event {
+    event(record, producer, words, What::Failure(Failure { name, follows: false }))
+}
+
+/// Something failed that tends to follow upon the death of another process.
+pub(in crate::parse) fn consequence(
+    record: &Record,
+    producer: &'static str,
+    words: &str,
+    name: OtherFailureName,
+) -> Event {
+    event(record, producer, words, What::Failure(Failure { name, follows: true }))
+}
+
+/// Something worth knowing.
+pub(in crate::parse) fn notice(record: &Record, producer: &'static str, words: &str) -> Event {
+    event(record, producer, words, What::Notice)
+}
+
+/// A launcher says which process is which local rank.
+pub(in crate::parse) fn launched(
+    record: &Record,
+    producer: &'static str,
+    pid: &str,
+    local_rank: &str,
+) -> Option<Event> {
+    let mut event = notice(record, producer, pid);
+    event.facts.push(record.number_fact("launcher.pid", pid, pid.parse().ok()?));
+    event.facts.push(record.number_fact("launcher.local_rank", local_rank, local_rank.parse().ok()?));
+    Some(event)
+}
+
+/// A process ended as it should, or not.
+pub(in crate::parse) fn ended(
+    record: &Record,
+    producer: &'static str,
+    words: &str,
+    exit: Exit,
+    victim: Victim,
+) -> Event {
+    match exit {
+        Exit::Code(0) => event(record, producer, words, What::Finished),
+        _ => death(record, producer, words, exit, victim),
+    }
+}
+
+/// Whatever `words` state.
+pub(in crate::parse) fn event(record: &Record, producer: &'static str, words: &str, what: What) -> Event {
+    let mut event = record.event(producer, words, what);
+    let mut cites = record.cites(words);
+    event.evidence = cites.split_off(cites.len().min(1));
+    if text::before(record.text(), words).len() > LONGEST_LABEL {
+        event.at = cites.pop().unwrap_or(event.at);
+    }
+    event
+}
+
+/// The process that wrote the record.
+pub(in crate::parse) fn speaker(record: &Record) -> Victim {
+    let origin = record.origin();
+    Victim { host: origin.host.clone(), rank: origin.rank, device: None, pid: origin.pid, role: origin.role.clone() }
+}
+
+/// Another process on the machine of whoever wrote the record.
+pub(in crate::parse) fn neighbour(record: &Record, pid: Option<u32>) -> Victim {
+    Victim { host: record.origin().host.clone(), pid, ..Victim::default() }
+}

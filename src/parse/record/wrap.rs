@@ -1,0 +1,66 @@
+//! How a message goes on that a terminal's width or a box cut.
+
+use nom::{IResult, Parser};
+
+use super::Joint;
+
+/// How far a message can be read: as many bytes, and whether it might go on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(in crate::parse) enum Progress {
+    /// Something else stands there.
+    Stuck(usize),
+    /// It stops within.
+    Open(usize),
+    /// It was read to its end.
+    Ended,
+}
+
+/// How far `parser`, a streaming one, reads in `text`.
+pub(in crate::parse) fn progress<'a, P>(text: &'a str, mut parser: P) -> Progress
+where
+    P: Parser<&'a str, Error = nom::error::Error<&'a str>>,
+{
+    let read: IResult<&str, P::Output> = parser.parse(text);
+    match read {
+        Ok(_) => Progress::Ended,
+        Err(nom::Err::Incomplete(_)) => Progress::Open(text.len()),
+        Err(nom::Err::Error(error) | nom::Err::Failure(error)) => Progress::Stuck(text.len() - error.input.len()),
+    }
+}
+
+/// What stands between `begun` and `next`, where `next` lets `begun` be read further: a terminal cuts anywhere, a box
+/// between words.
+pub(in crate::parse) fn joint(begun: &str, next: &str, progress: impl Fn(&str) -> Progress) -> Option<Joint> {
+    let now = progress(begun);
+    if now == Progress::Ended {
+        return None;
+    }
+    let blank = progress(&format!("{begun} {}", next.trim_start()));
+    let nothing = progress(&format!("{begun}{next}"));
+    match (blank > now, nothing > blank) {
+        (_, true) => Some(Joint::Nothing),
+        (true, _) => Some(Joint::Blank),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use nom::bytes::streaming::{tag, take_while1};
+
+    use super::*;
+
+    fn read(text: &str) -> Progress {
+        progress(text, (tag("pid is "), take_while1(|c: char| c.is_ascii_digit()), tag(".")))
+    }
+
+    #[test]
+    fn joins_so_that_the_message_can_be_read() {
+        assert_eq!(joint("pid i", "s 12.", read), Some(Joint::Nothing));
+        assert_eq!(joint("pid is 1", "2.", read), Some(Joint::Nothing));
+        assert_eq!(joint("pid is", "12.", read), Some(Joint::Blank));
+        assert_eq!(joint("pid is", "  12.", read), Some(Joint::Blank));
+        assert_eq!(joint("pid is 1", "two", read), None);
+        assert_eq!(joint("pid is 12.", "3", read), None);
+    }
+}

@@ -1,0 +1,300 @@
+//! Shared memory that is full: `/dev/shm`, as its users and `df` report it.
+//!
+//! Mirrors `aten/src/ATen/MapAllocator.cpp` and `torch/csrc/DataLoader.cpp` (0.4–2.15),
+//! `torch/utils/data/_utils/signal_handling.py`, NCCL's `src/misc/shmutils.cc` and `src/include/shm.h` (2.3–2.32),
+//! UCX's `mm_posix.c`, CPython's `OSError`, coreutils' `df`.
+
+use nom::branch::alt;
+use nom::bytes::complete::take_till1;
+use nom::bytes::complete::{tag, take_until};
+use nom::character::complete::multispace1;
+use nom::combinator::{recognize, rest};
+use nom::sequence::{delimited, preceded, terminated};
+use nom::{IResult, Parser};
+
+use super::text::{self, Size};
+use super::{Example, Follow, Grammar, Joint, Line, Record, statement};
+use crate::model::{Bytes, Event, FactValue, FigureName, Kind, OtherFailureName, Victim};
+
+const PRODUCER: &str = "shared_memory";
+
+/// See the module.
+pub struct SharedMemory;
+
+impl Grammar for SharedMemory {
+    fn producer(&self) -> &'static str {
+        PRODUCER
+    }
+
+    fn anchors(&self) -> &'static [&'static str] {
+        &["No space left on device", "(shm)", "killed by signal"]
+    }
+
+    fn triggers(&self) -> &'static [&'static str] {
+        &[
+            "unable to open shared memory object",
+            "unable to allocate shared memory(shm)",
+            "unable to write to file </torch_",
+            "killed by signal: Bus error",
+            "Unexpected bus error encountered in worker",
+            "NCCL WARN Call to ",
+            "shared memory segment",
+            "failed to create shared memory file",
+            "failed to extend /dev/shm",
+            "'/dev/shm/",
+            "Please check that /dev/shm",
+            "% /dev/shm",
+        ]
+    }
+
+    fn is_multiline(&self) -> bool {
+        true
+    }
+
+    /// NCCL before 2.18 says the reason in one line and the size in the next.
+    fn follows(&self, record: &Record, next: &Line<'_>) -> Follow {
+        let reason = record.len() == 1 && record.text().contains("NCCL WARN Call to ");
+        match reason && next.body().contains("shared memory segment") {
+            true => Follow::Join(Joint::Line),
+            false => Follow::End,
+        }
+    }
+
+    fn parse(&self, record: &Record) -> Vec<Event> {
+        let text = record.text();
+        if let Some(row) = text.lines().find(|line| line.contains("% /dev/shm")) {
+            return usage(record, row).into_iter().collect();
+        }
+        torch(record).or_else(|| nccl(record)).or_else(|| other(record)).into_iter().collect()
+    }
+
+    fn examples(&self) -> &'static [Example] {
+        EXAMPLES
+    }
+}
+
+/// Whoever could not have shared memory is `victim`.
+fn exhausted(record: &Record, words: &str, victim: Victim) -> Event {
+    statement::shortage(record, PRODUCER, words, Kind::ShmExhausted, victim)
+}
+
+/// Torch's storages in shared memory, and its data loader's workers.
+fn torch(record: &Record) -> Option<Event> {
+    let text = record.text();
+    if let Some(words) = text::spoken(text, "DataLoader worker (pid").next() {
+        return worker_killed(record, text::line(words));
+    }
+    if let Some(words) = text::spoken(text, "Unexpected bus error encountered in worker").next() {
+        return Some(exhausted(record, text::line(words), Victim::default()));
+    }
+    let object = [
+        "unable to open shared memory object ",
+        "unable to allocate shared memory(shm) for file ",
+        "unable to write to file ",
+    ];
+    let (words, (file, reason)) = object.iter().find_map(|head| {
+        let words = text::line(text::spoken(text, head).next()?);
+        Some((words, storage(&words[head.len()..]).ok()?.1))
+    })?;
+    let mut event = match reason.contains("Too many open files") {
+        true => statement::failure(record, PRODUCER, words, OtherFailureName::IoError),
+        false => exhausted(record, words, statement::speaker(record)),
+    };
+    event.facts.push(record.fact("shm.file", file));
+    Some(event)
+}
+
+/// `</torch_12345_1830012345_512> in read-write mode: No space left on device (28)`, or nothing behind the name.
+fn storage(text: &str) -> IResult<&str, (&str, &str)> {
+    (delimited(tag("<"), recognize((tag("/torch_"), take_until(">"))), tag(">")), rest).parse(text)
+}
+
+/// `DataLoader worker (pid 4711) is killed by signal: Bus error. It is possible that …`: SIGBUS is what a worker gets
+/// that touches a page for which `/dev/shm` has no room.
+fn worker_killed(record: &Record, words: &str) -> Option<Event> {
+    let (_, (pid, _)) = (loader_worker, tag("is killed by signal: Bus error")).parse(words).ok()?;
+    let number = pid.parse().ok();
+    let mut event = exhausted(record, words, statement::neighbour(record, number));
+    event.figures.extend(number.map(|number| record.number(FigureName::VictimPid, pid, f64::from(number))));
+    Some(event)
+}
+
+/// `DataLoader worker (pid 4711) `
+fn loader_worker(text: &str) -> IResult<&str, &str> {
+    let pid = delimited(alt((tag("(pid "), tag("(pid(s) "))), text::digits, tag(") "));
+    preceded(tag("DataLoader worker "), pid).parse(text)
+}
+
+/// `Error while creating shared memory segment /dev/shm/nccl-Ab12Cd (size 16515072), error: No space left on device
+/// (28)`, and its kin of other versions.
+fn nccl(record: &Record) -> Option<Event> {
+    let text = record.text();
+    let heads = [
+        "Error while creating shared memory segment ",
+        "Error: failed to create shared memory file ",
+        "Error: failed to extend /dev/shm",
+        "Call to posix_fallocate failed: ",
+    ];
+    let words = heads.iter().find_map(|head| {
+        text::each(text, head).map(text::line).find(|words| {
+            let before = text::before(text, words);
+            before.trim_end().ends_with("NCCL WARN") || text::may_begin(before)
+        })
+    })?;
+    // Other reasons are a missing permission or a full table of files; the oldest message names none.
+    let reason =
+        text::after(text, "error: ").or_else(|| text::after(text, " error ")).or_else(|| text::after(text, "failed: "));
+    let mut event = match reason.is_none_or(|reason| reason.contains("No space left on device")) {
+        true => exhausted(record, words, statement::speaker(record)),
+        false => statement::failure(record, PRODUCER, words, OtherFailureName::NcclError),
+    };
+    event.evidence = record.cites(text).into_iter().filter(|cite| cite.location != event.at.location).collect();
+    event.figures.extend(segment_size(words).and_then(|size| record.figure(FigureName::Requested, size)));
+    Some(event)
+}
+
+/// `(size 16515072)`, `to 16515076 bytes`
+fn segment_size(words: &str) -> Option<Size<'_>> {
+    let size = text::each(words, "size ").find_map(|part| {
+        let (_, stated) = terminated(recognize((tag("size "), text::digits)), tag(")")).parse(part).ok()?;
+        let bytes = text::byte_count(&stated["size ".len()..]).ok()?.1.bytes;
+        Some(Size { text: stated, bytes })
+    });
+    size.or_else(|| {
+        let extended = |part| delimited(tag(" to "), text::byte_count, tag(",")).parse(part);
+        text::each(words, " to ").find_map(|part| extended(part).ok()).map(|(_, size)| size)
+    })
+}
+
+/// `OSError: [Errno 28] No space left on device: '/dev/shm/…'`, UCX's complaint.
+fn other(record: &Record) -> Option<Event> {
+    let text = record.text();
+    let words = match text.contains("'/dev/shm/") {
+        true => text::line(text::spoken(text, "No space left on device").next()?),
+        false => text.contains("Not enough memory to write").then(|| text::line(text))?,
+    };
+    let mut event = exhausted(record, words, statement::speaker(record));
+    let total = text::after(text, "total of ").and_then(|rest| text::byte_count(rest).ok());
+    event.figures.extend(total.and_then(|(_, size)| record.figure(FigureName::Requested, size)));
+    Some(event)
+}
+
+/// A row of `df`: `tmpfs            64M   12M   52M  19% /dev/shm`; without units it counts blocks of 1 KiB.
+fn usage(record: &Record, row: &str) -> Option<Event> {
+    let (_, (size, used, available)) = row_of_df(row.trim_start()).ok()?;
+    let mut event = statement::notice(record, PRODUCER, row);
+    for (key, words) in [("shm.size", size), ("shm.used", used), ("shm.available", available)] {
+        let bytes = match words.parse::<f64>() {
+            Ok(blocks) => Bytes::of(blocks, Bytes::KIB),
+            Err(_) => text::size(words).ok().and_then(|(_, size)| size.bytes),
+        };
+        let fact = |bytes: Bytes| FactValue::Number(bytes.0 as f64);
+        event.facts.extend(bytes.map(|bytes| crate::model::Fact { value: fact(bytes), ..record.fact(key, words) }));
+    }
+    Some(event)
+}
+
+fn row_of_df(row: &str) -> IResult<&str, (&str, &str, &str)> {
+    let cell = |text| terminated(take_till1(char::is_whitespace), multispace1).parse(text);
+    let (rest, (_, size, used, available, _, _)) =
+        (cell, cell, cell, cell, text::digits, tag("% /dev/shm")).parse(row)?;
+    Ok((rest, (size, used, available)))
+}
+
+const EXAMPLES: &[Example] = &[
+    Example {
+        version: "torch 0.4–2.14",
+        text: "RuntimeError: unable to open shared memory object </torch_12345_1830012345_512> in read-write mode: No space left on device (28)",
+        states: &[("kind", "shm_exhausted"), ("shm.file", "/torch_12345_1830012345_512")],
+    },
+    Example {
+        version: "torch 2.15",
+        text: "RuntimeError: unable to allocate shared memory(shm) for file </torch_812_99120034_3>: No space left on device (28)",
+        states: &[("kind", "shm_exhausted"), ("shm.file", "/torch_812_99120034_3")],
+    },
+    Example {
+        version: "torch 0.3–1.13, copying into shared memory",
+        text: "RuntimeError: unable to write to file </torch_18692_1954506624>: No space left on device (28)",
+        states: &[("kind", "shm_exhausted")],
+    },
+    Example {
+        version: "torch ≥0.3, a worker of the data loader; the first line is the worker's, the second the trainer's",
+        text: "ERROR: Unexpected bus error encountered in worker. This might be caused by insufficient shared memory (shm).\nRuntimeError: DataLoader worker (pid 31402) is killed by signal: Bus error. It is possible that dataloader's workers are out of shared memory. Please try to raise your shared memory limit.",
+        states: &[("kind", "shm_exhausted"), ("pid", "31402"), ("victim_pid", "31402")],
+    },
+    Example {
+        version: "NCCL ≥2.18",
+        text: "node3:1234:5678 [2] misc/shmutils.cc:87 NCCL WARN Error while creating shared memory segment /dev/shm/nccl-Ab12Cd (size 16515072), error: No space left on device (28)",
+        states: &[("kind", "shm_exhausted"), ("requested", "size 16515072"), ("host", "node3"), ("pid", "1234")],
+    },
+    Example {
+        version: "NCCL ≥2.18, the lines before it",
+        text: "node3:1234:5678 [2] misc/shmutils.cc:69 NCCL WARN Error: failed to extend /dev/shm/nccl-Ab12Cd to 16515076 bytes, error: No space left on device (28)\nnode3:1234:5678 [2] misc/shmutils.cc:71 NCCL WARN Error: failed to create shared memory file /dev/shm/nccl-XXXXXX, error No space left on device (28)",
+        states: &[("kind", "shm_exhausted"), ("requested", "16515076 bytes")],
+    },
+    Example {
+        version: "NCCL 2.3–2.17",
+        text: "include/shm.h:28 NCCL WARN Call to posix_fallocate failed: No space left on device\ninclude/shm.h:48 NCCL WARN Error while creating shared memory segment nccl-shm-recv-5d0a1c22b4-0-1-3 (size 5246976)",
+        states: &[("kind", "shm_exhausted"), ("requested", "size 5246976")],
+    },
+    Example {
+        version: "CPython",
+        text: "OSError: [Errno 28] No space left on device: '/dev/shm/psm_4f0a'",
+        states: &[("kind", "shm_exhausted")],
+    },
+    Example {
+        version: "df -h",
+        text: "RuntimeError: unable to open shared memory object </torch_1_2> in read-write mode: No space left on device (28)\nFilesystem      Size  Used Avail Use% Mounted on\ntmpfs            64M   12M   52M  19% /dev/shm",
+        states: &[("shm.size", "64M"), ("shm.used", "12M"), ("shm.available", "52M")],
+    },
+];
+
+#[cfg(test)]
+mod tests {
+    use crate::model::{Exit, What};
+    use crate::parse::testing;
+
+    fn states(text: &str) -> Vec<String> {
+        let states = testing::read(text.as_bytes()).into_iter().filter_map(|event| match event.what {
+            What::Shortage(shortage) => Some(shortage.kind.to_string()),
+            What::Failure(failure) => Some(failure.name.to_string()),
+            What::Death(death) if death.exit == Exit::KILL => Some("killed".to_owned()),
+            _ => None,
+        });
+        states.collect()
+    }
+
+    #[test]
+    fn other_reasons_are_no_shortage() {
+        let opened = "unable to open shared memory object </torch_12_34> in read-write mode: Too many open files (24)";
+        assert_eq!(states(opened), ["io_error"]);
+        let denied = "NCCL WARN Call to shm_open failed: Permission denied\nNCCL WARN Error while creating shared memory segment nccl-shm-send-1 (size 5246976)";
+        assert!(!states(denied).contains(&"shm_exhausted".to_owned()), "{:?}", states(denied));
+    }
+
+    #[test]
+    fn the_reason_and_the_size_are_one_event() {
+        let text = "NCCL WARN Call to posix_fallocate failed: No space left on device\nNCCL WARN Error while creating shared memory segment nccl-shm-recv-1 (size 5246976)";
+        let events = testing::read(text.as_bytes());
+        assert_eq!(events.len(), 1);
+        assert_eq!(events[0].evidence.len(), 1);
+    }
+
+    #[test]
+    fn a_mention_is_no_event() {
+        for line in [
+            "Raise --shm-size when a DataLoader worker is killed by signal: Bus error",
+            "NCCL INFO Allocated 16515076 bytes of shared memory in /dev/shm/nccl-Ab12Cd",
+            "INFO using '/dev/shm/cache' for shards",
+        ] {
+            assert_eq!(states(line), Vec::<String>::new(), "{line}");
+        }
+    }
+
+    #[test]
+    fn what_is_cut_off_is_not_invented() {
+        let cut = "NCCL WARN Error while creating shared memory segment /dev/shm/nccl-Ab12Cd (size 3303";
+        assert!(testing::read(cut.as_bytes()).iter().all(|event| event.figures.is_empty()));
+        assert!(testing::read(b"tmpfs   64M 12M  19% /dev/shm").is_empty());
+    }
+}

@@ -1,0 +1,206 @@
+//! How shells and launchers that know nothing more say that a process ended.
+//!
+//! Mirrors bash's `jobs.c` and `nojobs.c` (4–5), zsh's `jobs.c`, GNU time, PyCharm's console, Open MPI's `orterun`,
+//! MPICH's hydra, text-generation-launcher; what Python's libraries raise of a child is [`python`]'s. None of them says
+//! why.
+
+use nom::branch::alt;
+use nom::bytes::complete::{tag, take_until, take_while, take_while1};
+use nom::character::complete::{multispace1, space0, space1, u32 as integer};
+use nom::combinator::{eof, opt};
+use nom::sequence::{delimited, preceded, terminated};
+use nom::{IResult, Offset, Parser};
+
+use super::{Example, Grammar, Record, signals, statement, text};
+use crate::model::{Event, Exit, FigureName, Victim};
+
+mod examples;
+mod python;
+
+const PRODUCER: &str = "shell";
+
+/// See the module.
+pub struct Shell;
+
+impl Grammar for Shell {
+    fn producer(&self) -> &'static str {
+        PRODUCER
+    }
+
+    fn triggers(&self) -> &'static [&'static str] {
+        &[
+            "Killed",
+            " killed ",
+            "Terminated",
+            "terminated",
+            "Segmentation fault",
+            "Aborted",
+            "Bus error",
+            "已杀死",
+            "Getötet",
+            "exit status ",
+            "xit code",
+            "xitcode",
+            "return code",
+            "returncode",
+            "exited ",
+            "signal ",
+            "SIGNAL: ",
+            "died",
+        ]
+    }
+
+    fn parse(&self, record: &Record) -> Vec<Event> {
+        let python = python::events(record);
+        if !python.is_empty() {
+            return python;
+        }
+        let event = job(record).or_else(|| word(record)).or_else(|| mpi(record)).or_else(|| phrase(record));
+        event.into_iter().collect()
+    }
+
+    fn examples(&self) -> &'static [Example] {
+        examples::EXAMPLES
+    }
+}
+
+/// The end of a process on the writer's machine, whose pid the words `pid` give.
+fn death(record: &Record, words: &str, exit: Exit, pid: Option<&str>) -> Event {
+    let number = pid.and_then(|pid| pid.parse().ok());
+    let mut event = statement::ended(record, PRODUCER, words, exit, statement::neighbour(record, number));
+    let figure = |(pid, number)| record.number(FigureName::VictimPid, pid, f64::from(number));
+    event.figures.extend(pid.zip(number).map(figure));
+    event
+}
+
+/// The words of a shell for a signal, in the languages that logs were seen in.
+const WORDS: &[(&str, i32)] = &[
+    ("Killed", 9),
+    ("已杀死", 9),
+    ("Getötet", 9),
+    ("Terminated", 15),
+    ("Segmentation fault", 11),
+    ("Aborted", 6),
+    ("Bus error", 7),
+];
+
+/// `Killed` alone, or glued to what the process had printed last: `1/3 [00:02<00:04, 2.1s/it]Killed`. No writer of
+/// sentences leaves the blank out.
+fn word(record: &Record) -> Option<Event> {
+    let line = text::line(record.text()).trim_end();
+    let (words, signal) = WORDS.iter().find_map(|(word, signal)| {
+        let words = &line[line.rfind(word)?..];
+        matches!(&words[word.len()..], "" | " (core dumped)" | ": 9" | ": 11").then_some((words, *signal))
+    })?;
+    let before = text::before(line, words);
+    let glued = before.chars().next_back().is_some_and(|last| !last.is_alphabetic() && !" \t\"'`(".contains(last));
+    (glued || before.trim().is_empty()).then(|| death(record, words, Exit::Signal(signal), None))
+}
+
+/// A job of a shell, with its pid or its number.
+fn job(record: &Record) -> Option<Event> {
+    let text = text::line(record.text());
+    let of_script =
+        text::each(text, ": line ").find_map(|words| script(words).ok()).map(|(_, (pid, signal))| (Some(pid), signal));
+    let (pid, signal) = of_script.or_else(|| background(text.trim_start()).ok().map(|(_, job)| job))?;
+    let words = pid.map_or(text, |pid| &text[text.offset(pid)..]);
+    Some(death(record, words, Exit::Signal(signal), pid))
+}
+
+/// `./run.sh: line 31:  5120 Killed                  python train.py`
+fn script(words: &str) -> IResult<&str, (&str, i32)> {
+    let place = (tag(": line "), text::digits, tag(":"), space1);
+    let pid = delimited(place, text::digits, tag(" "));
+    (pid, terminated(signals::description, alt((multispace1, eof)))).parse(words)
+}
+
+/// `[1]+  Killed                  python train.py` of bash, `[1]  + 4711 killed     python train.py` of zsh.
+fn background(line: &str) -> IResult<&str, (Option<&str>, i32)> {
+    let number = (delimited(tag("["), text::digits, tag("]")), take_while(|c| "+- ".contains(c)));
+    let zsh = alt((tag("killed").map(|_| 9), tag("terminated").map(|_| 15), tag("segmentation fault").map(|_| 11)));
+    let pid = opt(terminated(text::digits, space1));
+    terminated(preceded(number, (pid, alt((zsh, signals::description)))), tag("  ")).parse(line)
+}
+
+/// `mpirun noticed that process rank 3 with PID 4711 on node node1 exited on signal 9 (Killed).` of Open MPI, `=
+/// KILLED BY SIGNAL: 9 (Killed)` of hydra.
+fn mpi(record: &Record) -> Option<Event> {
+    let text = text::line(record.text());
+    if let Some((_, (victim, signal))) = text::each(text, "process rank ").find_map(|words| noticed(words).ok()) {
+        return Some(statement::death(record, PRODUCER, text, Exit::Signal(signal), victim));
+    }
+    let words = text::after(text, "KILLED BY SIGNAL: ")?;
+    let (_, signal) = signals::signal(words).ok()?;
+    Some(statement::death(record, PRODUCER, text, Exit::Signal(signal), Victim::default()))
+}
+
+fn noticed(words: &str) -> IResult<&str, (Victim, i32)> {
+    let host = take_while1(|c: char| c.is_alphanumeric() || "-_.".contains(c));
+    let rank = preceded(tag("process rank "), integer);
+    let pid = delimited(tag(" with PID "), integer, tag(" on node "));
+    let (rest, (rank, pid, host)) = (rank, pid, host).parse(words)?;
+    let (rest, signal) = preceded(tag(" exited on signal "), signals::signal).parse(rest)?;
+    // 0 is of a process that it has forgotten.
+    let pid = Some(pid).filter(|pid| *pid != 0);
+    Ok((rest, (Victim { host: Some(host.into()), rank: Some(rank), pid, ..Victim::default() }, signal)))
+}
+
+/// A status or a signal in one of the phrases that tools and scripts have for it.
+fn phrase(record: &Record) -> Option<Event> {
+    let text = text::line(record.text()).trim();
+    let exit = whole(text).ok().map(|(_, exit)| exit).or_else(|| at_the_end(text))?;
+    let pid = text::each(text, "pid").find_map(|words| pid(words).ok()).map(|(_, pid)| pid);
+    Some(death(record, text, exit, pid))
+}
+
+/// A line that is nothing but the statement.
+fn whole(line: &str) -> IResult<&str, Exit> {
+    let label = alt((
+        tag("exit status "),
+        tag("exit code: "),
+        tag("Exit code: "),
+        tag("exit code "),
+        tag("exited with status "),
+        tag("Process finished with exit code "),
+        tag("Command exited with non-zero status "),
+    ));
+    let status = preceded(label, signals::status).map(|(_, status)| Exit::from_status(status));
+    // PyCharm explains the number.
+    let explained = opt((tag(" (interrupted by signal "), take_until(")"), tag(")")));
+    terminated(status, (explained, eof)).parse(line)
+}
+
+/// `worker 3 (pid 7) ended: signal 9`, `Command terminated by signal 9`, `rank 2 failed with returncode -9`, `Shard
+/// process was signaled to shutdown with signal 9`
+fn at_the_end(text: &str) -> Option<Exit> {
+    const SIGNALS: [&str; 6] = [
+        "terminated by signal ",
+        "killed by signal ",
+        "ended: signal ",
+        "exited on signal ",
+        "died with signal ",
+        "signaled to shutdown with signal ",
+    ];
+    const STATUSES: [&str; 5] = ["returncode ", "returncode=", "returncode: ", "return code ", "return code: "];
+    let ends = |rest: &str| {
+        let rest = rest.trim_start_matches([')', '\'', '"', '}', '.', ' ']);
+        rest.is_empty() || rest.starts_with([',', ';', '(']) || rest.starts_with("rank=")
+    };
+    let signal = SIGNALS.iter().find_map(|label| {
+        let (end, signal) = signals::signal(text::after(text, label)?).ok()?;
+        ends(end).then_some(Exit::Signal(signal))
+    });
+    signal.or_else(|| {
+        STATUSES.iter().find_map(|label| {
+            let (end, (_, status)) = signals::status(text::after(text, label)?).ok()?;
+            // Only a signal is told apart from any other number.
+            let exit = Exit::from_status(status);
+            (ends(end) && matches!(exit, Exit::Signal(_))).then_some(exit)
+        })
+    })
+}
+
+/// `pid 4711`, `pid=4711`, `pid: 4711`
+fn pid(words: &str) -> IResult<&str, &str> {
+    preceded((tag("pid"), opt(alt((tag("="), tag(":")))), space0), text::digits).parse(words)
+}

@@ -1,0 +1,125 @@
+//! Child processes that ended, as Python's libraries raise it.
+//!
+//! Mirrors CPython's `subprocess.py` and `concurrent/futures/process.py` (3.6–3.14), torch's
+//! `utils/data/_utils/signal_handling.py`, `utils/data/dataloader.py` and `multiprocessing/spawn.py` (0.4–2.15),
+//! joblib's loky, datasets' `utils/py_utils.py`, vLLM's `multiproc_executor.py` and `multiproc_worker_utils.py`.
+
+use nom::branch::alt;
+use nom::bytes::complete::{tag, take_until};
+use nom::multi::separated_list1;
+use nom::sequence::{delimited, preceded, terminated};
+use nom::{IResult, Parser};
+
+use super::{PRODUCER, death};
+use crate::model::{Event, Exit, Fact, FactValue, Victim};
+use crate::parse::{Record, signals, statement, text};
+
+/// What the record says of children.
+pub(super) fn events(record: &Record) -> Vec<Event> {
+    let loader = data_loader(record);
+    if !loader.is_empty() {
+        return loader;
+    }
+    let event = subprocess(record).or_else(|| spawned(record)).or_else(|| worker(record)).or_else(|| pool(record));
+    event.into_iter().collect()
+}
+
+/// `DataLoader worker (pid 4711) is killed by signal: Killed.`, `DataLoader worker (pid(s) 4711, 4712) exited
+/// unexpectedly`. A bus error is a lack of shared memory and not read here.
+fn data_loader(record: &Record) -> Vec<Event> {
+    let words = text::spoken(record.text(), "DataLoader worker (pid").next().map(text::line);
+    let Some((words, (pids, exit))) = words.and_then(|words| Some((words, loader(words).ok()?.1))) else {
+        return Vec::new();
+    };
+    let death = |pid: &&str| {
+        let mut event = death(record, words, exit, Some(pid));
+        let value = FactValue::Text("yes".to_owned());
+        event.facts.push(Fact { value, ..record.fact("python.data_loader", words) });
+        event
+    };
+    pids.iter().filter(|_| exit != Exit::Signal(7)).map(death).collect()
+}
+
+fn loader(words: &str) -> IResult<&str, (Vec<&str>, Exit)> {
+    let pids = delimited(alt((tag("(pid "), tag("(pid(s) "))), separated_list1(tag(", "), text::digits), tag(") "));
+    let signal = preceded(tag("is killed by signal: "), signals::signal).map(Exit::Signal);
+    let code = preceded(tag("exited unexpectedly with exit code "), signals::status);
+    let code = code.map(|(_, status)| Exit::from_status(status));
+    let gone = tag("exited unexpectedly").map(|_| Exit::Vanished);
+    (preceded(tag("DataLoader worker "), pids), alt((signal, code, gone))).parse(words)
+}
+
+/// `subprocess.CalledProcessError: Command '['torchrun', …]' died with <Signals.SIGKILL: 9>.`, `… returned non-zero
+/// exit status 1.`
+fn subprocess(record: &Record) -> Option<Event> {
+    let text = record.text();
+    let heads = ["died with <Signals.", "returned non-zero exit status "];
+    let words = heads.iter().find_map(|head| text::each(text, head).next()).map(text::line)?;
+    let before = text::before(text, words).trim_end();
+    let is_message = before.contains("Command ") && before.ends_with(['\'', '"', ']', ')']);
+    let (_, exit) = ended(words).ok().filter(|_| is_message)?;
+    Some(death(record, words, exit, None))
+}
+
+fn ended(words: &str) -> IResult<&str, Exit> {
+    let signal = delimited(tag("died with <Signals."), signals::name, tag(":")).map(Exit::Signal);
+    let status = delimited(tag("returned non-zero exit status "), signals::status, tag("."));
+    alt((signal, status.map(|(_, status)| Exit::from_status(status)))).parse(words)
+}
+
+/// `torch.multiprocessing.spawn.ProcessExitedException: process 0 terminated with signal SIGKILL`
+fn spawned(record: &Record) -> Option<Event> {
+    let words = text::spoken(record.text(), "process ").map(text::line).find(|words| process(words).is_ok())?;
+    let (_, (index, exit)) = process(words).ok()?;
+    let mut event = death(record, words, exit, None);
+    event.facts.push(record.number_fact("python.process_index", index, index.parse().ok()?));
+    Some(event)
+}
+
+fn process(words: &str) -> IResult<&str, (&str, Exit)> {
+    let index = delimited(tag("process "), text::digits, tag(" terminated with "));
+    let signal = preceded(tag("signal "), signals::name).map(Exit::Signal);
+    let code = preceded(tag("exit code "), signals::status).map(|(_, status)| Exit::from_status(status));
+    (index, alt((signal, code))).parse(words)
+}
+
+/// `Worker proc VllmWorker-1 died unexpectedly (exit code: -9), shutting down executor.`, `Worker VllmWorkerProcess pid
+/// 4711 died, exit code: -15`
+fn worker(record: &Record) -> Option<Event> {
+    let words = text::spoken(record.text(), "Worker ").map(text::line).find(|words| engine_worker(words).is_ok())?;
+    let (_, (role, pid, exit)) = engine_worker(words).ok()?;
+    let victim = Victim { role: Some(role.into()), ..statement::neighbour(record, pid.parse().ok()) };
+    Some(statement::death(record, PRODUCER, words, exit, victim))
+}
+
+fn engine_worker(words: &str) -> IResult<&str, (&str, &str, Exit)> {
+    let status = |text| signals::status.map(|(_, status)| Exit::from_status(status)).parse(text);
+    let code = delimited(tag(" died unexpectedly (exit code: "), status, tag(")"));
+    let gone = tag(" died unexpectedly").map(|_| Exit::Vanished);
+    let new = (preceded(tag("Worker proc "), take_until(" died")), alt((code, gone)));
+    let pid = terminated(text::digits, tag(" died, exit code: "));
+    let old = (preceded(tag("Worker "), terminated(take_until(" pid "), tag(" pid "))), pid, status);
+    alt((new.map(|(role, exit)| (role, "", exit)), old)).parse(words)
+}
+
+/// Pools of processes that lost one.
+fn pool(record: &Record) -> Option<Event> {
+    const GONE: [&str; 4] = [
+        "A process in the process pool was terminated abruptly",
+        "A child process terminated abruptly, the process pool is not usable",
+        "A worker process managed by the executor was unexpectedly terminated",
+        "One of the subprocesses has abruptly died during map operation",
+    ];
+    let text = record.text();
+    // loky: `The exit codes of the workers are {SIGKILL(-9), SIGTERM(-15)}`
+    if let Some(words) = text::spoken(text, "The exit codes of the workers are {").next().or_else(|| {
+        text::each(text, "The exit codes of the workers are {").find(|_| GONE.iter().any(|gone| text.contains(gone)))
+    }) {
+        let codes = words.split(|c| "(){}".contains(c)).filter_map(|code| code.parse().ok());
+        let exits: Vec<Exit> = codes.map(Exit::from_status).collect();
+        let kill = exits.iter().find(|exit| **exit == Exit::KILL);
+        return kill.or(exits.first()).map(|exit| death(record, text::line(words), *exit, None));
+    }
+    let words = GONE.iter().find_map(|head| text::spoken(text, head).next())?;
+    Some(death(record, text::line(words), Exit::Vanished, None))
+}

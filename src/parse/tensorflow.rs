@@ -1,0 +1,235 @@
+//! TensorFlow: its allocator, which JAX shares, and the operation that failed for want of memory.
+//!
+//! Mirrors `tensorflow/core/common_runtime/bfc_allocator.cc` (1.0–2.10; `tsl/framework/` from 2.11, also
+//! `external/tsl` of jaxlib), `core/framework/op_kernel.cc` and `core/common_runtime/gpu/gpu_device.cc`. The allocator's
+//! sizes are powers of two. It says when the caller can do without.
+
+use nom::Parser;
+use nom::bytes::complete::{tag, take_until, take_while1};
+use nom::combinator::{map, opt};
+use nom::sequence::{delimited, preceded, terminated};
+use nom::{IResult, Offset};
+
+use super::table::Value::{Number, Size as Sized, SizeBefore, Until};
+use super::table::{self, Row, Table, fact, memory};
+use super::text::{self, Size};
+use super::{Example, Grammar, Record, origin};
+use crate::model::FigureName::{GpuIndex, Other, Requested};
+use crate::model::{Event, Kind, Severity};
+
+/// What could not be allocated.
+pub struct TensorFlow;
+
+/// What the allocator and the device say of themselves.
+pub static PRINTS: Table = Table {
+    producer: "tensorflow",
+    series: "TensorFlow",
+    triggers: &table::triggers(&ROWS),
+    rows: &ROWS,
+    examples: PRINT_EXAMPLES,
+};
+
+const ROWS: [Row; 6] = [
+    memory("Sum Total of in-use chunks: ", Sized, Other),
+    fact("memory_limit_: ", Number, "tensorflow.limit"),
+    fact(" memory:  -> device", SizeBefore, "tensorflow.device_memory").within(&["Created device"]),
+    fact(" memory) -> physical GPU", SizeBefore, "tensorflow.device_memory"),
+    fact("name: ", Until(", pci bus id"), "job.gpu").within(&["Created device"]),
+    fact("name: ", Until(", pci bus id"), "job.gpu").within(&["Created TensorFlow device"]),
+];
+
+const ALLOCATOR: &str = "an out of memory trying to allocate ";
+const TENSOR: &str = "OOM when allocating tensor with shape[";
+const NO_FAILURE: &str = "this is not a failure";
+const FROM_DEVICE: &str = "failed to allocate ";
+
+impl Grammar for TensorFlow {
+    fn producer(&self) -> &'static str {
+        "tensorflow"
+    }
+
+    fn anchors(&self) -> &'static [&'static str] {
+        &["out of memory", "OOM when allocating tensor", "bytes) from device: "]
+    }
+
+    fn triggers(&self) -> &'static [&'static str] {
+        &[ALLOCATOR, TENSOR, FROM_DEVICE]
+    }
+
+    fn parse(&self, record: &Record) -> Vec<Event> {
+        allocator(record).into_iter().chain(tensor(record)).chain(first_try(record)).collect()
+    }
+
+    fn examples(&self) -> &'static [Example] {
+        EXAMPLES
+    }
+}
+
+/// `Allocator (GPU_0_bfc) ran out of memory trying to allocate 2.25GiB (rounded to 2415919104)requested by op …`; the
+/// oldest versions begin with `Ran out of memory` and leave the allocator out.
+fn allocator(record: &Record) -> Option<Event> {
+    let whole = record.text();
+    let at = whole.find(ALLOCATOR)?;
+    let size = text::size(&whole[at + ALLOCATOR.len()..]).ok()?.1;
+    let named = whole[..at].strip_suffix("r").and_then(|before| before.trim_end().strip_suffix(')'));
+    let name = named.and_then(|before| before.rsplit_once("Allocator (")).map(|(_, name)| name);
+    if name.is_none() && !whole[..at].ends_with('R') {
+        return None;
+    }
+    let severity = if whole.contains(NO_FAILURE) { Severity::Pressure } else { Severity::Fatal };
+    let device = name.and_then(|name| name.strip_prefix("GPU_")?.split('_').next()?.parse().ok());
+    let kind = kind(name.unwrap_or_default());
+    let mut event = origin::shortage(record, "tensorflow", &whole[at..], kind, severity, device);
+    event.figures.extend(record.figure(Requested, size));
+    event.facts.extend(name.map(|name| record.fact("tensorflow.allocator", name)));
+    Some(event)
+}
+
+/// Device memory, unless the allocator's name says the host's: `cpu`, `mklcpu`, `cuda_host_bfc`, `gpu_host_bfc`.
+fn kind(allocator: &str) -> Kind {
+    let name = allocator.to_ascii_lowercase();
+    if name.contains("cpu") || name.contains("host") { Kind::HostAllocFailure } else { Kind::GpuOom }
+}
+
+/// `OOM when allocating tensor with shape[8,128,96,96] and type float on /job:localhost/replica:0/task:0/device:GPU:0 by
+/// allocator GPU_0_bfc`; the oldest versions end behind the shape.
+fn tensor(record: &Record) -> Option<Event> {
+    let whole = record.text();
+    let part = text::each(whole, TENSOR).find(|part| is_statement(whole, part))?;
+    let (_, tensor) = described(part).ok()?;
+    let allocator = tensor.allocator.unwrap_or_default();
+    let on_host = tensor.device.is_some_and(|device| device.contains("CPU:"));
+    let kind = if on_host { Kind::HostAllocFailure } else { kind(allocator) };
+    let gpu = tensor.device.and_then(|device| Some(&device[device.rfind("GPU:")?..]));
+    let index = gpu.and_then(|gpu| Some((gpu, gpu.strip_prefix("GPU:")?.parse::<u32>().ok()?)));
+    let device = index.map(|(_, index)| index);
+    let mut event = origin::shortage(record, "tensorflow", part, kind, Severity::Fatal, device);
+    event.figures.extend(index.map(|(words, index)| record.number(GpuIndex, words, f64::from(index))));
+    event.facts.push(record.fact("tensorflow.shape", tensor.shape));
+    event.facts.extend(tensor.dtype.map(|dtype| record.fact("tensorflow.dtype", dtype)));
+    event.facts.extend(tensor.allocator.map(|name| record.fact("tensorflow.allocator", name)));
+    Some(event)
+}
+
+/// Whether `part` is the text of an error and not a comment on one.
+fn is_statement(whole: &str, part: &str) -> bool {
+    let before = whole[..whole.offset(part)].trim();
+    (before.is_empty() || before.ends_with(':')) && !before.starts_with(['#', '/'])
+}
+
+/// The tensor that was not allocated.
+struct Tensor<'a> {
+    shape: &'a str,
+    dtype: Option<&'a str>,
+    device: Option<&'a str>,
+    allocator: Option<&'a str>,
+}
+
+fn described(text: &str) -> IResult<&str, Tensor<'_>> {
+    let word = || take_while1(|c: char| c.is_alphanumeric() || "_:/.".contains(c));
+    let shape = delimited(tag(TENSOR), take_until("]"), tag("]"));
+    let parts = (shape, opt(preceded(tag(" and type "), word())), opt(preceded(tag(" on "), word())));
+    let allocator = opt(preceded(tag(" by allocator "), word()));
+    map((parts, allocator), |((shape, dtype, device), allocator)| Tensor { shape, dtype, device, allocator })
+        .parse(text)
+}
+
+/// `failed to allocate 14.50G (15569256448 bytes) from device: CUDA_ERROR_OUT_OF_MEMORY: out of memory` of the driver's
+/// wrapper: at the start it asks for the whole device, then for less.
+fn first_try(record: &Record) -> Option<Event> {
+    let part = text::each(record.text(), FROM_DEVICE).next()?;
+    let (_, size) = from_device(part).ok()?;
+    let mut event = origin::shortage(record, "tensorflow", part, Kind::GpuOom, Severity::Pressure, None);
+    event.figures.extend(record.figure(Requested, size));
+    Some(event)
+}
+
+fn from_device(text: &str) -> IResult<&str, Size<'_>> {
+    let bytes = delimited(tag(" ("), text::size, tag(") from device: "));
+    terminated(preceded(tag(FROM_DEVICE), text::size), bytes).parse(text)
+}
+
+const EXAMPLES: &[Example] = &[
+    Example {
+        version: "tensorflow 1.15–2.15, the caller can do without",
+        text: "2026-03-01 10:00:00.594950: W tensorflow/core/common_runtime/bfc_allocator.cc:243] Allocator (GPU_0_bfc) ran out of memory trying to allocate 1.25GiB with freed_by_count=0. The caller indicates that this is not a failure, but may mean that there could be performance gains if more memory were available.",
+        states: &[("pressure", "gpu_oom"), ("requested", "1.25GiB"), ("device", "0")],
+    },
+    Example {
+        version: "tensorflow 2.2–2.15, jaxlib 0.3–0.4",
+        text: "2026-03-01 10:00:00.349554: W external/tsl/tsl/framework/bfc_allocator.cc:482] Allocator (GPU_1_bfc) ran out of memory trying to allocate 2.25GiB (rounded to 2415919104)requested by op ",
+        states: &[
+            ("kind", "gpu_oom"),
+            ("requested", "2.25GiB"),
+            ("device", "1"),
+            ("tensorflow.allocator", "GPU_1_bfc"),
+        ],
+    },
+    Example {
+        version: "tensorflow 1.0–1.4",
+        text: "W tensorflow/core/common_runtime/bfc_allocator.cc:271] Ran out of memory trying to allocate 48.50MiB.  See logs for memory state.",
+        states: &[("kind", "gpu_oom"), ("requested", "48.50MiB")],
+    },
+    Example {
+        version: "tensorflow 1.5–2.15, the operation",
+        text: "2026-03-01 10:00:00.305871: W tensorflow/core/framework/op_kernel.cc:1780] OP_REQUIRES failed at conv_ops.cc:446 : RESOURCE_EXHAUSTED: OOM when allocating tensor with shape[16,64,240,320] and type float on /job:localhost/replica:0/task:0/device:GPU:2 by allocator GPU_2_bfc",
+        states: &[
+            ("kind", "gpu_oom"),
+            ("gpu_index", "GPU:2"),
+            ("device", "2"),
+            ("tensorflow.shape", "16,64,240,320"),
+            ("tensorflow.dtype", "float"),
+        ],
+    },
+    Example {
+        version: "tensorflow 1.5–2.15, the exception, on the host",
+        text: "tensorflow.python.framework.errors_impl.ResourceExhaustedError: OOM when allocating tensor with shape[1048576,4096] and type double on /job:localhost/replica:0/task:0/device:CPU:0 by allocator cpu [Op:RandomUniform]",
+        states: &[("kind", "host_alloc_failure"), ("tensorflow.shape", "1048576,4096")],
+    },
+    Example {
+        version: "tensorflow 1.0–1.4, the exception",
+        text: "ResourceExhaustedError (see above for traceback): OOM when allocating tensor with shape[8,128,96,96]",
+        states: &[("kind", "gpu_oom"), ("tensorflow.shape", "8,128,96,96")],
+    },
+    Example {
+        version: "tensorflow 1.0–2.10, the device at the start",
+        text: "2026-03-01 10:00:00.100000: I tensorflow/stream_executor/cuda/cuda_driver.cc:733] failed to allocate 14.50G (15569256448 bytes) from device: CUDA_ERROR_OUT_OF_MEMORY: out of memory",
+        states: &[("pressure", "gpu_oom"), ("requested", "14.50G")],
+    },
+];
+
+const PRINT_EXAMPLES: &[Example] = &[
+    Example {
+        version: "tensorflow 1.0–2.15, the allocator",
+        text: "2026-03-01 10:00:00.380635: I tensorflow/tsl/framework/bfc_allocator.cc:1107] Sum Total of in-use chunks: 36.50GiB\n2026-03-01 10:00:00.380653: I tensorflow/tsl/framework/bfc_allocator.cc:1109] Total bytes in pool: 39728447488 memory_limit_: 39728447488 available bytes: 0 curr_region_allocation_bytes_: 79456894976",
+        states: &[("other", "36.50GiB"), ("tensorflow.limit", "39728447488")],
+    },
+    Example {
+        version: "tensorflow 2.4–2.15, the device",
+        text: "2026-03-01 10:00:00.000000: I tensorflow/core/common_runtime/gpu/gpu_device.cc:1635] Created device /job:localhost/replica:0/task:0/device:GPU:0 with 38912 MB memory:  -> device: 0, name: NVIDIA A100-SXM4-40GB, pci bus id: 0000:07:00.0, compute capability: 8.0",
+        states: &[("tensorflow.device_memory", "38912 MB"), ("job.gpu", "NVIDIA A100-SXM4-40GB")],
+    },
+    Example {
+        version: "tensorflow 1.4–2.3, the device",
+        text: "2026-03-01 10:00:00.000000: I tensorflow/core/common_runtime/gpu/gpu_device.cc:1115] Created TensorFlow device (/job:localhost/replica:0/task:0/device:GPU:0 with 10240 MB memory) -> physical GPU (device: 0, name: GeForce GTX 1080 Ti, pci bus id: 0000:01:00.0, compute capability: 6.1)",
+        states: &[("tensorflow.device_memory", "10240 MB"), ("job.gpu", "GeForce GTX 1080 Ti")],
+    },
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::parse::testing;
+
+    #[test]
+    fn a_comment_on_an_error_is_none() {
+        for text in [
+            "# ResourceExhaustedError (see above for traceback): OOM when allocating tensor with shape[4096,8,32,32]",
+            "// OOM when allocating tensor with shape[65536,4096]",
+            "to avoid OOM when allocating tensor with shape[1,2], use a smaller batch",
+            "The parser ran out of memory trying to allocate 3 GiB",
+        ] {
+            assert!(testing::parse(&TensorFlow, text).is_empty(), "{text}");
+        }
+    }
+}
