@@ -7,6 +7,8 @@ pub enum Format {
     Yaml,
     /// A launch script, or a bare command line.
     Shell,
+    /// What a job printed of its configuration; see [`from_log`](super::from_log).
+    Log,
 }
 
 impl Format {

@@ -24,6 +24,7 @@ mod error;
 mod flow;
 mod format;
 mod json;
+mod log;
 mod path;
 mod shell;
 mod tree;
@@ -37,6 +38,7 @@ pub use diff::diff;
 pub use entry::{Command, Entry, EntryKind};
 pub use error::{ConfigError, EditError};
 pub use format::Format;
+pub use log::from_log;
 pub use value::Value;
 
 use edit::{Edit, Lines};
@@ -52,6 +54,8 @@ use crate::model::{Citation, Location};
 pub struct Document {
     path: Arc<str>,
     format: Format,
+    /// What it is introduced as, where a log printed it.
+    heading: String,
     text: String,
     entries: Vec<Entry>,
     commands: Vec<Command>,
@@ -74,6 +78,8 @@ enum Body {
     Json(Option<Node>),
     Yaml(yaml::Stream),
     Shell(Box<shell::Shell>),
+    /// A log printed it.
+    Printed,
 }
 
 /// What a format's reader finds. Places are bytes of the text.
@@ -85,6 +91,22 @@ struct Parsed {
     warnings: Vec<Remark>,
 }
 
+impl Parsed {
+    /// What nested settings make.
+    fn new(body: Body, settings: Flattening) -> Parsed {
+        Parsed { body, found: settings.entries, commands: Vec::new(), warnings: settings.warnings }
+    }
+}
+
+/// What to set, and, in a script, how it is to be given and to which command.
+#[derive(Debug, Clone, Copy)]
+struct Wanted<'a> {
+    key: &'a str,
+    value: &'a Value,
+    kind: Option<EntryKind>,
+    command: Option<usize>,
+}
+
 impl Document {
     /// Reads `text`, whatever its format is. `path` is what citations name.
     pub fn read(path: impl Into<Arc<str>>, text: &str) -> Result<Document, ConfigError> {
@@ -94,16 +116,6 @@ impl Document {
     /// Reads `text`, which is known to be of this format.
     pub fn read_as(format: Format, path: impl Into<Arc<str>>, text: &str) -> Result<Document, ConfigError> {
         let (path, lines) = (path.into(), Lines::of(text));
-        match parse(format, text) {
-            Ok(parsed) => Ok(Document::assemble(format, path, text, &lines, parsed)),
-            Err(Remark { at, message }) => {
-                let (line, column) = lines.locate(at);
-                Err(ConfigError { path, line, column, message })
-            }
-        }
-    }
-
-    fn assemble(format: Format, path: Arc<str>, text: &str, lines: &Lines, parsed: Parsed) -> Document {
         let location = |at| {
             let (line, column) = lines.locate(at);
             Location { path: path.clone(), line, column }
@@ -113,15 +125,33 @@ impl Document {
             let words = &words[..words.floor_char_boundary(Citation::LONGEST)];
             Citation { location: location(span.start), text: words.to_owned() }
         };
+        match parse(format, text) {
+            Ok(parsed) => Ok(Document::assemble(format, path.clone(), text, parsed, cite)),
+            Err(Remark { at, message }) => {
+                let (line, column) = lines.locate(at);
+                Err(ConfigError { path: path.clone(), line, column, message })
+            }
+        }
+    }
+
+    /// A document of what a reader found, each place turned into a citation.
+    fn assemble(
+        format: Format,
+        path: Arc<str>,
+        text: &str,
+        parsed: Parsed,
+        cite: impl Fn(&Range<usize>) -> Citation,
+    ) -> Document {
         let entry = |found: Found| Entry {
             at: cite(&found.span),
-            defined: found.defined.as_ref().map(cite),
+            defined: found.defined.as_ref().map(&cite),
             key: found.key,
             value: found.value,
             kind: found.kind,
             command: found.command,
             span: found.span,
         };
+        let location = |at: usize| cite(&(at..at)).location;
         let command =
             |FoundCommand { program, target, operands, at }| Command { program, target, operands, at: location(at) };
         let warning = |Remark { at, message }| Warning { at: location(at), message };
@@ -131,8 +161,9 @@ impl Document {
             warnings: parsed.warnings.into_iter().map(warning).collect(),
             body: parsed.body,
             text: text.to_owned(),
+            heading: String::new(),
             format,
-            path: path.clone(),
+            path,
         }
     }
 
@@ -146,7 +177,13 @@ impl Document {
         self.format
     }
 
-    /// As it stands.
+    /// What a log introduced it as: `Namespace`, `TrainingArguments`, `DeepSpeedEngine configuration`, `set -x`. Empty for
+    /// what is no part of a log, or has no title.
+    pub fn heading(&self) -> &str {
+        &self.heading
+    }
+
+    /// As it stands; of a log, without what others put before its lines.
     pub fn text(&self) -> &str {
         &self.text
     }
@@ -186,7 +223,7 @@ impl Document {
     /// and nothing else uses it. A name that is missing is one of the environment if it looks like one (`NCCL_DEBUG`),
     /// else a setting of the command with the most of them, given as the others are. A switch that is set to false goes.
     pub fn set(&self, key: &str, value: &Value) -> Result<String, EditError> {
-        self.set_one(key, value, None, None)
+        self.edited(Wanted { key, value, kind: None, command: None })
     }
 
     /// [`Document::set`] for a launch script, where it is known what kind of setting it is and to which of
@@ -198,40 +235,42 @@ impl Document {
         key: &str,
         value: &Value,
     ) -> Result<String, EditError> {
-        self.set_one(key, value, Some(kind), command)
+        self.edited(Wanted { key, value, kind: Some(kind), command })
     }
 
-    fn set_one(
-        &self,
-        key: &str,
-        value: &Value,
-        kind: Option<EntryKind>,
-        command: Option<usize>,
-    ) -> Result<String, EditError> {
+    fn edited(&self, wanted: Wanted<'_>) -> Result<String, EditError> {
+        let Wanted { key, value, kind, command } = wanted;
         let unwritable = || EditError::Unwritable { key: key.to_owned(), value: value.to_string() };
         if value.as_number().is_some_and(|number| !number.is_finite()) {
             return Err(unwritable());
         }
         let before = self.choose(key, kind, command);
-        let reads_as = |entry: &Entry| {
-            entry.value == *value
-                || Value::of_word(&entry.value.to_string()) == Value::of_word(&value.to_string())
-                    && matches!(self.body, Body::Shell(_))
-        };
-        if before.and_then(|at| self.entries.get(at)).is_some_and(reads_as) {
+        if before.and_then(|at| self.entries.get(at)).is_some_and(|entry| self.reads_as(entry, value)) {
             return Ok(self.text.clone());
         }
         let edits = match &self.body {
-            Body::Shell(shell) => shell::set(&self.text, shell, before, shell::Wanted { key, value, kind, command })?,
+            Body::Shell(shell) => shell::set(&self.text, shell, before, wanted)?,
             body => body.set(&self.text, key, value)?,
         };
         let text = edit::apply(&self.text, edits);
         // Whatever quotes and escapes the text has: what was written is what is read.
         let written = Document::read_as(self.format, self.path.clone(), &text).map_err(|_| unwritable())?;
-        let after = written.choose(key, kind, command).and_then(|at| written.entries.get(at));
-        let is_gone = matches!(self.body, Body::Shell(_)) && *value == Value::Bool(false) && after.is_none();
-        let is_set = is_gone || after.is_some_and(reads_as);
+        let is_set = match written.choose(key, kind, command).and_then(|at| written.entries.get(at)) {
+            Some(entry) => self.reads_as(entry, value),
+            // A switch that is off is not there.
+            None => self.is_script() && *value == Value::Bool(false),
+        };
         if is_set && self.others(key).eq(written.others(key)) { Ok(text) } else { Err(unwritable()) }
+    }
+
+    fn is_script(&self) -> bool {
+        matches!(self.body, Body::Shell(_))
+    }
+
+    /// Whether a setting is set to `value`. The words of a script have no type.
+    fn reads_as(&self, entry: &Entry, value: &Value) -> bool {
+        let word = |value: &Value| Value::of_word(&value.to_string());
+        entry.value == *value || self.is_script() && word(&entry.value) == word(value)
     }
 
     /// What an edit of `key` must leave as it is: in a script, where a slip can change what a line is, every other setting
@@ -240,13 +279,13 @@ impl Document {
         fn base(key: &str) -> &str {
             key.trim_start_matches(['-', '+']).split('[').next().unwrap_or_default()
         }
-        let is_script = matches!(self.body, Body::Shell(_));
+        fn is_inside(inner: &str, outer: &str) -> bool {
+            inner.strip_prefix(outer).is_some_and(|rest| rest.starts_with('.'))
+        }
         let is_other = move |entry: &&Entry| {
             let is_variable = matches!(entry.kind, EntryKind::Variable | EntryKind::Env);
-            let is_inside =
-                |inner: &str, outer: &str| inner.strip_prefix(outer).is_some_and(|rest| rest.starts_with('.'));
             let is_related = base(&entry.key) == base(key) || is_inside(key, &entry.key) || is_inside(&entry.key, key);
-            is_script && !is_variable && !is_related
+            self.is_script() && !is_variable && !is_related
         };
         let show = |entry: &'a Entry| (entry.kind, entry.key.as_str(), entry.command, entry.at.text.as_str());
         self.entries.iter().filter(is_other).map(show)
@@ -254,23 +293,20 @@ impl Document {
 
     /// The text without `key`, be it a value or a whole section, and nothing else changed.
     pub fn remove(&self, key: &str) -> Result<String, EditError> {
-        let unremovable = |_| EditError::Unremovable(key.to_owned());
+        let unremovable = || EditError::Unremovable(key.to_owned());
+        let read = |text: &str| Document::read_as(self.format, self.path.clone(), text).map_err(|_| unremovable());
         let mut text = edit::apply(&self.text, self.removal(key)?);
         // One that stands there twice goes twice.
         for _ in 1..self.body.count(key) {
-            let rest = Document::read_as(self.format, self.path.clone(), &text).map_err(unremovable)?;
-            text = edit::apply(&text, rest.removal(key)?);
+            text = edit::apply(&text, read(&text)?.removal(key)?);
         }
-        Document::read_as(self.format, self.path.clone(), &text).map_err(unremovable)?;
-        Ok(text)
+        let rest = read(&text)?;
+        if self.others(key).eq(rest.others(key)) { Ok(text) } else { Err(unremovable()) }
     }
 
     fn removal(&self, key: &str) -> Result<Vec<Edit>, EditError> {
         match &self.body {
-            Body::Shell(shell) => {
-                let entry = self.choose(key, None, None).ok_or_else(|| EditError::NotSet(key.to_owned()))?;
-                shell::remove(&self.text, shell, entry, key)
-            }
+            Body::Shell(shell) => shell::remove(&self.text, shell, self.choose(key, None, None), key),
             body => body.remove(&self.text, key),
         }
     }
@@ -281,23 +317,14 @@ fn parse(format: Format, text: &str) -> Result<Parsed, Remark> {
         Format::Json => {
             let root = json::read(text)?;
             let settings = flatten(root.iter().map(|root| (String::new(), root)))?;
-            Ok(Parsed {
-                body: Body::Json(root),
-                found: settings.entries,
-                commands: Vec::new(),
-                warnings: settings.warnings,
-            })
+            Ok(Parsed::new(Body::Json(root), settings))
         }
         Format::Shell => Ok(shell::read(text)),
+        Format::Log => Err(Remark::new(0, "a log may hold many configurations")),
         Format::Yaml => {
             let stream = yaml::read(text)?;
             let settings = flatten(stream.documents())?;
-            Ok(Parsed {
-                body: Body::Yaml(stream),
-                found: settings.entries,
-                commands: Vec::new(),
-                warnings: settings.warnings,
-            })
+            Ok(Parsed::new(Body::Yaml(stream), settings))
         }
     }
 }
@@ -320,7 +347,7 @@ impl Body {
             Body::Json(Some(root)) => json::set(text, root, &steps, value),
             Body::Json(None) => Err(EditError::NoSection(key.to_owned())),
             Body::Yaml(stream) => yaml::set(text, stream, &steps, value),
-            Body::Shell(_) => Err(EditError::BadKey(key.to_owned())),
+            Body::Shell(_) | Body::Printed => Err(EditError::ReadOnly),
         }
     }
 
@@ -330,7 +357,7 @@ impl Body {
             Body::Json(Some(root)) => json::remove(text, root, &steps),
             Body::Json(None) => Err(EditError::NotSet(key.to_owned())),
             Body::Yaml(stream) => yaml::remove(text, stream, &steps),
-            Body::Shell(_) => Err(EditError::BadKey(key.to_owned())),
+            Body::Shell(_) | Body::Printed => Err(EditError::ReadOnly),
         }
     }
 
@@ -340,7 +367,7 @@ impl Body {
         match self {
             Body::Json(root) => root.as_ref().map_or(0, |root| root.count(&steps)),
             Body::Yaml(stream) => stream.find(&steps).map_or(0, |(root, steps)| root.count(steps)),
-            Body::Shell(_) => 1,
+            Body::Shell(_) | Body::Printed => 1,
         }
     }
 }

@@ -132,7 +132,7 @@ pub(super) fn is_shell(field: &str) -> bool {
     matches!(name(field), "bash" | "sh" | "zsh")
 }
 
-fn is_program(field: &str) -> bool {
+pub(super) fn is_program(field: &str) -> bool {
     let is_named = |known: &str| known.split(' ').next() == Some(name(field));
     is_python(field)
         || field.ends_with(".py")

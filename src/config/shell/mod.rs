@@ -26,7 +26,7 @@ use expand::{Chunk, Field};
 use launch::Stage;
 use script::{Call, File, Role, Script};
 
-pub(super) use edit::{Wanted, remove, set};
+pub(super) use edit::{remove, set};
 
 /// A script and the settings in it.
 #[derive(Debug, Clone)]
@@ -127,6 +127,50 @@ pub(super) fn read(text: &str) -> Parsed {
     let (found, origins) = settings.found.into_iter().map(|(_, found, origin)| (found, origin)).unzip();
     let body = Body::Shell(Box::new(Shell { script, commands, origins, embedded: settings.embedded, main }));
     Parsed { body, found, warnings, commands: shown }
+}
+
+/// Reads the words of one command, each with its place.
+pub(super) fn read_words(words: Vec<(String, Range<usize>)>) -> Parsed {
+    let texts: Vec<String> = words.iter().map(|(text, _)| text.clone()).collect();
+    let (mut found, mut commands) = (Vec::new(), Vec::new());
+    for stage in launch::stages(&texts) {
+        let (arguments, operands) = arguments::arguments(&texts, stage.arguments.clone(), |_, _| true);
+        let at = words.first().map_or(0, |(_, span)| span.start);
+        let operands = operands.into_iter().filter_map(|at| texts.get(at).cloned()).collect();
+        for argument in &arguments {
+            let Some((name, span)) = words.get(argument.name) else { continue };
+            let mut add = |key: String, value: Value, span: Range<usize>| {
+                let kind =
+                    if matches!(argument.form, Form::Override(_)) { EntryKind::Override } else { EntryKind::Flag };
+                found.push(Found { command: Some(commands.len()), ..Found::new(&key, value, kind, span) });
+            };
+            match argument.form {
+                Form::Joined(from) | Form::Override(from) => {
+                    add(argument.key.clone(), Value::of_word(name.get(from..).unwrap_or_default()), span.clone());
+                }
+                Form::Spaced if argument.is_switch() => add(argument.key.clone(), Value::Bool(true), span.clone()),
+                Form::Spaced => {
+                    let values = words.get(argument.values.clone()).unwrap_or_default();
+                    for (index, (value, span)) in values.iter().enumerate() {
+                        let key =
+                            if values.len() > 1 { format!("{}[{index}]", argument.key) } else { argument.key.clone() };
+                        add(key, Value::of_word(value), span.clone());
+                    }
+                }
+            }
+        }
+        commands.push(FoundCommand { program: stage.program, target: stage.target, operands, at });
+    }
+    // Nobody edits it, whatever the body.
+    Parsed { body: Body::Printed, found, commands, warnings: Vec::new() }
+}
+
+/// Whether a command line begins with a program that launches jobs, or assigns a variable.
+pub(super) fn starts_program(command: &str) -> bool {
+    let first = command.split_whitespace().next().unwrap_or_default();
+    let name = words::name_length(first);
+    let assigns = name > 0 && first[name..].starts_with('=') && !first[name..].starts_with("==");
+    launch::is_program(first) || first == "export" || assigns
 }
 
 /// Collects settings, each with the place of the statement that it belongs to.

@@ -214,6 +214,10 @@ fn here_documents_are_configurations() {
     );
     assert_eq!(set(text, "acc.yaml:a.c", 2.0), text.replace("b: 1\n", "b: 1\n  c: 2\n"));
     assert_eq!(remove(text, "acc.yaml:a.b"), text.replace("a:\n  b: 1\n", "a: {}\n"));
+    assert_eq!(
+        remove(text, "ds.json:zero_optimization"),
+        text.replace(",\n  \"zero_optimization\": {\"stage\": $STAGE}", "")
+    );
     let wrong = "cat > ds.json <<EOF\n{\"a\": [1,\nEOF\n";
     assert_eq!(warnings(wrong), ["2:7 unterminated array"]);
     assert_eq!(set(SCRIPT, "runtime-env-json.env_vars.B", "2"), with("\"A\": \"1\"}", "\"A\": \"1\", \"B\": \"2\"}"));

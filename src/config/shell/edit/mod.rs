@@ -9,21 +9,12 @@ use std::ops::Range;
 
 use super::super::edit::Edit;
 use super::super::value::{in_case_of, number, number_like, plain};
-use super::super::{EditError, EntryKind, Value};
+use super::super::{EditError, Value, Wanted};
 use super::arguments::{Argument, Form};
 use super::expand::Field;
 use super::script::Call;
 use super::words::Quote;
 use super::{Given, Origin, Shell, place};
-
-/// What to set, and how it is to be given if it is not set yet.
-#[derive(Debug, Clone, Copy)]
-pub(in super::super) struct Wanted<'a> {
-    pub key: &'a str,
-    pub value: &'a Value,
-    pub kind: Option<EntryKind>,
-    pub command: Option<usize>,
-}
 
 /// What sets the setting with this number, or puts it where it is missing.
 pub(in super::super) fn set(
@@ -40,24 +31,29 @@ pub(in super::super) fn set(
     edits.ok_or_else(|| EditError::Unwritable { key: wanted.key.to_owned(), value: wanted.value.to_string() })
 }
 
-/// What removes the setting with this number.
-pub(in super::super) fn remove(text: &str, shell: &Shell, entry: usize, key: &str) -> Result<Vec<Edit>, EditError> {
+/// What removes the setting with this number, or a section of a configuration inside of the script.
+pub(in super::super) fn remove(
+    text: &str,
+    shell: &Shell,
+    entry: Option<usize>,
+    key: &str,
+) -> Result<Vec<Edit>, EditError> {
     let editor = Editor { text, shell, wanted: Wanted { key, value: &Value::Null, kind: None, command: None } };
-    let unremovable = || EditError::Unremovable(key.to_owned());
-    match shell.origins.get(entry).ok_or_else(unremovable)? {
-        Origin::Argument { command, argument, value } => {
-            let (call, argument) = editor.argument(*command, *argument).ok_or_else(unremovable)?;
-            editor.without_argument(call, argument, *value).ok_or_else(unremovable)
-        }
-        Origin::Assignment(number) => editor.without_assignment(*number).ok_or_else(unremovable),
-        Origin::Option(number, all) => editor.without_option(*number, all).ok_or_else(unremovable),
-        Origin::Embedded(number) => {
-            let embedded = shell.embedded.get(*number).ok_or_else(unremovable)?;
+    let embedded = || shell.embedded.iter().find(|embedded| key.starts_with(&embedded.prefix));
+    let edits = match entry.and_then(|entry| shell.origins.get(entry)) {
+        Some(Origin::Argument { command, argument, value }) => editor
+            .argument(*command, *argument)
+            .and_then(|(call, argument)| editor.without_argument(call, argument, *value)),
+        Some(Origin::Assignment(number)) => editor.without_assignment(*number),
+        Some(Origin::Option(number, all)) => editor.without_option(*number, all),
+        Some(Origin::Embedded(_)) | None => {
+            let embedded = embedded().ok_or_else(|| EditError::NotSet(key.to_owned()))?;
             let inner = key.strip_prefix(&embedded.prefix).unwrap_or(key);
             let edits = embedded.body.remove(&embedded.text, inner)?;
-            Ok(edits.into_iter().map(|edit| edit.moved(embedded.base)).collect())
+            Some(edits.into_iter().map(|edit| edit.moved(embedded.base)).collect())
         }
-    }
+    };
+    edits.ok_or_else(|| EditError::Unremovable(key.to_owned()))
 }
 
 struct Editor<'a> {
