@@ -7,6 +7,7 @@
 //! Each floor knows only those below it; [`analyze`] is the whole walk.
 
 pub mod cli;
+pub mod config;
 pub mod diagnosis;
 pub mod incident;
 pub mod knowledge;
