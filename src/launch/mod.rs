@@ -4,12 +4,15 @@
 //! the framework, the setting of each knob, and facts for rules: what is set, and what holds where nothing is set.
 
 mod facts;
+mod index;
 
 use std::sync::Arc;
 
-use crate::config::{Document, Entry, EntryKind, Format};
+use crate::config::{Document, EntryKind, Format};
 use crate::knowledge::{Framework, Knob, Knowledge, Target, newest_version_with};
 use crate::model::Job;
+use index::Index;
+pub use index::Setting;
 
 /// The configurations of a job.
 pub struct Launch<'k> {
@@ -20,17 +23,10 @@ pub struct Launch<'k> {
     version: Option<Arc<str>>,
     /// The user's own files, those that overrule others first, then what was printed.
     documents: Vec<Document>,
+    /// Places of settings by the last step of their names.
+    index: Index,
     /// The frameworks whose configuration is among the documents.
     configured: Vec<&'k Framework>,
-}
-
-/// A knob as a configuration sets it.
-#[derive(Clone, Copy)]
-pub struct Setting<'l> {
-    /// Where.
-    pub document: &'l Document,
-    /// What.
-    pub entry: &'l Entry,
 }
 
 impl<'k> Launch<'k> {
@@ -45,8 +41,11 @@ impl<'k> Launch<'k> {
             Format::Log => 3,
         });
         documents.extend(printed);
-        let configures =
-            |framework: &&Framework| documents.iter().any(|document| is_of(framework, document, knowledge));
+        let index = Index::of(&documents);
+        let keyed = index.keyed(&documents, &knowledge.knobs);
+        let configures = |framework: &&Framework| {
+            keyed.contains(&framework.name) || documents.iter().any(|document| is_launched(framework, document))
+        };
         let configured: Vec<&Framework> = knowledge.frameworks.iter().filter(configures).collect();
         let of_job = |framework: &&Framework| job.framework.as_deref() == Some(&*framework.name);
         // A framework stands before what it is built on: of what the logs and the configuration show, the first decides.
@@ -54,7 +53,7 @@ impl<'k> Launch<'k> {
             of_job(framework) || configured.iter().any(|configured| configured.name == framework.name)
         };
         let framework = knowledge.frameworks.iter().find(shown);
-        let mut launch = Launch { knowledge, framework, version: None, documents, configured };
+        let mut launch = Launch { knowledge, framework, version: None, documents, index, configured };
         launch.version = launch.find_version(job);
         launch
     }
@@ -109,66 +108,32 @@ impl<'k> Launch<'k> {
 
     /// What sets `knob`: in the user's own files if they do, else as the job printed it.
     pub fn setting(&self, knob: &Knob) -> Option<Setting<'_>> {
-        self.documents.iter().find_map(|document| setting_in(document, knob))
+        self.index.setting(&self.documents, knob)
     }
 
     /// Whether a knob that nobody set yet belongs into `document`.
     pub fn takes(&self, document: &Document, knob: &Knob) -> bool {
-        let of_framework = || {
-            let own = |framework: &Framework| framework.name == knob.framework;
-            let known = self.knowledge.frameworks.iter().find(|framework| own(framework));
-            known.is_some_and(|framework| is_of(framework, document, self.knowledge))
+        let is_of = |framework: &Framework| {
+            let mut own = self.knobs_of(&framework.name);
+            let here = |setting: Setting<'_>| setting.document.path() == document.path();
+            is_launched(framework, document) || own.any(|knob| self.setting(knob).is_some_and(here))
         };
+        let framework = self.knowledge.frameworks.iter().find(|framework| framework.name == knob.framework);
+        let overrides = || document.entries().iter().any(|entry| entry.kind == EntryKind::Override);
         match (document.format(), knob.target) {
-            (Format::Json, Target::Json) | (Format::Yaml, Target::Yaml) => of_framework(),
-            (Format::Shell, Target::Cli) => of_framework(),
-            // An override of a key, where the command line has such.
-            (Format::Shell, Target::Yaml) => {
-                of_framework() && document.entries().iter().any(|entry| entry.kind == EntryKind::Override)
+            (Format::Json, Target::Json) | (Format::Yaml, Target::Yaml) | (Format::Shell, Target::Cli) => {
+                framework.is_some_and(is_of)
             }
+            // An override of a key, where the command line has such.
+            (Format::Shell, Target::Yaml) => framework.is_some_and(is_of) && overrides(),
             (Format::Shell, Target::Env) => !document.commands().is_empty(),
             _ => false,
         }
     }
 }
 
-/// Whether `document` starts or configures `framework`.
-fn is_of(framework: &Framework, document: &Document, knowledge: &Knowledge) -> bool {
-    let is_launched = || {
-        let code = |line: &&str| !line.trim_start().starts_with('#');
-        document.text().lines().filter(code).any(|line| framework.launched_by.iter().any(|words| line.contains(words)))
-    };
-    // A file of keys names no program: its keys tell.
-    let is_keyed = || {
-        let target = match document.format() {
-            Format::Json => Target::Json,
-            Format::Yaml => Target::Yaml,
-            Format::Shell | Format::Log => return false,
-        };
-        let mut own = knowledge.knobs.iter().filter(|knob| knob.framework == framework.name && knob.target == target);
-        own.any(|knob| knob.names().any(|name| name.contains(['.', '_'])) && setting_in(document, knob).is_some())
-    };
-    is_launched() || is_keyed()
-}
-
-/// What sets `knob` in `document`, the one that counts.
-fn setting_in<'d>(document: &'d Document, knob: &Knob) -> Option<Setting<'d>> {
-    let is_meant = |entry: &&Entry| suits(knob.target, entry.kind) && knob.knows(without_file(&entry.key));
-    let named = document.entries().iter().rfind(is_meant)?;
-    let entry = document.get(&named.key).filter(|entry| suits(knob.target, entry.kind)).unwrap_or(named);
-    Some(Setting { document, entry })
-}
-
-/// A key without the file that a script writes it to: `ds_config.json:zero_optimization.stage`.
-fn without_file(key: &str) -> &str {
-    key.split_once(':').map_or(key, |(_, key)| key)
-}
-
-/// Whether a knob of this target can be set by such an entry. A variable of a script is none of the processes it starts.
-fn suits(target: Target, kind: EntryKind) -> bool {
-    match kind {
-        EntryKind::Variable => false,
-        EntryKind::Env => target == Target::Env,
-        EntryKind::Setting | EntryKind::Flag | EntryKind::Override | EntryKind::Directive => target != Target::Env,
-    }
+/// Whether `document` starts `framework`.
+fn is_launched(framework: &Framework, document: &Document) -> bool {
+    let is_code = |line: &&str| !line.trim_start().starts_with('#');
+    document.text().lines().filter(is_code).any(|line| framework.launched_by.iter().any(|words| line.contains(words)))
 }

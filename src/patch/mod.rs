@@ -14,6 +14,8 @@ use crate::model::{NotAdvised, Patch, PatchEffect, Phase};
 
 /// More patches than this for one cause are no advice.
 const MOST: usize = 6;
+/// As many settings of the user's are changed for one lever.
+const MOST_EDITS: usize = 2;
 
 /// What turns levers into patches: one incident of a job.
 pub struct Workbench<'a> {
@@ -43,12 +45,24 @@ impl<'a> Workbench<'a> {
     pub fn patches(&self, rule: &'a CauseRule) -> Vec<Patch> {
         let mut patches: Vec<Patch> = Vec::new();
         for row in rule.patch.iter().filter(|row| self.holds(row.when.as_ref())) {
-            let is_new = |patch: &Patch| !patches.iter().any(|known| known.knob == patch.knob);
-            let turned = self.candidates(row).into_iter().filter_map(|candidate| self.patch(row, candidate));
-            patches.extend(turned.into_iter().find(is_new));
+            let turned = self.turned(row, &patches);
+            patches.extend(turned);
         }
         patches.truncate(MOST);
         patches
+    }
+
+    /// The patches of one row that are not `known`: one knob a lever, but all that the user's own files set, as in
+    /// `offload_params` and `offload_optimizer`.
+    fn turned(&self, row: &'a PatchRow, known: &[Patch]) -> Vec<Patch> {
+        let is_new = |patch: &Patch| !known.iter().any(|known| known.knob == patch.knob);
+        let is_edit = |patch: &Patch| patch.diff.is_some() && patch.from.is_some();
+        let candidates = self.candidates(row).into_iter();
+        let mut patches = candidates.filter_map(|candidate| self.patch(row, candidate)).filter(is_new);
+        let Some(first) = patches.next() else { return Vec::new() };
+        let more = if is_edit(&first) { MOST_EDITS - 1 } else { 0 };
+        let more: Vec<Patch> = patches.take(more).take_while(is_edit).collect();
+        [vec![first], more].concat()
     }
 
     /// What not to change against it, and why.
