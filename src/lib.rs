@@ -117,7 +117,10 @@ fn explain(
     let (diagnoses, not_checked) = diagnosis::diagnose(&incident, &facts, asker, &knowledge.causes, language);
     incident.capture_next = diagnosis::capture(&diagnoses, &facts, asker, language);
     incident.not_checked = not_checked;
-    let workbench = Workbench { knowledge, launch, facts: &facts, asker, phase: incident.phase.name, language };
+    let prediction = launch.predict(&facts);
+    incident.memory = prediction.as_ref().map(|prediction| prediction.beside(&incident)).unwrap_or_default();
+    let (prediction, phase) = (prediction.as_ref(), incident.phase.name);
+    let workbench = Workbench { knowledge, launch, facts: &facts, asker, prediction, phase, language };
     let with_patches = |(diagnosis, rule)| Diagnosis {
         patches: workbench.patches(rule),
         not_advised: workbench.not_advised(rule),

@@ -22,8 +22,7 @@ pub(super) fn edit(
     to: &str,
 ) -> Option<Edited> {
     let value = value(knob, to)?;
-    let is_own = |setting: &Setting<'_>| setting.document.format() != Format::Log;
-    let (document, after) = match setting.filter(is_own) {
+    let (document, after) = match setting.filter(Setting::is_own) {
         Some(Setting { document, entry }) => {
             (document, document.set_as(entry.kind, entry.command, &entry.key, &value).ok()?)
         }

@@ -5,10 +5,13 @@ use std::fmt::{self, Write};
 use anstyle::{AnsiColor, Style};
 
 use super::{BOLD, DIM, Page};
+use crate::diagnosis::UNKNOWN;
 use crate::model::{Bytes, Diagnosis, Incident, Patch};
 
 /// Causes, patches, warnings and hints that are shown.
 const CAUSES: usize = 3;
+/// Causes less likely than this are left to other formats.
+const LEAST: f64 = 0.05;
 const EVIDENCE: usize = 2;
 const PATCHES: usize = 3;
 const USELESS: usize = 3;
@@ -22,11 +25,14 @@ impl Page {
         if incident.diagnoses.is_empty() {
             return Ok(());
         }
-        self.heading(self.labels.why)?;
-        for diagnosis in incident.diagnoses.iter().take(CAUSES) {
-            self.diagnosis(diagnosis)?;
+        if let Some(words) = &incident.memory.explains {
+            self.heading(self.labels.arithmetic)?;
+            words.lines().try_for_each(|line| writeln!(self.text, "  {line}"))?;
         }
-        self.patches(incident)?;
+        self.heading(self.labels.why)?;
+        let shown = telling(&incident.diagnoses);
+        shown.iter().try_for_each(|diagnosis| self.diagnosis(diagnosis))?;
+        self.patches(incident, &shown)?;
         self.useless(incident)?;
         if !incident.capture_next.is_empty() {
             self.heading(self.labels.next_time)?;
@@ -48,10 +54,9 @@ impl Page {
     }
 
     /// The likeliest cause's patches first, then the best of each other one.
-    fn patches(&mut self, incident: &Incident) -> fmt::Result {
-        let first = incident.diagnoses.iter().take(1).flat_map(|diagnosis| diagnosis.patches.iter().take(PATCHES));
-        let others =
-            incident.diagnoses.iter().take(CAUSES).skip(1).flat_map(|diagnosis| diagnosis.patches.iter().take(1));
+    fn patches(&mut self, incident: &Incident, causes: &[&Diagnosis]) -> fmt::Result {
+        let first = causes.iter().take(1).flat_map(|diagnosis| diagnosis.patches.iter().take(PATCHES));
+        let others = causes.iter().skip(1).flat_map(|diagnosis| diagnosis.patches.iter().take(1));
         let mut shown: Vec<&Patch> = Vec::new();
         for patch in first.chain(others) {
             if shown.len() < PATCHES + 1 && !shown.iter().any(|known| known.knob == patch.knob) {
@@ -61,7 +66,8 @@ impl Page {
         if shown.is_empty() {
             return Ok(());
         }
-        self.heading(self.labels.change)?;
+        let is_known = incident.diagnoses.first().is_some_and(|diagnosis| &*diagnosis.cause != UNKNOWN);
+        self.heading(if is_known { self.labels.change } else { self.labels.first_steps })?;
         for (number, patch) in (1..).zip(shown) {
             self.patch(number, patch)?;
         }
@@ -109,6 +115,13 @@ impl Page {
         }
         Ok(())
     }
+}
+
+/// The causes worth a line: the first, and what else is not unlikely.
+fn telling(diagnoses: &[Diagnosis]) -> Vec<&Diagnosis> {
+    let is_likely = |diagnosis: &&Diagnosis| diagnosis.confidence >= LEAST && &*diagnosis.cause != UNKNOWN;
+    let others = diagnoses.iter().skip(1).filter(is_likely);
+    diagnoses.iter().take(1).chain(others).take(CAUSES).collect()
 }
 
 fn signed(bytes: Bytes) -> String {
