@@ -9,6 +9,7 @@
 pub mod cli;
 pub mod config;
 pub mod diagnosis;
+pub mod fix;
 pub mod incident;
 pub mod knowledge;
 pub mod launch;

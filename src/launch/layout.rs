@@ -42,7 +42,7 @@ impl Config<'_> {
 impl Launch<'_> {
     /// The model that is trained and the words that name it; `None` where nothing says how large it is.
     pub(super) fn model(&self, facts: &Facts) -> Option<(ModelSize, Vec<Citation>)> {
-        for name in ["config.model", "job.model"] {
+        for name in ["model", "config.model", "job.model"] {
             if let Some(found) = facts.text(name).and_then(|model| self.knowledge.models.find(model)) {
                 let cites = facts.get(name).map(|known| known.cites.clone()).unwrap_or_default();
                 return Some((ModelSize::from(found), cites));
@@ -136,14 +136,11 @@ impl Launch<'_> {
         let per_node = config.count("processes_per_node").or_else(visible);
         let world = facts.number("job.world_size").map(|ranks| ranks as u64).or(per_node)?.max(1);
         let devices_per_node = per_node.unwrap_or(world.min(8)).clamp(1, world);
-        let bytes = |name: &str| facts.number(name).map(|bytes| Bytes(bytes as i64));
         Some(Cluster {
             devices_per_node,
             nodes: world.div_ceil(devices_per_node),
-            device_memory: bytes("figures.gpu_total"),
-            host_memory: bytes("host.memory")
-                .or_else(|| bytes("figures.memcg_limit"))
-                .or_else(|| bytes("figures.node_total")),
+            device_memory: device_memory(facts),
+            host_memory: host_memory(facts),
         })
     }
 
@@ -151,4 +148,24 @@ impl Launch<'_> {
     fn trains(&self) -> Option<crate::knowledge::Trains> {
         self.framework.into_iter().chain(self.configured.iter().copied()).find_map(|framework| framework.trains)
     }
+}
+
+/// Memory of a device: as the message says, as the user says, or as the device is named: `A100-80G`,
+/// `NVIDIA A100-SXM4-80GB`.
+pub(crate) fn device_memory(facts: &Facts) -> Option<Bytes> {
+    let stated = ["figures.gpu_total", "gpu.memory"].into_iter().find_map(|name| facts.number(name));
+    let named = || ["gpu", "job.gpu"].into_iter().find_map(|name| size_in_name(facts.text(name)?));
+    stated.map(|bytes| Bytes(bytes as i64)).or_else(named)
+}
+
+fn size_in_name(name: &str) -> Option<Bytes> {
+    let parts = name.split(|c: char| !c.is_ascii_alphanumeric());
+    let gib = parts.filter_map(|part| part.strip_suffix("GiB").or(part.strip_suffix("GB")).or(part.strip_suffix('G')));
+    gib.filter_map(|digits| digits.parse().ok()).find_map(|amount| Bytes::of(amount, Bytes::GIB))
+}
+
+/// Memory of a host, or the limit of the container: as the user says, or as whoever refused it counts.
+pub(crate) fn host_memory(facts: &Facts) -> Option<Bytes> {
+    let stated = ["host.memory", "figures.memcg_limit", "config.memory_limit", "figures.node_total"];
+    stated.into_iter().find_map(|name| facts.number(name)).map(|bytes| Bytes(bytes as i64))
 }

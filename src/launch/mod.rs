@@ -15,6 +15,7 @@ use crate::knowledge::{Framework, Knob, Knowledge, Target, newest_version_with};
 use crate::model::Job;
 use index::Index;
 pub use index::Setting;
+pub(crate) use layout::{device_memory, host_memory};
 pub use prediction::{Moved, Prediction};
 
 /// The configurations of a job.

@@ -9,13 +9,16 @@ mod turn;
 
 use crate::diagnosis::{Answer, Asker, Facts};
 use crate::knowledge::{CauseRule, Condition, Direction, Knob, Knowledge, Language, PatchRow, To, Turn};
-use crate::launch::{Launch, Prediction};
+use crate::launch::{Launch, Prediction, device_memory, host_memory};
 use crate::model::{Bytes, NotAdvised, Patch, PatchEffect, Phase};
 
 /// More patches than this for one cause are no advice.
 const MOST: usize = 6;
 /// As many settings of the user's are changed for one lever.
 const MOST_EDITS: usize = 2;
+
+/// More than this on every device is more than many have.
+const DOUBTFUL: Bytes = Bytes(24 << 30);
 
 /// What turns levers into patches: one incident of a job.
 pub struct Workbench<'a> {
@@ -54,6 +57,7 @@ impl<'a> Workbench<'a> {
             let turned = self.turned(row, &patches);
             patches.extend(turned);
         }
+        patches.sort_by_key(|patch| self.may_overfill(&patch.effect));
         patches.truncate(MOST);
         patches
     }
@@ -132,6 +136,15 @@ impl<'a> Workbench<'a> {
         if self.overfills(&effect) {
             return None;
         }
+        if let Some(moved) = effect.gpu_bytes.filter(|_| self.may_overfill(&effect)) {
+            needs.insert(
+                0,
+                match self.language {
+                    Language::En => format!("{moved} more on every GPU."),
+                    Language::Zh => format!("每张 GPU 需再多 {moved}。"),
+                },
+            );
+        }
         let edited = edit::edit(self.launch, knob, spelling, setting, &to);
         let set_in = self.launch.set_in(&knob.framework).filter(|_| edited.is_none());
         needs.extend(set_in.map(|place| match self.language {
@@ -145,7 +158,8 @@ impl<'a> Workbench<'a> {
             to,
             target: knob.target.as_str().to_owned(),
             file: edited.as_ref().map(|edited| edited.file.to_string()),
-            diff: edited.map(|edited| edited.diff),
+            diff: edited.as_ref().map(|edited| edited.diff.clone()),
+            edited: edited.map(|edited| edited.text),
             effect,
             cost: self.cost(knob, turn).map(str::to_owned),
             constraint: (!needs.is_empty()).then(|| needs.join(" ")),
@@ -154,15 +168,14 @@ impl<'a> Workbench<'a> {
 
     /// Whether it would take more of a device or of the host than there is.
     fn overfills(&self, effect: &PatchEffect) -> bool {
-        let free = |name: &str| self.facts.number(name);
-        let beyond = |moved: Option<Bytes>, room: Option<f64>| {
-            moved.zip(room).is_some_and(|(moved, room)| moved > Bytes(0) && moved.0 as f64 > room)
-        };
-        beyond(effect.gpu_bytes, free("gpu.total").or_else(|| free("figures.gpu_total")))
-            || beyond(
-                effect.host_bytes,
-                free("host.memory").or_else(|| free("figures.memcg_limit")).or_else(|| free("figures.node_total")),
-            )
+        let beyond =
+            |moved: Option<Bytes>, room: Option<Bytes>| moved.zip(room).is_some_and(|(moved, room)| moved > room);
+        beyond(effect.gpu_bytes, device_memory(self.facts)) || beyond(effect.host_bytes, host_memory(self.facts))
+    }
+
+    /// Whether it takes so much of a device of unknown size that it may well not fit.
+    fn may_overfill(&self, effect: &PatchEffect) -> bool {
+        effect.gpu_bytes.is_some_and(|moved| moved > DOUBTFUL) && device_memory(self.facts).is_none()
     }
 
     /// What it moves at the incident's moment, as far as the arithmetic knows.

@@ -4,16 +4,13 @@ use std::fmt::{self, Write};
 
 use anstyle::{AnsiColor, Style};
 
+use super::super::choice::{numbered, telling};
 use super::{BOLD, DIM, Page};
 use crate::diagnosis::UNKNOWN;
 use crate::model::{Bytes, Diagnosis, Incident, Patch};
 
-/// Causes, patches, warnings and hints that are shown.
-const CAUSES: usize = 3;
-/// Causes less likely than this are left to other formats.
-const LEAST: f64 = 0.05;
+/// Lines of evidence, warnings and hints that are shown.
 const EVIDENCE: usize = 2;
-const PATCHES: usize = 3;
 const USELESS: usize = 3;
 const HINTS: usize = 3;
 
@@ -32,7 +29,7 @@ impl Page {
         self.heading(self.labels.why)?;
         let shown = telling(&incident.diagnoses);
         shown.iter().try_for_each(|diagnosis| self.diagnosis(diagnosis))?;
-        self.patches(incident, &shown)?;
+        self.patches(incident)?;
         self.useless(incident)?;
         if !incident.capture_next.is_empty() {
             self.heading(self.labels.next_time)?;
@@ -53,16 +50,8 @@ impl Page {
         Ok(())
     }
 
-    /// The likeliest cause's patches first, then the best of each other one.
-    fn patches(&mut self, incident: &Incident, causes: &[&Diagnosis]) -> fmt::Result {
-        let first = causes.iter().take(1).flat_map(|diagnosis| diagnosis.patches.iter().take(PATCHES));
-        let others = causes.iter().skip(1).flat_map(|diagnosis| diagnosis.patches.iter().take(1));
-        let mut shown: Vec<&Patch> = Vec::new();
-        for patch in first.chain(others) {
-            if shown.len() < PATCHES + 1 && !shown.iter().any(|known| known.knob == patch.knob) {
-                shown.push(patch);
-            }
-        }
+    fn patches(&mut self, incident: &Incident) -> fmt::Result {
+        let shown = numbered(incident);
         if shown.is_empty() {
             return Ok(());
         }
@@ -115,13 +104,6 @@ impl Page {
         }
         Ok(())
     }
-}
-
-/// The causes worth a line: the first, and what else is not unlikely.
-fn telling(diagnoses: &[Diagnosis]) -> Vec<&Diagnosis> {
-    let is_likely = |diagnosis: &&Diagnosis| diagnosis.confidence >= LEAST && &*diagnosis.cause != UNKNOWN;
-    let others = diagnoses.iter().skip(1).filter(is_likely);
-    diagnoses.iter().take(1).chain(others).take(CAUSES).collect()
 }
 
 fn signed(bytes: Bytes) -> String {
