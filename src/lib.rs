@@ -7,9 +7,11 @@
 //! Each floor knows only those below it; [`analyze`] is the whole walk.
 
 pub mod cli;
+pub mod config;
 pub mod diagnosis;
 pub mod incident;
 pub mod knowledge;
+pub mod memory;
 pub mod model;
 pub mod parse;
 pub mod report;
@@ -20,9 +22,10 @@ use std::io;
 
 use thiserror::Error;
 
-use incident::Read;
-use knowledge::{Knowledge, KnowledgeError};
-use model::{InputSummary, Report, Role};
+use diagnosis::{Asker, Value};
+use incident::{Found, Read};
+use knowledge::{Knowledge, KnowledgeError, Language};
+use model::{Incident, InputSummary, Job, Report, Role};
 use parse::{Extractor, GRAMMARS, Grammars};
 use scan::{Extent, Scanner, Totals};
 use source::{Input, SourceError};
@@ -41,11 +44,25 @@ pub enum Error {
     Search(String),
 }
 
-/// Bytes read at a time.
-pub const BLOCK: usize = 1 << 20;
+/// How to read and to write.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// The language of the report.
+    pub language: Language,
+    /// What the user knows and no log says: `model` is `8b`, `host.memory` is `500GiB`.
+    pub facts: Vec<(String, Value)>,
+    /// Bytes read at a time.
+    pub block: usize,
+}
 
-/// Reads everything that `paths` name (files, folders, `-`) and says what ran out, where, when and how that is proven.
-pub fn analyze(paths: &[String]) -> Result<Report, Error> {
+impl Default for Options {
+    fn default() -> Options {
+        Options { language: Language::En, facts: Vec::new(), block: 1 << 20 }
+    }
+}
+
+/// Reads everything that `paths` name (files, folders, `-`) and says what ran out, where, when, why, and how that is proven.
+pub fn analyze(paths: &[String], options: &Options) -> Result<Report, Error> {
     let (files, mut unreadable) = source::walk(paths);
     let mut inputs = Vec::new();
     for file in files {
@@ -57,21 +74,37 @@ pub fn analyze(paths: &[String]) -> Result<Report, Error> {
     if inputs.is_empty() {
         return Err(Error::NothingRead(unreadable));
     }
-    analyze_inputs(inputs, unreadable, BLOCK)
+    analyze_inputs(inputs, unreadable, options)
 }
 
-/// [`analyze`] for streams that are open already, read `block` bytes at a time.
-pub fn analyze_inputs(inputs: Vec<Input>, unreadable: Vec<SourceError>, block: usize) -> Result<Report, Error> {
+/// [`analyze`] for streams that are open already.
+pub fn analyze_inputs(inputs: Vec<Input>, unreadable: Vec<SourceError>, options: &Options) -> Result<Report, Error> {
     let knowledge = Knowledge::shipped()?;
     let grammars = Grammars::new(GRAMMARS).map_err(|error| Error::Search(error.to_string()))?;
     let (mut summaries, mut reads) = (Vec::new(), Vec::new());
     for input in inputs {
-        let (summary, read) = read(input, &grammars, &knowledge, block);
+        let (summary, read) = read(input, &grammars, &knowledge, options.block);
         summaries.push(summary);
         reads.extend(read);
     }
     summaries.extend(unreadable.iter().map(report::unreadable));
-    Ok(report::assemble(summaries, incident::build(reads, &knowledge)))
+    let outcome = incident::build(reads, &knowledge);
+    let (verdict, job) = (outcome.verdict(), outcome.job);
+    let explain = |found| explain(found, &job, &summaries, &knowledge, options);
+    let incidents = outcome.found.into_iter().map(explain).collect();
+    Ok(report::assemble(summaries, job, verdict, incidents, outcome.other_failure))
+}
+
+/// Adds to an incident why it happened.
+fn explain(found: Found, job: &Job, inputs: &[InputSummary], knowledge: &Knowledge, options: &Options) -> Incident {
+    let facts = diagnosis::gather(&found, job, inputs, &options.facts);
+    let asker = Asker::new(&facts);
+    let mut incident = found.incident;
+    let (diagnoses, not_checked) = diagnosis::diagnose(&incident, &facts, &asker, &knowledge.causes, options.language);
+    incident.capture_next = diagnosis::capture(&diagnoses, &facts, &asker, options.language);
+    incident.diagnoses = diagnoses.into_iter().map(|(diagnosis, _)| diagnosis).collect();
+    incident.not_checked = not_checked;
+    incident
 }
 
 /// Reads one input. A configuration or a binary file holds no events.

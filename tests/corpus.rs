@@ -6,6 +6,8 @@ use std::fs;
 use std::io::Cursor;
 use std::path::{Path, PathBuf};
 
+use oomdoc::Options;
+use oomdoc::knowledge::Language;
 use oomdoc::model::{FigureName, Incident, Kind, OtherFailureName, Phase, Report};
 use oomdoc::source::Input;
 use serde::Deserialize;
@@ -58,6 +60,9 @@ struct ExpectedLine {
     line: u64,
 }
 
+/// Larger than any case.
+const BLOCK: usize = 1 << 24;
+
 type Outcome<T> = Result<T, Box<dyn Error>>;
 
 /// The cases' folders, by name.
@@ -84,7 +89,8 @@ fn inputs(case: &Path) -> Outcome<Vec<(String, Vec<u8>)>> {
 
 fn analyze(inputs: &[(String, Vec<u8>)], block: usize) -> Outcome<Report> {
     let open = |(name, bytes): &(String, Vec<u8>)| Input::new(name, Cursor::new(bytes.clone()));
-    Ok(oomdoc::analyze_inputs(inputs.iter().map(open).collect::<Result<_, _>>()?, Vec::new(), block)?)
+    let options = Options { block, ..Options::default() };
+    Ok(oomdoc::analyze_inputs(inputs.iter().map(open).collect::<Result<_, _>>()?, Vec::new(), &options)?)
 }
 
 fn each_case(test: impl Fn(&str, &Path) -> Outcome<()>) -> Outcome<()> {
@@ -99,7 +105,7 @@ fn each_case(test: impl Fn(&str, &Path) -> Outcome<()>) -> Outcome<()> {
 fn reports_say_what_the_labels_say() -> Outcome<()> {
     each_case(|name, case| {
         let expected: Expected = toml::from_str(&fs::read_to_string(case.join("expected.toml"))?)?;
-        let report = analyze(&inputs(case)?, oomdoc::BLOCK)?;
+        let report = analyze(&inputs(case)?, BLOCK)?;
         assert_eq!(report.verdict, expected.kind, "{name}: kind");
         assert_eq!(
             report.other_failure.as_ref().map(|failure| failure.name),
@@ -155,7 +161,7 @@ fn check_victim(name: &str, expected: &ExpectedVictim, root: &Incident) {
 fn whatever_is_cited_stands_there() -> Outcome<()> {
     each_case(|name, case| {
         let inputs = inputs(case)?;
-        let report = serde_json::to_value(analyze(&inputs, oomdoc::BLOCK)?)?;
+        let report = serde_json::to_value(analyze(&inputs, BLOCK)?)?;
         let mut cited = 0;
         visit(&report, &mut |object| {
             let source = object.get("source").unwrap_or(object);
@@ -192,7 +198,7 @@ fn visit(value: &serde_json::Value, object: &mut impl FnMut(&serde_json::Value))
 fn the_report_does_not_depend_on_the_blocks() -> Outcome<()> {
     each_case(|name, case| {
         let inputs = inputs(case)?;
-        let whole = serde_json::to_string(&analyze(&inputs, oomdoc::BLOCK)?)?;
+        let whole = serde_json::to_string(&analyze(&inputs, BLOCK)?)?;
         for block in [64, 101, 1000, 4096, 65_536] {
             assert_eq!(serde_json::to_string(&analyze(&inputs, block)?)?, whole, "{name} in blocks of {block}");
         }
@@ -203,7 +209,7 @@ fn the_report_does_not_depend_on_the_blocks() -> Outcome<()> {
 #[test]
 fn screens() -> Outcome<()> {
     each_case(|name, case| {
-        let screen = oomdoc::report::text(&analyze(&inputs(case)?, oomdoc::BLOCK)?);
+        let screen = oomdoc::report::text(&analyze(&inputs(case)?, BLOCK)?, Language::En);
         insta::assert_snapshot!(name, anstream::adapter::strip_str(&screen).to_string());
         Ok(())
     })

@@ -5,6 +5,9 @@ use std::str::FromStr;
 use clap::{Args, ValueEnum};
 
 use super::error::CliError;
+use crate::Options;
+use crate::diagnosis::Value;
+use crate::knowledge::Language;
 use crate::model::{Kind, Report};
 use crate::report;
 
@@ -17,6 +20,12 @@ pub(super) struct Analyze {
     /// How to show the report
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
+    /// The language of the report: `en` or `zh`
+    #[arg(long, value_name = "LANG", default_value = "en")]
+    lang: Language,
+    /// What no log says and you know: `model=8b`, `gpu=A100-80G`, `host.memory=500GiB`
+    #[arg(long, value_name = "KEY=VALUE", value_parser = told)]
+    fact: Vec<(String, Value)>,
     /// Do not keep the incident in the history
     #[arg(long)]
     no_save: bool,
@@ -53,9 +62,10 @@ impl FromStr for FailOn {
 
 impl Analyze {
     pub fn run(self) -> Result<ExitCode, CliError> {
-        let report = crate::analyze(&self.paths)?;
+        let options = Options { language: self.lang, facts: self.fact.clone(), ..Options::default() };
+        let report = crate::analyze(&self.paths, &options)?;
         match self.format {
-            Format::Text => anstream::stdout().write_all(report::text(&report).as_bytes())?,
+            Format::Text => anstream::stdout().write_all(report::text(&report, self.lang).as_bytes())?,
             Format::Json => writeln!(std::io::stdout(), "{}", report::json(&report)?)?,
         }
         Ok(if self.fails(&report) { ExitCode::from(1) } else { ExitCode::SUCCESS })
@@ -67,5 +77,13 @@ impl Analyze {
             FailOn::Any => report.verdict != Kind::None,
             FailOn::Kind(kind) => report.verdict == *kind,
         })
+    }
+}
+
+/// `host.memory=500GiB`: a name and a number, an amount of memory, yes or no, or words.
+fn told(text: &str) -> Result<(String, Value), String> {
+    match text.split_once('=') {
+        Some((name, value)) if !name.is_empty() && !value.is_empty() => Ok((name.to_owned(), Value::read(value))),
+        _ => Err("write it as KEY=VALUE, e.g. model=8b".to_owned()),
     }
 }

@@ -17,6 +17,22 @@ pub enum Value {
     List(Vec<Value>),
 }
 
+impl Value {
+    /// What a user wrote: `3`, `500GiB`, `true`, `8b`.
+    pub fn read(words: &str) -> Value {
+        if let Ok(number) = words.parse() {
+            return Value::Number(number);
+        }
+        if let Ok(flag) = words.parse() {
+            return Value::Flag(flag);
+        }
+        match crate::parse::memory_size(words) {
+            Some(bytes) => Value::Number(bytes.0 as f64),
+            None => Value::Text(words.to_owned()),
+        }
+    }
+}
+
 /// A value and where it stands.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Known {

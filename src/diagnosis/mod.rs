@@ -5,17 +5,22 @@
 
 mod condition;
 mod facts;
+mod gather;
 mod rank;
+mod trend;
 
 use std::sync::Arc;
 
 pub use condition::{Answer, Asker, names};
 pub use facts::{Facts, Known, Value};
+pub use gather::gather;
 pub use rank::{Ranked, rank};
 
 use crate::knowledge::{CauseRule, Language};
 use crate::model::{Citation, Diagnosis, Incident};
 
+/// The cause that says that none is known.
+const UNKNOWN: &str = "unknown";
 /// Causes less likely than this are not named, unless they are the likeliest.
 const LEAST: f64 = 0.02;
 /// More causes than this help nobody.
@@ -40,6 +45,9 @@ pub fn diagnose<'k>(
             true
         }
     });
+    // What nothing speaks for is a guess, save where a kind has one usual cause.
+    let spoken_for = |found: &Ranked<'_>| found.rule.prior >= 0.0 || found.holds.iter().any(|row| row.log_odds > 0.0);
+    ranked.retain(spoken_for);
     let shown = ranked
         .iter()
         .enumerate()
@@ -53,7 +61,7 @@ pub fn diagnose<'k>(
                 rule: found.rule.id.clone(),
                 confidence: found.confidence,
                 title: found.rule.title.in_language(language).to_owned(),
-                why: why(found, ranked.get(place + 1), facts, language),
+                why: why(found, ranked.get(place + 1).filter(|_| place == 0), facts, language),
                 evidence: evidence(found, facts, incident),
                 patches: Vec::new(),
                 not_advised: Vec::new(),
@@ -64,6 +72,27 @@ pub fn diagnose<'k>(
     (diagnoses, not_checked)
 }
 
+/// What to record next time to be surer: what the likeliest causes ask for, then what not knowing does.
+pub fn capture(
+    diagnoses: &[(Diagnosis, &CauseRule)],
+    facts: &Facts,
+    asker: &Asker<'_>,
+    language: Language,
+) -> Vec<String> {
+    const SURE: f64 = 0.85;
+    const MOST: usize = 5;
+    let sure = diagnoses.first().is_some_and(|(first, _)| first.confidence >= SURE && &*first.cause != UNKNOWN);
+    let mut hints: Vec<String> = Vec::new();
+    for (_, rule) in diagnoses.iter().filter(|_| !sure) {
+        for row in &rule.capture {
+            let asked = row.when.as_deref().is_none_or(|when| asker.ask(when) == Answer::Yes);
+            let hint = facts.fill(row.text.in_language(language)).filter(|hint| asked && !hints.contains(hint));
+            hints.extend(hint.filter(|_| hints.len() < MOST));
+        }
+    }
+    hints
+}
+
 /// What speaks for it, then what sets it before the next one.
 fn why(found: &Ranked<'_>, next: Option<&Ranked<'_>>, facts: &Facts, language: Language) -> String {
     let said = |row: &&&crate::knowledge::EvidenceRow| facts.fill(row.why.in_language(language));
@@ -72,7 +101,7 @@ fn why(found: &Ranked<'_>, next: Option<&Ranked<'_>>, facts: &Facts, language: L
     if sentences.is_empty() {
         sentences.push(found.rule.explanation.in_language(language).to_owned());
     }
-    if let Some(next) = next {
+    if let Some(next) = next.filter(|next| &*next.rule.cause != UNKNOWN) {
         let against = next.holds.iter().filter(|row| row.log_odds < 0.0).find_map(|row| said(&row));
         let name = next.rule.title.in_language(language);
         if let Some(against) = against {

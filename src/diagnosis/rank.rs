@@ -53,12 +53,18 @@ fn weigh<'k>(rule: &'k CauseRule, asker: &Asker<'_>, not_checked: &mut Vec<Strin
                 None => strongest.push((row.group.clone(), row)),
             },
             Answer::No => {}
-            Answer::Missing(fact) => not_checked.push(format!("{}/{}: needs {fact}", rule.id, row.group)),
-            Answer::Nonsense(problem) => not_checked.push(format!("{}/{}: {problem}", rule.id, row.group)),
+            Answer::Missing(fact) => note(not_checked, format!("{}/{}: needs {fact}", rule.id, row.group)),
+            Answer::Nonsense(problem) => note(not_checked, format!("{}/{}: {problem}", rule.id, row.group)),
         }
     }
     let mut holds: Vec<&EvidenceRow> = strongest.into_iter().map(|(_, row)| row).collect();
     holds.sort_by(|a, b| b.log_odds.abs().total_cmp(&a.log_odds.abs()));
     let score = rule.prior + holds.iter().map(|row| row.log_odds).sum::<f64>();
     Ranked { rule, score, confidence: 0.0, holds }
+}
+
+fn note(notes: &mut Vec<String>, note: String) {
+    if !notes.contains(&note) {
+        notes.push(note);
+    }
 }

@@ -1,25 +1,11 @@
 //! What the logs say of the job itself.
 
 use super::Case;
+use crate::knowledge::{Framework, Knowledge};
 use crate::model::{Event, FactValue, Job};
 
-/// Frameworks by what stands in their source paths, the most telling first: a trainer runs on top of what it uses.
-const FRAMEWORKS: &[(&str, &str)] = &[
-    ("openrlhf", "openrlhf"),
-    ("EasyR1", "easyr1"),
-    ("verl/", "verl"),
-    ("llamafactory", "llamafactory"),
-    ("llmtuner", "llamafactory"),
-    ("trl/", "trl"),
-    ("megatron/", "megatron"),
-    ("vllm/", "vllm"),
-    ("sglang/", "sglang"),
-    ("transformers/", "transformers"),
-    ("deepspeed/", "deepspeed"),
-    ("accelerate/", "accelerate"),
-];
-
-pub(super) fn of(case: &Case) -> Job {
+/// The job that `case` is of.
+pub(super) fn of(case: &Case, knowledge: &Knowledge) -> Job {
     let text = |key: &str| {
         facts(case, key).find_map(|value| match value {
             FactValue::Text(text) => Some(text.clone()),
@@ -33,11 +19,16 @@ pub(super) fn of(case: &Case) -> Job {
         })
     };
     let files = || case.stacks().flat_map(|(_, frames)| frames).map(|frame| frame.file.as_str());
-    let framework =
-        FRAMEWORKS.iter().find(|(path, _)| files().any(|file| file.contains(path))).map(|(_, name)| (*name).to_owned());
+    let producers = || case.events.iter().map(|event| event.producer);
+    let shows = |framework: &&Framework| {
+        framework.paths.iter().any(|path| files().any(|file| file.contains(path.as_str())))
+            || framework.producers.iter().any(|known| producers().any(|producer| producer == known))
+    };
+    let framework = knowledge.frameworks.iter().find(shows).map(|framework| framework.name.to_string());
+    let version = framework.as_deref().and_then(|name| text(&format!("version.{name}")));
     Job {
         framework,
-        framework_version: None,
+        framework_version: version,
         model: text("job.model"),
         parameters: number("job.parameters").map(|count| count as u64),
         world_size: number("job.world_size").map(|size| size as u32),

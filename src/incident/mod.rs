@@ -17,8 +17,8 @@ use sha2::{Digest, Sha256};
 
 use crate::knowledge::Knowledge;
 use crate::model::{
-    Citation, Diagnosis, Event, Exit, Fingerprint, Frame, Incident, Job, Kind, Memory, OtherFailure, PhaseFinding,
-    Role, Seen, Setting, TimelinePoint, Timestamp, Victim, What,
+    Citation, Event, Exit, Fact, Fingerprint, Frame, Incident, Job, Kind, Memory, OtherFailure, PhaseFinding, Role,
+    Seen, Setting, TimelinePoint, Timestamp, Victim, What,
 };
 use crate::parse::Findings;
 
@@ -32,12 +32,26 @@ pub struct Read {
     pub findings: Findings,
 }
 
+/// An incident, and what else its messages say that rules may ask for.
+pub struct Found {
+    /// The incident.
+    pub incident: Incident,
+    /// The stack of whoever failed, outermost call first.
+    pub frames: Vec<Frame>,
+    /// The messages that prove it.
+    pub messages: Vec<Citation>,
+    /// How many signs of progress the log had shown before.
+    pub progress: u64,
+    /// Named things that its messages and the job's notices say; the incident's own first.
+    pub facts: Vec<Fact>,
+}
+
 /// What happened.
 pub struct Outcome {
     /// What is known of the job.
     pub job: Job,
     /// Root first.
-    pub incidents: Vec<Incident>,
+    pub found: Vec<Found>,
     /// What it was, when it was no lack of memory.
     pub other_failure: Option<OtherFailure>,
 }
@@ -45,7 +59,8 @@ pub struct Outcome {
 impl Outcome {
     /// The verdict: the kind of the first incident that the job did not recover from.
     pub fn verdict(&self) -> Kind {
-        self.incidents.iter().find(|incident| !incident.recovered).map_or(Kind::None, |incident| incident.kind)
+        let incidents = self.found.iter().map(|found| &found.incident);
+        incidents.into_iter().find(|incident| !incident.recovered).map_or(Kind::None, |incident| incident.kind)
     }
 }
 
@@ -57,16 +72,13 @@ const MOST_EVIDENCE: usize = 24;
 /// Makes incidents of what was found.
 pub fn build(reads: Vec<Read>, knowledge: &Knowledge) -> Outcome {
     let case = Case::new(reads);
-    let job = job::of(&case);
-    let mut incidents: Vec<Incident> = root::groups(&case, knowledge)
-        .into_iter()
-        .take(MOST_INCIDENTS)
-        .map(|group| incident(&case, group, knowledge))
-        .collect();
-    incidents.sort_by_key(|incident| incident.recovered);
-    let survived = incidents.iter().all(|incident| incident.recovered);
+    let job = job::of(&case, knowledge);
+    let groups = root::groups(&case, knowledge).into_iter().take(MOST_INCIDENTS);
+    let mut found: Vec<Found> = groups.map(|group| incident(&case, group, knowledge)).collect();
+    found.sort_by_key(|found| found.incident.recovered);
+    let survived = found.iter().all(|found| found.incident.recovered);
     let other_failure = if survived { other::failure(&case) } else { None };
-    Outcome { job, incidents, other_failure }
+    Outcome { job, found, other_failure }
 }
 
 /// Everything that was found, in one order.
@@ -129,7 +141,7 @@ impl Case {
     }
 }
 
-fn incident(case: &Case, group: root::Group, knowledge: &Knowledge) -> Incident {
+fn incident(case: &Case, group: root::Group, knowledge: &Knowledge) -> Found {
     let events: Vec<&Event> = group.events.iter().map(|index| &case.events[*index]).collect();
     let phase = phase::of(case, &group, knowledge);
     let (victim, victims) = victims::of(case, &group);
@@ -142,7 +154,10 @@ fn incident(case: &Case, group: root::Group, knowledge: &Knowledge) -> Incident 
             evidence.push(cite.clone());
         }
     }
-    Incident {
+    let notices = case.events.iter().filter(|event| event.what == What::Notice);
+    let facts = events.iter().copied().chain(notices).flat_map(|event| event.facts.iter().cloned()).collect();
+    let messages = events.iter().map(|event| event.at.clone()).collect();
+    let incident = Incident {
         id: id(root, &victim),
         fingerprint: fingerprint(group.kind, &phase, &victim, frames),
         kind: group.kind,
@@ -154,14 +169,17 @@ fn incident(case: &Case, group: root::Group, knowledge: &Knowledge) -> Incident 
         timeline: case.timeline.clone(),
         memory: Memory::default(),
         evidence,
-        diagnoses: vec![unknown_cause()],
+        diagnoses: Vec::new(),
         not_checked: Vec::new(),
         capture_next: Vec::new(),
         seen: Seen::default(),
         phase,
         victim,
         victims,
-    }
+    };
+    let at_the_end = case.endings.iter().map(|(_, ending)| ending.progress).max().unwrap_or(0);
+    let progress = if root.setting.progress > 0 { root.setting.progress } else { at_the_end };
+    Found { incident, frames: frames.to_vec(), messages, progress, facts }
 }
 
 /// The lines in which launchers and shells report the ends of `victims`: the job's own view of the kill.
@@ -203,17 +221,4 @@ fn digest(parts: &[&str]) -> String {
         hash.update(part);
     }
     hash.finalize().iter().take(8).map(|byte| format!("{byte:02x}")).collect()
-}
-
-fn unknown_cause() -> Diagnosis {
-    Diagnosis {
-        cause: Arc::from("unknown"),
-        rule: Arc::from("unknown"),
-        confidence: 0.0,
-        title: "The cause is not known".to_owned(),
-        why: "No rule was asked.".to_owned(),
-        evidence: Vec::new(),
-        patches: Vec::new(),
-        not_advised: Vec::new(),
-    }
 }

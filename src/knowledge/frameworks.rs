@@ -1,3 +1,4 @@
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde::Deserialize;
@@ -27,4 +28,8 @@ pub struct Framework {
     /// What it stands on, nearest first: their knobs are its knobs.
     #[serde(default)]
     pub uses: Vec<Arc<str>>,
+    /// Where settings of one of those are written, if no configuration of the user's reaches them: a place in its code,
+    /// a key or an option that passes them on.
+    #[serde(default)]
+    pub set_in: BTreeMap<Arc<str>, Arc<str>>,
 }

@@ -4,7 +4,15 @@ use std::sync::Arc;
 use serde::Deserialize;
 
 use super::causes::Condition;
+use super::version::Version;
 use super::words::Words;
+use crate::model::Phase;
+
+mod check;
+#[cfg(test)]
+mod tests;
+
+pub(super) use check::check;
 
 /// One file of `rules/knobs/`: what a framework lets one turn.
 #[derive(Debug, Deserialize)]
@@ -19,7 +27,7 @@ pub(super) struct KnobFile {
     pub knob: Vec<Knob>,
 }
 
-/// A setting that moves memory.
+/// A setting that moves memory, or that people take for one that does.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Knob {
@@ -36,13 +44,15 @@ pub struct Knob {
     pub spelling: Vec<Spelling>,
     /// Its value where nobody sets it, by version; the newest last.
     #[serde(default)]
-    pub default: Vec<Default>,
-    /// What it turns, and how far.
+    pub default: Vec<DefaultValue>,
+    /// What it turns, and how far; nothing where it is known for its fact, or for not helping.
+    #[serde(default)]
     pub lever: Vec<Turn>,
     /// The fact that its value is, for rules: `config.zero_stage`. Knobs of several frameworks share one.
     #[serde(default)]
     pub fact: Option<Arc<str>>,
-    /// What a value means as that fact, where it is not the value itself: `true` of `--adam_offload` is `cpu`.
+    /// What a value means as that fact, where it is not the value itself: `true` of `--adam_offload` is `cpu`. A value
+    /// that neither stands here nor is allowed by the fact says nothing.
     #[serde(default)]
     pub means: BTreeMap<String, String>,
     /// What memory it moves.
@@ -64,9 +74,9 @@ pub enum Target {
     Json,
     /// A YAML file, or an override of one on a command line.
     Yaml,
-    /// The environment.
+    /// The environment. An option within a variable stands behind a dot: `PYTORCH_CUDA_ALLOC_CONF.max_split_size_mb`.
     Env,
-    /// The training script.
+    /// The training script. An argument stands behind what takes it: `torch.load.map_location`.
     Python,
     /// The machine, container or scheduler.
     System,
@@ -106,12 +116,30 @@ pub enum Type {
     Text,
 }
 
+impl Type {
+    /// The word for it in rules.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Type::Flag => "flag",
+            Type::Bool => "bool",
+            Type::Integer => "integer",
+            Type::Number => "number",
+            Type::Size => "size",
+            Type::Choice => "choice",
+            Type::Text => "text",
+        }
+    }
+}
+
 /// How a knob is spelled in a range of versions.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Spelling {
     /// As one writes it: `--zero_stage`, `zero_optimization.stage`.
     pub name: Arc<str>,
+    /// Other names that these versions accept.
+    #[serde(default)]
+    pub also: Vec<Arc<str>>,
     /// The first version that knows it.
     #[serde(default)]
     pub since: Option<Arc<str>>,
@@ -123,7 +151,7 @@ pub struct Spelling {
 /// A knob's default in a range of versions.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Default {
+pub struct DefaultValue {
     /// The value.
     pub value: String,
     /// The first version that has it.
@@ -140,11 +168,14 @@ pub struct Turn {
     /// Which way, where a lever goes both ways.
     #[serde(default)]
     pub direction: Option<Direction>,
-    /// How to turn it.
+    /// How to turn it, as a first step.
     pub to: To,
     /// Never beyond this.
     #[serde(default)]
     pub limit: Option<f64>,
+    /// Where memory gets free by it, to choose among several knobs; empty: in every phase.
+    #[serde(default)]
+    pub phases: Vec<Phase>,
 }
 
 /// Which way a lever is turned.
@@ -155,6 +186,16 @@ pub enum Direction {
     Raise,
     /// To less.
     Lower,
+}
+
+impl Direction {
+    /// The word for it in rules.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Direction::Raise => "raise",
+            Direction::Lower => "lower",
+        }
+    }
 }
 
 /// How to turn a knob.
@@ -169,7 +210,7 @@ pub enum To {
     Scale(f64),
     /// Add this.
     Add(f64),
-    /// To this value.
+    /// To this value; in angle brackets stands what only the user knows.
     Value(String),
 }
 
@@ -177,9 +218,93 @@ pub enum To {
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Constraint {
-    /// A condition (CEL) under which it is refused or does nothing.
+    /// A condition (CEL) under which it is refused or does nothing, asked of the facts as the change leaves them.
     #[serde(default)]
     pub unless: Option<Condition>,
     /// The same in words.
     pub text: Words,
+}
+
+impl Knob {
+    /// How `version` spells it; `None` where that version does not have it. An unknown version is the newest.
+    pub fn spelling_at(&self, version: Option<&str>) -> Option<&Spelling> {
+        match version.and_then(|version| version.parse::<Version>().ok()) {
+            Some(version) => self.spelling.iter().rev().find(|spelling| spelling.is_of(&version)),
+            None => self.spelling.last().filter(|spelling| spelling.until.is_none()),
+        }
+    }
+
+    /// Its value in `version` where nobody sets it. An unknown version is the newest.
+    pub fn default_at(&self, version: Option<&str>) -> Option<&str> {
+        let version = version.and_then(|version| version.parse::<Version>().ok());
+        let is_of = |default: &&DefaultValue| version.as_ref().is_none_or(|version| begun(&default.since, version));
+        self.default.iter().rev().find(is_of).map(|default| default.value.as_str())
+    }
+
+    /// All its names in all versions.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.spelling.iter().flat_map(Spelling::names)
+    }
+
+    /// Whether a configuration's `key` is this knob, of whatever version: leading dashes do not count, `-` and `_` are
+    /// one. A dotted name may stand below other keys: `spec.containers[0].resources.limits.memory`.
+    pub fn knows(&self, key: &str) -> bool {
+        self.names().any(|name| is_named(name, key))
+    }
+
+    /// What `value` is as the fact of this knob; itself where nothing else is said.
+    pub fn meaning<'v>(&'v self, value: &'v str) -> &'v str {
+        let value = value.trim();
+        let said = self.means.iter().find(|(known, _)| known.eq_ignore_ascii_case(value));
+        said.map_or(value, |(_, meaning)| meaning)
+    }
+
+    /// How it turns `lever`, that way where one is asked for.
+    pub fn turns(&self, lever: &str, direction: Option<Direction>) -> Option<&Turn> {
+        let fits = |turn: &&Turn| match (turn.direction, direction) {
+            (Some(own), Some(asked)) => own == asked,
+            _ => true,
+        };
+        self.lever.iter().filter(|turn| &*turn.name == lever).find(fits)
+    }
+}
+
+impl Spelling {
+    /// The name and those that are accepted beside it.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        std::iter::once(&*self.name).chain(self.also.iter().map(|name| &**name))
+    }
+
+    fn is_of(&self, version: &Version) -> bool {
+        let over = self.until.as_deref().and_then(|until| until.parse::<Version>().ok());
+        begun(&self.since, version) && over.is_none_or(|until| *version <= until)
+    }
+}
+
+/// Whether `version` is not older than `since`.
+fn begun(since: &Option<Arc<str>>, version: &Version) -> bool {
+    since.as_deref().and_then(|since| since.parse::<Version>().ok()).is_none_or(|since| since <= *version)
+}
+
+fn is_named(name: &str, key: &str) -> bool {
+    let plain = |text: &str| text.trim_start_matches('-').replace('-', "_");
+    let (name, key) = (plain(name), plain(key));
+    match key.strip_suffix(&name) {
+        Some("") => true,
+        Some(above) => above.ends_with('.') && name.contains('.'),
+        None => false,
+    }
+}
+
+/// The newest version that all of `keys` can be of, as far as they are known to `knobs`: a job that sets `--zero_stage` is
+/// no newer than OpenRLHF 0.10.1.post2. `None` where the newest of all knows them.
+pub fn newest_version_with<'k>(knobs: impl Iterator<Item = &'k Knob>, keys: &[&str]) -> Option<Arc<str>> {
+    let lasts = knobs.flat_map(|knob| keys.iter().filter_map(|key| last_version_of(knob, key)));
+    lasts.min_by(|a, b| a.parse::<Version>().ok().cmp(&b.parse::<Version>().ok()))
+}
+
+/// The last version in which `key` is a name of `knob`, where there is a last.
+fn last_version_of(knob: &Knob, key: &str) -> Option<Arc<str>> {
+    let spelled = knob.spelling.iter().rev().find(|spelling| spelling.names().any(|name| is_named(name, key)))?;
+    spelled.until.clone()
 }

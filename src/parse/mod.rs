@@ -44,7 +44,13 @@ pub use record::text::Size;
 pub use record::{Joint, Record};
 use record::{origin, signals, statement, table, text, wrap};
 
-use crate::model::Event;
+use crate::model::{Bytes, Event};
+
+/// The amount of memory that `words` are: `500GiB`, `1.4 TB` (binary, as training logs count).
+pub fn memory_size(words: &str) -> Option<Bytes> {
+    let (rest, size) = text::size(words.trim()).ok()?;
+    size.bytes.filter(|_| rest.is_empty())
+}
 
 /// How one producer writes.
 pub trait Grammar: Sync {
@@ -62,6 +68,11 @@ pub trait Grammar: Sync {
 
     /// Whether its messages have more than one line.
     fn is_multiline(&self) -> bool {
+        false
+    }
+
+    /// Whether it is asked only about lines that no other grammar asks for.
+    fn is_last_resort(&self) -> bool {
         false
     }
 
@@ -151,22 +162,25 @@ pub static GRAMMARS: &[&dyn Grammar] = &[
     &container::Container,
     &shell::Shell,
     &failure::Failures,
+    &memory_prints::Growing,
 ];
 
 #[cfg(test)]
 pub(crate) mod testing {
-    use std::sync::Arc;
+    use std::sync::{Arc, LazyLock};
 
     use super::*;
     use crate::knowledge::Knowledge;
     use crate::scan::{Extent, RawLine, Scanner};
 
+    /// Made once: tests read thousands of inputs.
+    static PREPARED: LazyLock<Option<(Grammars, Knowledge)>> =
+        LazyLock::new(|| Some((Grammars::new(GRAMMARS).ok()?, Knowledge::shipped().ok()?)));
+
     /// Everything found in `input`, or nothing where the shipped knowledge does not load (which has a test of its own).
     pub(crate) fn find(input: &[u8]) -> Findings {
-        let (Ok(grammars), Ok(knowledge)) = (Grammars::new(GRAMMARS), Knowledge::shipped()) else {
-            return Findings::default();
-        };
-        let mut extractor = Extractor::new(Arc::from("job.log"), &grammars, &knowledge);
+        let Some((grammars, knowledge)) = &*PREPARED else { return Findings::default() };
+        let mut extractor = Extractor::new(Arc::from("job.log"), grammars, knowledge);
         let mut scanner = Scanner::new(grammars.anchors(), Extent::DEFAULT);
         let mut rest = input;
         while scanner.read_from(&mut rest, 1 << 16, &mut extractor).is_ok_and(|read| read > 0) {}

@@ -5,25 +5,24 @@
 
 mod json;
 mod text;
+mod words;
 
-use crate::incident::Outcome;
-use crate::model::{InputSummary, Report, Role, SCHEMA};
+use crate::model::{Incident, InputSummary, Job, Kind, OtherFailure, Report, Role, SCHEMA};
 use crate::source::SourceError;
 
 pub use json::json;
 pub use text::text;
 
-/// The report on `outcome`.
-pub fn assemble(inputs: Vec<InputSummary>, outcome: Outcome) -> Report {
-    Report {
-        schema: SCHEMA.to_owned(),
-        version: env!("CARGO_PKG_VERSION").to_owned(),
-        verdict: outcome.verdict(),
-        inputs,
-        job: outcome.job,
-        incidents: outcome.incidents,
-        other_failure: outcome.other_failure,
-    }
+/// The report on what was read and what happened.
+pub fn assemble(
+    inputs: Vec<InputSummary>,
+    job: Job,
+    verdict: Kind,
+    incidents: Vec<Incident>,
+    other_failure: Option<OtherFailure>,
+) -> Report {
+    let (schema, version) = (SCHEMA.to_owned(), env!("CARGO_PKG_VERSION").to_owned());
+    Report { schema, version, verdict, inputs, job, incidents, other_failure }
 }
 
 /// An input that could not be read, as reports list it.

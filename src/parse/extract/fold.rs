@@ -72,9 +72,16 @@ pub(super) struct Series {
     since: usize,
     peak: Option<TimelinePoint>,
     last: Option<TimelinePoint>,
+    /// Fewer points than this are no series.
+    fewest: usize,
 }
 
 impl Series {
+    /// One that counts from so many points on.
+    pub fn of_at_least(fewest: usize) -> Series {
+        Series { fewest, ..Series::default() }
+    }
+
     /// Adds a moment.
     pub fn add(&mut self, series: &Arc<str>, figure: &Figure, time: Option<Timestamp>) {
         let Some(bytes) = figure.bytes else { return };
@@ -107,6 +114,9 @@ impl Series {
 
     /// The moments kept, in order.
     pub fn finish(self) -> Vec<TimelinePoint> {
+        if self.points.len() < self.fewest {
+            return Vec::new();
+        }
         let mut points = self.points;
         for extra in self.peak.into_iter().chain(self.last) {
             if !points.contains(&extra) {

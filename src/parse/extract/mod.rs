@@ -22,6 +22,11 @@ use crate::scan::{Anchors, LineSink, RawLine};
 /// A message of more lines than this is none.
 const LONGEST_RECORD: usize = 20_000;
 
+/// Fewer amounts than this, in lines of nobody's format, are no series.
+const FEWEST_OF_ANYBODY: usize = 5;
+/// More series of memory figures than this are no series.
+const MOST_SERIES: usize = 256;
+
 /// All grammars and what finds their messages.
 pub struct Grammars {
     all: &'static [&'static dyn Grammar],
@@ -29,6 +34,8 @@ pub struct Grammars {
     triggers: AhoCorasick,
     /// Which grammar asked for each trigger.
     asked_by: Vec<usize>,
+    /// Those that are asked only where no other is, as a set of bits.
+    last_resorts: u128,
 }
 
 impl Grammars {
@@ -43,7 +50,10 @@ impl Grammars {
         let triggers =
             AhoCorasickBuilder::new().match_kind(MatchKind::Standard).build(words().map(|(_, word)| word))?;
         debug_assert!(all.len() <= 128, "a set of grammars is 128 bits");
-        Ok(Grammars { all, anchors, triggers, asked_by: words().map(|(index, _)| index).collect() })
+        let asked_by = words().map(|(index, _)| index).collect();
+        let last_resorts = all.iter().enumerate().filter(|(_, grammar)| grammar.is_last_resort());
+        let last_resorts = last_resorts.fold(0, |set, (index, _)| set | 1 << index);
+        Ok(Grammars { all, anchors, triggers, asked_by, last_resorts })
     }
 
     /// What makes a line worth reading.
@@ -53,9 +63,9 @@ impl Grammars {
 
     /// The grammars that `body` may be the first line of, as a set of bits.
     fn triggered(&self, body: &str) -> u128 {
-        self.triggers
-            .find_overlapping_iter(body)
-            .fold(0, |set, found| set | 1 << self.asked_by[found.pattern().as_usize()])
+        let set = |set, found: aho_corasick::Match| set | 1 << self.asked_by[found.pattern().as_usize()];
+        let asked = self.triggers.find_overlapping_iter(body).fold(0, set);
+        if asked & !self.last_resorts == 0 { asked } else { asked & !self.last_resorts }
     }
 }
 
@@ -187,15 +197,22 @@ impl<'k> Extractor<'k> {
         for event in grammar.parse(record) {
             self.producers.insert(grammar.producer());
             match &event.what {
-                What::Memory { series } => self.note_memory(series.clone(), &event),
+                What::Memory { series } => {
+                    let fewest = if grammar.is_last_resort() { FEWEST_OF_ANYBODY } else { 1 };
+                    self.note_memory(series.clone(), &event, fewest);
+                }
                 _ => self.folded.add(event),
             }
         }
     }
 
-    fn note_memory(&mut self, series: Arc<str>, event: &Event) {
+    fn note_memory(&mut self, series: Arc<str>, event: &Event, fewest: usize) {
         for figure in &event.figures {
-            self.memory.entry((series.clone(), figure.name)).or_default().add(&series, figure, event.time);
+            let key = (series.clone(), figure.name);
+            if self.memory.len() < MOST_SERIES || self.memory.contains_key(&key) {
+                let known = self.memory.entry(key).or_insert_with(|| Series::of_at_least(fewest));
+                known.add(&series, figure, event.time);
+            }
         }
         let mut latest: Vec<Figure> = self.now.memory.to_vec();
         for figure in &event.figures {

@@ -94,7 +94,7 @@ impl<'a> Line<'a> {
     }
 
     /// A part of the body, by offsets into [`Line::body`], as it stands in the input.
-    pub(super) fn cite_body(&self, path: &std::sync::Arc<str>, part: Range<usize>) -> Citation {
+    pub(crate) fn cite_body(&self, path: &std::sync::Arc<str>, part: Range<usize>) -> Citation {
         let body = self.envelope.body.start;
         let start = self.raw_position(body + part.start);
         let end = match part.is_empty() {

@@ -1,0 +1,116 @@
+//! Changes to a text: where, and what stands there afterwards; and where things stand in it.
+
+use std::ops::Range;
+
+use crate::model::{Column, LineNumber};
+
+/// One change: what stands in `span` becomes `with`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Edit {
+    pub span: Range<usize>,
+    pub with: String,
+}
+
+impl Edit {
+    pub fn replace(span: Range<usize>, with: impl Into<String>) -> Edit {
+        Edit { span, with: with.into() }
+    }
+
+    pub fn insert(at: usize, with: impl Into<String>) -> Edit {
+        Edit::replace(at..at, with)
+    }
+
+    pub fn delete(span: Range<usize>) -> Edit {
+        Edit::replace(span, "")
+    }
+
+    /// The same change in a text of which this one's is the part that begins at `offset`.
+    pub fn moved(self, offset: usize) -> Edit {
+        Edit { span: self.span.start + offset..self.span.end + offset, with: self.with }
+    }
+}
+
+/// `text` with `edits` made. They do not overlap; those at the same place are made in their order.
+pub(super) fn apply(text: &str, mut edits: Vec<Edit>) -> String {
+    edits.sort_by_key(|edit| (edit.span.start, edit.span.end));
+    let (mut result, mut at) = (String::with_capacity(text.len() + 64), 0);
+    for edit in edits {
+        result.push_str(text.get(at..edit.span.start).unwrap_or_default());
+        result.push_str(&edit.with);
+        at = at.max(edit.span.end);
+    }
+    result.push_str(text.get(at..).unwrap_or_default());
+    result
+}
+
+/// Where lines begin.
+#[derive(Debug, Clone)]
+pub(super) struct Lines(Vec<usize>);
+
+impl Lines {
+    pub fn of(text: &str) -> Lines {
+        Lines(std::iter::once(0).chain(memchr::memchr_iter(b'\n', text.as_bytes()).map(|at| at + 1)).collect())
+    }
+
+    /// The line and the byte within it that stand at `offset`.
+    pub fn locate(&self, offset: usize) -> (LineNumber, Column) {
+        let line = self.0.partition_point(|start| *start <= offset);
+        let start = line.checked_sub(1).and_then(|line| self.0.get(line)).copied().unwrap_or(0);
+        (LineNumber(line as u64), Column((offset - start) as u64 + 1))
+    }
+}
+
+/// Where the line that holds `at` begins.
+pub(super) fn line_start(text: &str, at: usize) -> usize {
+    text[..at].rfind('\n').map_or(0, |newline| newline + 1)
+}
+
+/// Where the line that holds `at` ends, before its line ending.
+pub(super) fn line_end(text: &str, at: usize) -> usize {
+    let end = text[at..].find('\n').map_or(text.len(), |newline| at + newline);
+    if end > at && text[..end].ends_with('\r') { end - 1 } else { end }
+}
+
+/// Where the line after the one that holds `at` begins.
+pub(super) fn next_line(text: &str, at: usize) -> usize {
+    text[at..].find('\n').map_or(text.len(), |newline| at + newline + 1)
+}
+
+/// The blanks that the line that holds `at` begins with.
+pub(super) fn indentation(text: &str, at: usize) -> &str {
+    let line = &text[line_start(text, at)..];
+    &line[..line.bytes().take_while(|byte| is_blank(*byte)).count()]
+}
+
+/// How the lines of `text` end.
+pub(super) fn newline(text: &str) -> &'static str {
+    match text.find('\n') {
+        Some(at) if text[..at].ends_with('\r') => "\r\n",
+        _ => "\n",
+    }
+}
+
+pub(super) fn is_blank(byte: u8) -> bool {
+    byte == b' ' || byte == b'\t'
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn applies_edits_in_the_order_of_the_text() {
+        let edits = vec![Edit::delete(4..5), Edit::insert(1, "b"), Edit::insert(1, "c"), Edit::replace(2..3, "X")];
+        assert_eq!(apply("a-d-ef", edits), "abc-X-f");
+    }
+
+    #[test]
+    fn knows_where_lines_begin_and_end() {
+        let text = "a\r\n  bc\r\nd";
+        assert_eq!(Lines::of(text).locate(6), (LineNumber(2), Column(4)));
+        assert_eq!(Lines::of(text).locate(10), (LineNumber(3), Column(2)));
+        assert_eq!((line_start(text, 6), line_end(text, 6), next_line(text, 6)), (3, 7, 9));
+        assert_eq!((line_end(text, 1), line_end(text, 10)), (1, 10));
+        assert_eq!((indentation(text, 6), newline(text)), ("  ", "\r\n"));
+    }
+}

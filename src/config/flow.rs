@@ -1,0 +1,187 @@
+//! Putting into and taking out of `{…}` and `[…]`, of JSON and of YAML alike.
+//!
+//! Only the gaps between children are looked at: what stands there is blanks, commas and comments (`//…`, `#…`,
+//! `/*…*/`).
+
+use std::ops::Range;
+
+use super::edit::{Edit, indentation, is_blank, line_end, line_start, newline, next_line};
+
+/// How the new child of a collection is to be written.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Layout<'a> {
+    /// Blanks before it, where it stands on a line of its own.
+    pub indent: Option<&'a str>,
+    /// Blanks that one level of nesting adds.
+    pub unit: &'a str,
+    /// Line ending.
+    pub newline: &'a str,
+}
+
+/// `text` with blanks for its comments, so that every byte keeps its place. Strings are left alone.
+pub(super) fn without_comments(text: &str) -> String {
+    let (bytes, mut shadow, mut at) = (text.as_bytes(), String::with_capacity(text.len()), 0);
+    while let Some(byte) = bytes.get(at) {
+        let comment = comment_end(text, at);
+        shadow.extend(bytes[at..comment].iter().map(|byte| if *byte == b'\n' { '\n' } else { ' ' }));
+        let end = match byte {
+            _ if comment > at => comment,
+            b'"' | b'\'' => string_end(bytes, at),
+            _ => {
+                at + 1 + bytes[at + 1..].iter().position(|byte| b"\"'#/".contains(byte)).unwrap_or(bytes.len() - at - 1)
+            }
+        };
+        shadow.push_str(&text[at.max(comment)..end]);
+        at = end;
+    }
+    shadow
+}
+
+/// Where the comment that begins at `at` ends; `at` if none does.
+fn comment_end(text: &str, at: usize) -> usize {
+    let rest = &text.as_bytes()[at..];
+    if rest.starts_with(b"//") || rest.starts_with(b"#") {
+        at + memchr::memchr(b'\n', rest).unwrap_or(rest.len())
+    } else if rest.starts_with(b"/*") {
+        memchr::memmem::find(&rest[2..], b"*/").map_or(at, |end| at + end + 4)
+    } else {
+        at
+    }
+}
+
+/// Where the string that begins at `start` ends, behind its quote. None goes on over a line's end.
+fn string_end(bytes: &[u8], start: usize) -> usize {
+    let mut at = start + 1;
+    while let Some(byte) = bytes.get(at) {
+        match byte {
+            b'\\' if bytes.get(at + 1).is_some_and(u8::is_ascii) => at += 1,
+            b'\n' => return at,
+            byte if *byte == bytes[start] => return at + 1,
+            _ => {}
+        }
+        at += 1;
+    }
+    bytes.len()
+}
+
+/// Whether nothing but blanks and perhaps a comment stands on the line from `at` on.
+fn line_is_done(text: &str, at: usize) -> bool {
+    let rest = text[at..line_end(text, at)].trim_start();
+    rest.is_empty() || rest.starts_with('#') || rest.starts_with("//")
+}
+
+/// The gap behind child `index`, up to the next one or the closing bracket, without its comments.
+fn gap(text: &str, collection: &Range<usize>, children: &[Range<usize>], index: usize) -> (usize, String) {
+    let start = children.get(index).map_or(collection.end - 1, |child| child.end);
+    let end = children.get(index + 1).map_or(collection.end - 1, |next| next.start);
+    (start, without_comments(text.get(start..end).unwrap_or_default()))
+}
+
+/// Whether nothing but blanks and comments stands before `child` on its line.
+fn begins_line(text: &str, collection: &Range<usize>, child: &Range<usize>) -> bool {
+    let start = line_start(text, child.start);
+    start > collection.start && without_comments(&text[start..child.start]).trim().is_empty()
+}
+
+fn comma(text: &str, collection: &Range<usize>, children: &[Range<usize>], index: usize) -> Option<usize> {
+    let (start, gap) = gap(text, collection, children, index);
+    gap.find(',').map(|at| start + at)
+}
+
+/// Puts a child at the end of `collection`, laid out as the last one is.
+pub(super) fn insert(
+    text: &str,
+    collection: &Range<usize>,
+    children: &[Range<usize>],
+    unit: &str,
+    render: impl Fn(Layout<'_>) -> String,
+) -> Vec<Edit> {
+    let newline = newline(text);
+    let layout = |indent| Layout { indent, unit, newline };
+    let Some((last, before)) = children.split_last() else {
+        return insert_first(text, collection, unit, &render);
+    };
+    let index = before.len();
+    let trailing = comma(text, collection, children, index);
+    let has_commas = index == 0 || comma(text, collection, children, index - 1).is_some();
+    let mut edits = Vec::new();
+    if trailing.is_none() && has_commas {
+        edits.push(Edit::insert(last.end, ","));
+    }
+    let comma_after = if trailing.is_some() { "," } else { "" };
+    let behind = trailing.map_or(last.end, |comma| comma + 1);
+    if begins_line(text, collection, last) {
+        let indent = indentation(text, last.start);
+        let child = render(layout(Some(indent)));
+        let at = if line_is_done(text, behind) { line_end(text, behind) } else { behind };
+        edits.push(Edit::insert(at, format!("{newline}{indent}{child}{comma_after}")));
+    } else {
+        let blanks = match before.last() {
+            Some(previous) => text[previous.end..last.start].trim_start().strip_prefix(','),
+            None => None,
+        };
+        let blanks = blanks.filter(|blanks| blanks.bytes().all(is_blank)).unwrap_or(" ");
+        edits.push(Edit::insert(behind, format!("{blanks}{}{comma_after}", render(layout(None)))));
+    }
+    edits
+}
+
+/// Puts a child into an empty collection: on a line of its own where the collection has lines of its own, or is all
+/// there is.
+fn insert_first(
+    text: &str,
+    collection: &Range<usize>,
+    unit: &str,
+    render: &impl Fn(Layout<'_>) -> String,
+) -> Vec<Edit> {
+    let newline = newline(text);
+    let inner = collection.start + 1..collection.end - 1;
+    let is_everything = text.trim().len() == collection.len();
+    if !text[inner.clone()].contains('\n') && !is_everything {
+        return vec![Edit::replace(inner, render(Layout { indent: None, unit, newline }))];
+    }
+    let outer = indentation(text, collection.start);
+    let indent = format!("{outer}{unit}");
+    let child = render(Layout { indent: Some(&indent), unit, newline });
+    let comments = text[inner.clone()].trim_end();
+    vec![Edit::replace(inner.start + comments.len()..inner.end, format!("{newline}{indent}{child}{newline}{outer}"))]
+}
+
+/// Takes child `index` out, with its comma and, where it has one of its own, its line.
+pub(super) fn remove(text: &str, collection: &Range<usize>, children: &[Range<usize>], index: usize) -> Vec<Edit> {
+    let Some(child) = children.get(index) else { return Vec::new() };
+    let own_comma = comma(text, collection, children, index);
+    let end = own_comma.map_or(child.end, |comma| comma + 1);
+    let inner = collection.start + 1..collection.end - 1;
+    if children.len() == 1 {
+        let around = [&text[inner.start..child.start], &text[end..inner.end]];
+        if around.iter().all(|part| part.trim().is_empty()) {
+            return vec![Edit::delete(inner)];
+        }
+    }
+    let own_line = begins_line(text, collection, child);
+    let mut edits = Vec::new();
+    // The comma before the last child goes with it, unless the last one has a comma as well.
+    if index + 1 == children.len() && index > 0 && own_comma.is_none() {
+        edits.extend(comma(text, collection, children, index - 1).map(|comma| Edit::delete(comma..comma + 1)));
+    }
+    let gone = if own_line && line_is_done(text, end) {
+        line_start(text, child.start)..next_line(text, end)
+    } else if let Some(next) = children.get(index + 1) {
+        // Up to the next one, if nothing but blanks is between.
+        let is_near = text[end..next.start].bytes().all(is_blank);
+        child.start..if is_near { next.start } else { end }
+    } else if own_line {
+        // The closing bracket stays on this line: the one before may end with a comment.
+        edits.push(Edit::insert(end, indentation(text, collection.start)));
+        line_start(text, child.start)..end
+    } else {
+        // With the blanks before it, unless they end a comment.
+        let before = text[..child.start].trim_end().len();
+        let previous = index.checked_sub(1).and_then(|previous| children.get(previous));
+        let is_comment = previous.is_some_and(|previous| text[previous.end..before].contains(['#', '/']));
+        (if is_comment { child.start } else { before })..end
+    };
+    edits.push(Edit::delete(gone));
+    edits
+}

@@ -1,0 +1,92 @@
+/// How a configuration is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Format {
+    /// JSON with what hjson allows beside it.
+    Json,
+    /// YAML.
+    Yaml,
+    /// A launch script, or a bare command line.
+    Shell,
+    /// What a job printed of its configuration; see [`from_log`](super::from_log).
+    Log,
+}
+
+impl Format {
+    /// The format of `text`, by its first words: nobody names a configuration as we would.
+    pub fn of(text: &str) -> Format {
+        let text = text.trim_start_matches('\u{feff}');
+        let is_comment = |line: &str| line.is_empty() || line.starts_with('#') || line.starts_with("//");
+        let mut lines = text.lines().map(str::trim);
+        let is_script = lines
+            .clone()
+            .take_while(|line| is_comment(line))
+            .any(|line| line.starts_with("#!") || line.starts_with("#SBATCH"));
+        match lines.find(|line| !is_comment(line)).unwrap_or_default() {
+            _ if is_script => Format::Shell,
+            line if is_json(line) => Format::Json,
+            line if is_yaml(line) => Format::Yaml,
+            _ => Format::Shell,
+        }
+    }
+}
+
+/// `{`, `{"key": …`, `{key: …`, `[{`; but neither `{ command; }` nor `[ -z "$A" ]`.
+fn is_json(line: &str) -> bool {
+    let is_test = line.starts_with("[ ") || line.starts_with("[[");
+    match line.strip_prefix('{').map(str::trim_start) {
+        None => line.starts_with("/*") || line.starts_with('[') && !is_test,
+        Some(inner) => {
+            let word = inner.trim_start_matches(|c: char| c.is_alphanumeric() || c == '_');
+            inner.is_empty() || inner.starts_with(['"', '\'', '/', '#', '}']) || word.trim_start().starts_with(':')
+        }
+    }
+}
+
+/// `key:`, `key: value`, `- item`, `---`, `%YAML 1.2`
+fn is_yaml(line: &str) -> bool {
+    let key = line.split_once(':').filter(|(_, value)| value.is_empty() || value.starts_with([' ', '\t']));
+    let is_key = |key: &str| !key.is_empty() && !key.trim_end().contains(['$', '=', ';', '(']) && !key.starts_with('-');
+    line == "---"
+        || line == "-"
+        || line.starts_with("--- ")
+        || line.starts_with("- ")
+        || line.starts_with("%YAML")
+        || key.is_some_and(|(key, _)| is_key(key))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tells_formats_apart_by_their_first_words() {
+        for (format, texts) in [
+            (
+                Format::Json,
+                &["{\"a\": 1}", "// x\n{\n", "{ \"a\": 1 }", "{}", "/* x */ {}", "[1]", "\u{feff}{a: 1}"][..],
+            ),
+            (Format::Yaml, &["a: 1", "# x\n\na:\n  b: 1", "---\na: 1", "- a\n", "\"a b\": c", "apiVersion: v1"][..]),
+            (
+                Format::Shell,
+                &[
+                    "#!/bin/bash\na: b",
+                    "set -x\n",
+                    "A=1\n",
+                    "python3 -m x \\\n --a 1",
+                    "#SBATCH --mem=1\n",
+                    "--a 1",
+                    "export A=b:c",
+                    "[ -z \"$A\" ] && x",
+                    "{ echo; }",
+                    ": ${A:=1}",
+                    "docker run -p 1:2 x",
+                    "",
+                ][..],
+            ),
+        ] {
+            for text in texts {
+                assert_eq!(Format::of(text), format, "{text}");
+            }
+        }
+    }
+}

@@ -1,0 +1,145 @@
+//! How a configuration that was printed begins.
+
+use std::ops::Range;
+
+use super::super::shell;
+
+/// A printed configuration, by its first line.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Head {
+    /// What it is introduced as.
+    pub heading: String,
+    pub shape: Shape,
+    /// The part of the first line that belongs to it.
+    pub part: Range<usize>,
+}
+
+/// How a printed configuration is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Shape {
+    /// A command, as a shell reads it.
+    Command,
+    /// `['python3', '-u', 'train.py', …]`
+    List,
+    /// `model='x', seed=0`, all in one line.
+    Fields,
+    /// `{…}` or `Name(…)`, over as many lines as its brackets are open. `is_named` says that it introduces itself as a
+    /// configuration, so that a few settings are enough.
+    Brackets { is_named: bool },
+    /// `key=value,`, one a line, up to `)`.
+    Assignments,
+    /// `key ...... value`, one a line.
+    Dots,
+    /// `key : value`, one a line.
+    Colons,
+}
+
+/// What begins in `body`, the line behind the one that says `before`.
+pub(super) fn head(body: &str, before: &str) -> Option<Head> {
+    let whole = |at: usize| at..body.len();
+    let end = body.trim_end().len();
+    // `set -x` of bash: a plus for each shell within a shell.
+    let plus = body.len() - body.trim_start_matches('+').len();
+    if (1..=4).contains(&plus) && body[plus..].starts_with(' ') {
+        let command = body[plus..].trim_start();
+        let heading = if shell::starts_program(command) { "set -x" } else { return None };
+        return Some(Head {
+            heading: heading.to_owned(),
+            shape: Shape::Command,
+            part: whole(body.len() - command.len()),
+        });
+    }
+    // DeepSpeed's runner: `launcher/runner.py` (0.3–0.19).
+    for (mark, heading) in [("cmd = ", "cmd"), ("Running entrypoint for job ", "entrypoint")] {
+        if let Some(at) = body.find(mark) {
+            let start = at + mark.len();
+            // Ray's `dashboard/modules/job/job_supervisor.py` (2.0–2.60) names the job first.
+            let start = if heading == "cmd" { start } else { start + body[start..].find(": ")? + 2 };
+            let heading = heading.to_owned();
+            return shell::starts_program(&body[start..]).then_some(Head {
+                heading,
+                shape: Shape::Command,
+                part: whole(start),
+            });
+        }
+    }
+    // DeepSpeed's `launcher/launch.py`: `process 812 spawned with command: [...]`, `[...] exits with return code = -9`.
+    if let Some(at) = body.find("['").filter(|_| body.contains("command") || body.contains("exits with return code")) {
+        return Some(Head { heading: "command".to_owned(), shape: Shape::List, part: whole(at) });
+    }
+    // vLLM's `v1/engine/core.py`, `engine/llm_engine.py` (0.2–0.33).
+    if let Some(at) = body.find(" engine (v").and_then(|at| body[at..].find(" with config: ").map(|next| at + next)) {
+        let start = at + " with config: ".len();
+        return Some(Head { heading: "engine config".to_owned(), shape: Shape::Fields, part: whole(start) });
+    }
+    if let Some(at) = body.find("non-default args: {") {
+        let (start, shape) = (at + "non-default args: ".len(), Shape::Brackets { is_named: true });
+        return Some(Head { heading: "non-default args".to_owned(), shape, part: whole(start) });
+    }
+    if dots(body).is_some() {
+        return Some(Head { heading: titled(before), shape: Shape::Dots, part: whole(0) });
+    }
+    // torch's `distributed/launcher/api.py`.
+    if body.ends_with("launch configs:") {
+        return Some(Head { heading: "launch configs".to_owned(), shape: Shape::Colons, part: end..end });
+    }
+    if let Some(name) = call(body) {
+        let (heading, rest) = (body[name.clone()].to_owned(), body[name.end + 1..].trim());
+        // transformers' `TrainingArguments.__str__` puts each field on a line of its own.
+        let (shape, start) = match rest.is_empty() {
+            true => (Shape::Assignments, end),
+            false => (Shape::Brackets { is_named: true }, name.start),
+        };
+        return Some(Head { heading, shape, part: whole(start) });
+    }
+    let brace = body.find('{')?;
+    let (label, inner) = (body[..brace].trim(), body[brace + 1..].trim_start());
+    // `json = {`, `Model config LlamaConfig {`, `DeepSpeed config: {`
+    // In a line of code it would be called or assigned.
+    let is_code = label.contains(['(', '=', '.', '\'', '"']);
+    let is_named = label.to_ascii_lowercase().contains("config") && !is_code || label == "json =";
+    let begins = (inner.is_empty() && (is_named || label.is_empty())) || inner.starts_with(['\'', '"']);
+    if !begins || label.len() > 80 {
+        return None;
+    }
+    let heading = label.trim_end_matches([':', '=']).trim_end().to_owned();
+    Some(Head { heading, shape: Shape::Brackets { is_named }, part: whole(brace) })
+}
+
+/// The name in `Namespace(`, `TrainingArguments(`, `ServerArgs(`, `GRPOConfig(`, where a field or the line's end follows.
+fn call(body: &str) -> Option<Range<usize>> {
+    const ENDS: &[&str] = &["Namespace", "Arguments", "Args", "Config"];
+    body.match_indices('(').find_map(|(at, _)| {
+        let name = body[..at].bytes().rev().take_while(|byte| byte.is_ascii_alphanumeric() || *byte == b'_').count();
+        let (name, rest) = (at - name..at, &body[at + 1..]);
+        let field = rest.bytes().take_while(|byte| byte.is_ascii_alphanumeric() || *byte == b'_').count();
+        let is_open = rest.trim().is_empty() || field > 0 && rest[field..].starts_with('=');
+        let word = &body[name.clone()];
+        let is_name = word.starts_with(|c: char| c.is_ascii_uppercase()) && ENDS.iter().any(|end| word.ends_with(end));
+        (is_name && is_open).then_some(name)
+    })
+}
+
+/// `  micro_batch_size ......... 4` of Megatron's `training/arguments.py` and of DeepSpeed's `runtime/config.py`: where the
+/// key and the value stand.
+pub(super) fn dots(body: &str) -> Option<(Range<usize>, Range<usize>)> {
+    let start = body.len() - body.trim_start().len();
+    let name = body[start..].bytes().take_while(|byte| byte.is_ascii_alphanumeric() || *byte == b'_').count();
+    let rest = body[start + name..].strip_prefix(' ')?;
+    let dots = rest.bytes().take_while(|byte| *byte == b'.').count();
+    // DeepSpeed fills up to 29 columns, Megatron to 48.
+    let is_full = dots >= 2 || name + dots >= 29;
+    let value = rest[dots..].strip_prefix(' ')?;
+    let from = body.len() - value.len();
+    (name > 0 && is_full && !value.trim().is_empty())
+        .then(|| (start..start + name, from..from + value.trim_end().len()))
+}
+
+/// What a line says that introduces others: `DeepSpeedEngine configuration:`, `----- arguments -----`.
+fn titled(line: &str) -> String {
+    let words = line.trim().trim_matches(['-', '=', '*', ' ']);
+    match line.trim_end().ends_with([':', '-', '=']) {
+        true => words.trim_end_matches(':').to_owned(),
+        false => String::new(),
+    }
+}

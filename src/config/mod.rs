@@ -1,0 +1,382 @@
+//! What a job was launched with, read and edited without disturbing its formatting.
+//!
+//! In goes a text: DeepSpeed's JSON, YAML, a launch script or a bare command line. Out come its settings with the place
+//! of each ([`Entry`]), and, for a setting that should be another, the whole new text with the smallest change
+//! ([`Document::set`]). No framework is known here and no file is opened.
+//!
+//! ```
+//! use oomdoc::config::Document;
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let text = "{\n  \"zero_optimization\": {\"stage\": 2},  // fits 8 GPUs\n}\n";
+//! let config = Document::read("ds_config.json", text)?;
+//! assert_eq!(config.get("zero_optimization.stage").and_then(|entry| entry.value.as_number()), Some(2.0));
+//! let edited = config.set("zero_optimization.stage", &3.0.into())?;
+//! assert_eq!(edited, "{\n  \"zero_optimization\": {\"stage\": 3},  // fits 8 GPUs\n}\n");
+//! # Ok(())
+//! # }
+//! ```
+
+mod diff;
+mod edit;
+mod entry;
+mod error;
+mod flow;
+mod format;
+mod json;
+mod log;
+mod path;
+mod shell;
+mod tree;
+mod value;
+mod yaml;
+
+use std::ops::Range;
+use std::sync::Arc;
+
+pub use diff::diff;
+pub use entry::{Command, Entry, EntryKind};
+pub use error::{ConfigError, EditError};
+pub use format::Format;
+pub use log::from_log;
+pub use value::Value;
+
+use edit::{Edit, Lines};
+use entry::{Found, FoundCommand};
+use error::Remark;
+use path::Step;
+use tree::{Flattening, Node, TooMuch};
+
+use crate::model::{Citation, Location};
+
+/// A configuration: its text and the settings in it.
+#[derive(Debug, Clone)]
+pub struct Document {
+    path: Arc<str>,
+    format: Format,
+    /// What it is introduced as, where a log printed it.
+    heading: String,
+    text: String,
+    entries: Vec<Entry>,
+    commands: Vec<Command>,
+    warnings: Vec<Warning>,
+    body: Body,
+}
+
+/// Something in a configuration that is not what it seems.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Warning {
+    /// Where.
+    pub at: Location,
+    /// What.
+    pub message: String,
+}
+
+/// What edits need to know of a text.
+#[derive(Debug, Clone)]
+enum Body {
+    Json(Option<Node>),
+    Yaml(yaml::Stream),
+    Shell(Box<shell::Shell>),
+    /// A log printed it.
+    Printed,
+}
+
+/// What a format's reader finds. Places are bytes of the text.
+#[derive(Debug, Clone)]
+struct Parsed {
+    body: Body,
+    found: Vec<Found>,
+    commands: Vec<FoundCommand>,
+    warnings: Vec<Remark>,
+}
+
+impl Parsed {
+    /// What nested settings make.
+    fn new(body: Body, settings: Flattening) -> Parsed {
+        Parsed { body, found: settings.entries, commands: Vec::new(), warnings: settings.warnings }
+    }
+}
+
+/// What to set, and, in a script, how it is to be given and to which command.
+#[derive(Debug, Clone, Copy)]
+struct Wanted<'a> {
+    key: &'a str,
+    value: &'a Value,
+    kind: Option<EntryKind>,
+    command: Option<usize>,
+}
+
+impl Document {
+    /// Reads `text`, whatever its format is. `path` is what citations name.
+    pub fn read(path: impl Into<Arc<str>>, text: &str) -> Result<Document, ConfigError> {
+        Document::read_as(Format::of(text), path, text)
+    }
+
+    /// Reads `text`, which is known to be of this format.
+    pub fn read_as(format: Format, path: impl Into<Arc<str>>, text: &str) -> Result<Document, ConfigError> {
+        let (path, lines) = (path.into(), Lines::of(text));
+        let location = |at| {
+            let (line, column) = lines.locate(at);
+            Location { path: path.clone(), line, column }
+        };
+        let cite = |span: &Range<usize>| {
+            let words = text.get(span.clone()).unwrap_or_default().lines().next().unwrap_or_default();
+            let words = &words[..words.floor_char_boundary(Citation::LONGEST)];
+            Citation { location: location(span.start), text: words.to_owned() }
+        };
+        match parse(format, text) {
+            Ok(parsed) => Ok(Document::assemble(format, path.clone(), text, parsed, cite)),
+            Err(Remark { at, message }) => {
+                let (line, column) = lines.locate(at);
+                Err(ConfigError { path: path.clone(), line, column, message })
+            }
+        }
+    }
+
+    /// A document of what a reader found, each place turned into a citation.
+    fn assemble(
+        format: Format,
+        path: Arc<str>,
+        text: &str,
+        parsed: Parsed,
+        cite: impl Fn(&Range<usize>) -> Citation,
+    ) -> Document {
+        let entry = |found: Found| Entry {
+            at: cite(&found.span),
+            defined: found.defined.as_ref().map(&cite),
+            key: found.key,
+            value: found.value,
+            kind: found.kind,
+            command: found.command,
+            span: found.span,
+        };
+        let location = |at: usize| cite(&(at..at)).location;
+        let command =
+            |FoundCommand { program, target, operands, at }| Command { program, target, operands, at: location(at) };
+        let warning = |Remark { at, message }| Warning { at: location(at), message };
+        Document {
+            entries: parsed.found.into_iter().map(entry).collect(),
+            commands: parsed.commands.into_iter().map(command).collect(),
+            warnings: parsed.warnings.into_iter().map(warning).collect(),
+            body: parsed.body,
+            text: text.to_owned(),
+            heading: String::new(),
+            format,
+            path,
+        }
+    }
+
+    /// What citations name.
+    pub fn path(&self) -> &Arc<str> {
+        &self.path
+    }
+
+    /// How it is written.
+    pub fn format(&self) -> Format {
+        self.format
+    }
+
+    /// What a log introduced it as: `Namespace`, `TrainingArguments`, `DeepSpeedEngine configuration`, `set -x`. Empty for
+    /// what is no part of a log, or has no title.
+    pub fn heading(&self) -> &str {
+        &self.heading
+    }
+
+    /// As it stands; of a log, without what others put before its lines.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// Every setting, in order.
+    pub fn entries(&self) -> &[Entry] {
+        &self.entries
+    }
+
+    /// The commands that a launch script runs, in order.
+    pub fn commands(&self) -> &[Command] {
+        &self.commands
+    }
+
+    /// What is odd in it: a key that stands twice, a quote that never ends.
+    pub fn warnings(&self) -> &[Warning] {
+        &self.warnings
+    }
+
+    /// The setting of this name that counts. In a launch script that is the one given to the command with the most
+    /// settings, if it has one, else the last; dashes before the name are nothing, and those within are as good as `_`.
+    pub fn get(&self, key: &str) -> Option<&Entry> {
+        self.entries.get(self.choose(key, None, None)?)
+    }
+
+    fn choose(&self, key: &str, kind: Option<EntryKind>, command: Option<usize>) -> Option<usize> {
+        match &self.body {
+            Body::Shell(shell) => shell.choose(&self.entries, key, kind, command),
+            _ => self.entries.iter().rposition(|entry| entry.key == key),
+        }
+    }
+
+    /// The text with `key` set to `value`, and nothing else changed. A value that is there is replaced in its own style;
+    /// a key that is missing goes behind its siblings, in sections that are made where they are missing.
+    ///
+    /// In a launch script a value that comes from a variable is changed where the script assigns it, if that is certain
+    /// and nothing else uses it. A name that is missing is one of the environment if it looks like one (`NCCL_DEBUG`),
+    /// else a setting of the command with the most of them, given as the others are. A switch that is set to false goes.
+    pub fn set(&self, key: &str, value: &Value) -> Result<String, EditError> {
+        self.edited(Wanted { key, value, kind: None, command: None })
+    }
+
+    /// [`Document::set`] for a launch script, where it is known what kind of setting it is and to which of
+    /// [`Document::commands`] it is given.
+    pub fn set_as(
+        &self,
+        kind: EntryKind,
+        command: Option<usize>,
+        key: &str,
+        value: &Value,
+    ) -> Result<String, EditError> {
+        self.edited(Wanted { key, value, kind: Some(kind), command })
+    }
+
+    fn edited(&self, wanted: Wanted<'_>) -> Result<String, EditError> {
+        let Wanted { key, value, kind, command } = wanted;
+        let unwritable = || EditError::Unwritable { key: key.to_owned(), value: value.to_string() };
+        if value.as_number().is_some_and(|number| !number.is_finite()) {
+            return Err(unwritable());
+        }
+        let before = self.choose(key, kind, command);
+        if before.and_then(|at| self.entries.get(at)).is_some_and(|entry| self.reads_as(entry, value)) {
+            return Ok(self.text.clone());
+        }
+        let edits = match &self.body {
+            Body::Shell(shell) => shell::set(&self.text, shell, before, wanted)?,
+            body => body.set(&self.text, key, value)?,
+        };
+        let text = edit::apply(&self.text, edits);
+        // Whatever quotes and escapes the text has: what was written is what is read.
+        let written = Document::read_as(self.format, self.path.clone(), &text).map_err(|_| unwritable())?;
+        let is_set = match written.choose(key, kind, command).and_then(|at| written.entries.get(at)) {
+            Some(entry) => self.reads_as(entry, value),
+            // A switch that is off is not there.
+            None => self.is_script() && *value == Value::Bool(false),
+        };
+        if is_set && self.others(key).eq(written.others(key)) { Ok(text) } else { Err(unwritable()) }
+    }
+
+    fn is_script(&self) -> bool {
+        matches!(self.body, Body::Shell(_))
+    }
+
+    /// Whether a setting is set to `value`. The words of a script have no type.
+    fn reads_as(&self, entry: &Entry, value: &Value) -> bool {
+        let word = |value: &Value| Value::of_word(&value.to_string());
+        entry.value == *value || self.is_script() && word(&entry.value) == word(value)
+    }
+
+    /// What an edit of `key` must leave as it is: in a script, where a slip can change what a line is, every other setting
+    /// as it is written. Not so the variables and flags that hold what is edited.
+    fn others<'a>(&'a self, key: &'a str) -> impl Iterator<Item = (EntryKind, &'a str, Option<usize>, &'a str)> {
+        fn base(key: &str) -> &str {
+            key.trim_start_matches(['-', '+']).split('[').next().unwrap_or_default()
+        }
+        fn is_inside(inner: &str, outer: &str) -> bool {
+            inner.strip_prefix(outer).is_some_and(|rest| rest.starts_with('.'))
+        }
+        let is_other = move |entry: &&Entry| {
+            let is_variable = matches!(entry.kind, EntryKind::Variable | EntryKind::Env);
+            let is_related = base(&entry.key) == base(key) || is_inside(key, &entry.key) || is_inside(&entry.key, key);
+            self.is_script() && !is_variable && !is_related
+        };
+        let show = |entry: &'a Entry| (entry.kind, entry.key.as_str(), entry.command, entry.at.text.as_str());
+        self.entries.iter().filter(is_other).map(show)
+    }
+
+    /// The text without `key`, be it a value or a whole section, and nothing else changed.
+    pub fn remove(&self, key: &str) -> Result<String, EditError> {
+        let unremovable = || EditError::Unremovable(key.to_owned());
+        let read = |text: &str| Document::read_as(self.format, self.path.clone(), text).map_err(|_| unremovable());
+        let mut text = edit::apply(&self.text, self.removal(key)?);
+        // One that stands there twice goes twice.
+        for _ in 1..self.body.count(key) {
+            text = edit::apply(&text, read(&text)?.removal(key)?);
+        }
+        let rest = read(&text)?;
+        if self.others(key).eq(rest.others(key)) { Ok(text) } else { Err(unremovable()) }
+    }
+
+    fn removal(&self, key: &str) -> Result<Vec<Edit>, EditError> {
+        match &self.body {
+            Body::Shell(shell) => shell::remove(&self.text, shell, self.choose(key, None, None), key),
+            body => body.remove(&self.text, key),
+        }
+    }
+}
+
+fn parse(format: Format, text: &str) -> Result<Parsed, Remark> {
+    match format {
+        Format::Json => {
+            let root = json::read(text)?;
+            let settings = flatten(root.iter().map(|root| (String::new(), root)))?;
+            Ok(Parsed::new(Body::Json(root), settings))
+        }
+        Format::Shell => Ok(shell::read(text)),
+        Format::Log => Err(Remark::new(0, "a log may hold many configurations")),
+        Format::Yaml => {
+            let stream = yaml::read(text)?;
+            let settings = flatten(stream.documents())?;
+            Ok(Parsed::new(Body::Yaml(stream), settings))
+        }
+    }
+}
+
+/// The settings below `roots`, whose keys begin with what stands beside each, and what is odd in them.
+fn flatten<'a>(roots: impl Iterator<Item = (String, &'a Node)>) -> Result<Flattening, Remark> {
+    let mut settings = Flattening::default();
+    for (prefix, root) in roots {
+        settings
+            .add(&prefix, root)
+            .map_err(|TooMuch| Remark::new(root.span.start, "nested too deeply, or too much"))?;
+    }
+    Ok(settings)
+}
+
+impl Body {
+    fn set(&self, text: &str, key: &str, value: &Value) -> Result<Vec<Edit>, EditError> {
+        let steps = steps(key)?;
+        match self {
+            Body::Json(Some(root)) => json::set(text, root, &steps, value),
+            Body::Json(None) => Err(EditError::NoSection(key.to_owned())),
+            Body::Yaml(stream) => yaml::set(text, stream, &steps, value),
+            Body::Shell(_) | Body::Printed => Err(EditError::ReadOnly),
+        }
+    }
+
+    fn remove(&self, text: &str, key: &str) -> Result<Vec<Edit>, EditError> {
+        let steps = steps(key)?;
+        match self {
+            Body::Json(Some(root)) => json::remove(text, root, &steps),
+            Body::Json(None) => Err(EditError::NotSet(key.to_owned())),
+            Body::Yaml(stream) => yaml::remove(text, stream, &steps),
+            Body::Shell(_) | Body::Printed => Err(EditError::ReadOnly),
+        }
+    }
+
+    /// How often `key` is set in one place.
+    fn count(&self, key: &str) -> usize {
+        let Ok(steps) = steps(key) else { return 0 };
+        match self {
+            Body::Json(root) => root.as_ref().map_or(0, |root| root.count(&steps)),
+            Body::Yaml(stream) => stream.find(&steps).map_or(0, |(root, steps)| root.count(steps)),
+            Body::Shell(_) | Body::Printed => 1,
+        }
+    }
+}
+
+fn steps(key: &str) -> Result<Vec<Step>, EditError> {
+    path::parse(key).ok_or_else(|| EditError::BadKey(key.to_owned()))
+}
+
+#[cfg(test)]
+mod properties;
+#[cfg(test)]
+mod testing;

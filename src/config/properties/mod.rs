@@ -1,0 +1,254 @@
+//! What holds for every text and every edit: a setting reads back as what it was set to, everything else stays what it
+//! was, and every line that is not about it stays as it stands.
+
+mod generate;
+
+use std::collections::BTreeMap;
+
+use proptest::prelude::*;
+use proptest::sample::Index;
+
+use generate::{Given, Taste, Tree, given, json, shell, trees, values, yaml};
+
+use super::{Document, EditError, Format, Value, path, path::Step};
+
+/// How each key reads.
+fn settings(document: &Document) -> BTreeMap<String, Value> {
+    document.entries().iter().map(|entry| (entry.key.clone(), entry.value.clone())).collect()
+}
+
+/// A key that is set, or one that could be: below a section that is there, or in sections that are missing.
+fn some_key(tree: &Tree, at: Index, names: &[String]) -> String {
+    fn collect(tree: &Tree, steps: &mut Vec<Step>, names: &[String], found: &mut Vec<Vec<Step>>) {
+        let children: Vec<(Step, &Tree)> = match tree {
+            Tree::Scalar(_) => return found.push(steps.clone()),
+            Tree::List(items) => {
+                found.push([steps.as_slice(), &[Step::Index(items.len())]].concat());
+                items.iter().enumerate().map(|(at, item)| (Step::Index(at), item)).collect()
+            }
+            Tree::Map(members) => {
+                for depth in 1..=names.len() {
+                    let new: Vec<Step> = names[..depth].iter().cloned().map(Step::Key).collect();
+                    if !members.contains_key(&names[0]) {
+                        found.push([steps.as_slice(), &new].concat());
+                    }
+                }
+                members.iter().map(|(key, value)| (Step::Key(key.clone()), value)).collect()
+            }
+        };
+        for (step, child) in children {
+            steps.push(step);
+            collect(child, steps, names, found);
+            steps.pop();
+        }
+    }
+    let mut found = Vec::new();
+    collect(tree, &mut Vec::new(), names, &mut found);
+    path::join(&found[at.index(found.len())])
+}
+
+/// Lines of `before` that are not in `after`.
+fn lines_lost(before: &str, after: &str) -> usize {
+    super::diff("x", before, after).lines().skip(2).filter(|line| line.starts_with('-')).count()
+}
+
+/// A value as the format knows it: words of a command line have no type.
+fn as_read(format: Format, value: &Value) -> Value {
+    if format == Format::Shell { Value::of_word(&value.to_string()) } else { value.clone() }
+}
+
+/// Sets `key`, and fails if that does anything else.
+fn check_set(format: Format, text: &str, key: &str, value: &Value) -> Result<(), TestCaseError> {
+    let fail =
+        |what: &str, after: &str| Err(TestCaseError::fail(format!("{what}: {key} = {value:?}\n{text}\n=>\n{after}")));
+    let before =
+        Document::read_as(format, "before", text).map_err(|error| TestCaseError::fail(format!("{error}\n{text}")))?;
+    // There is no way to write some values in some places of a script; but there is for plain words.
+    let is_plain =
+        |text: &str| text.starts_with(char::is_alphanumeric) && text.bytes().all(|byte| byte.is_ascii_alphanumeric());
+    let edited = match before.set(key, value) {
+        Ok(edited) => edited,
+        Err(EditError::Unwritable { .. }) if format == Format::Shell && !is_plain(&value.to_string()) => return Ok(()),
+        Err(error) => return fail(&error.to_string(), ""),
+    };
+    let Ok(after) = Document::read_as(format, "after", &edited) else { return fail("does not read", &edited) };
+    let is_switched_off =
+        before.get(key).is_some_and(|entry| entry.at.text.starts_with('-')) && *value == Value::Bool(false);
+    if !is_switched_off && after.get(key).map(|entry| as_read(format, &entry.value)) != Some(as_read(format, value)) {
+        return fail("is not set", &edited);
+    }
+    let (mut old, mut new) = (settings(&before), settings(&after));
+    // A value that comes from a variable is changed there.
+    let is_from_variable = before.get(key).is_some_and(|entry| entry.defined.is_some());
+    for all in [&mut old, &mut new] {
+        all.retain(|key, _| key != "ARGS" && !(is_from_variable && key.starts_with('V')));
+    }
+    // A section that was `null` is none any more.
+    let sections: Vec<String> =
+        old.keys().filter(|other| key.starts_with(other.as_str()) && !new.contains_key(*other)).cloned().collect();
+    sections.iter().chain([&key.to_owned()]).for_each(|key| {
+        let key = if format == Format::Shell { key.trim_start_matches('-') } else { key };
+        old.remove(key);
+        new.remove(key);
+    });
+    if old != new {
+        return fail("something else changed", &edited);
+    }
+    if !is_switched_off && after.set(key, value).as_deref() != Ok(&edited) {
+        return fail("is set again", &edited);
+    }
+    let multiline = before.get(key).map_or(0, |entry| text[entry.span.clone()].lines().count());
+    if lines_lost(text, &edited) > multiline.max(2) {
+        return fail("lines changed", &edited);
+    }
+    Ok(())
+}
+
+/// Removes `key`, and fails if that does anything else.
+fn check_remove(format: Format, text: &str, key: &str) -> Result<(), TestCaseError> {
+    let fail = |what: &str, after: &str| Err(TestCaseError::fail(format!("{what}: {key}\n{text}\n=>\n{after}")));
+    let before =
+        Document::read_as(format, "before", text).map_err(|error| TestCaseError::fail(format!("{error}\n{text}")))?;
+    let edited = match before.remove(key) {
+        Ok(edited) => edited,
+        Err(error) => return fail(&error.to_string(), ""),
+    };
+    let Ok(after) = Document::read_as(format, "after", &edited) else { return fail("does not read", &edited) };
+    let (mut old, mut new) = (settings(&before), settings(&after));
+    for all in [&mut old, &mut new] {
+        all.retain(|other, _| key != other && other != "ARGS");
+    }
+    if after.get(key).is_some() {
+        return fail("is still set", &edited);
+    }
+    if old != new {
+        return fail("something else changed", &edited);
+    }
+    Ok(())
+}
+
+/// A setting that can go without another one taking its name: not out of the middle of a list.
+fn removable(document: &Document, at: Index) -> Option<String> {
+    let keys: Vec<&str> =
+        document.entries().iter().map(|entry| entry.key.as_str()).filter(|key| !key.contains('[')).collect();
+    (!keys.is_empty()).then(|| keys[at.index(keys.len())].to_owned())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn json_edits_change_nothing_else(
+        tree in trees(), taste in prop::collection::vec(any::<u8>(), 1..40), at: Index, value in values(),
+        names in prop::collection::vec("[a-z]{9}", 1..3), crlf: bool,
+    ) {
+        let text = json(&tree, 0, &mut Taste::new(&taste));
+        let text = if crlf { text.replace('\n', "\r\n") } else { text };
+        check_set(Format::Json, &text, &some_key(&tree, at, &names), &value)?;
+        if let Some(key) = Document::read_as(Format::Json, "x", &text).ok().and_then(|document| removable(&document, at)) {
+            check_remove(Format::Json, &text, &key)?;
+        }
+    }
+
+    #[test]
+    fn yaml_edits_change_nothing_else(
+        tree in trees(), taste in prop::collection::vec(any::<u8>(), 1..40), at: Index, value in values(),
+        names in prop::collection::vec("[a-z]{9}", 1..3), crlf: bool,
+    ) {
+        let mut taste = Taste::new(&taste);
+        let unit = taste.one_of(&[2, 4]);
+        let text = yaml(&tree, 0, unit, false, &mut taste).trim_start().to_owned() + taste.one_of(&["", "\n", " # end\n", "\n\n"]);
+        let text = if crlf { text.replace('\n', "\r\n") } else { text };
+        check_set(Format::Yaml, &text, &some_key(&tree, at, &names), &value)?;
+        if let Some(key) = Document::read_as(Format::Yaml, "x", &text).ok().and_then(|document| removable(&document, at)) {
+            check_remove(Format::Yaml, &text, &key)?;
+        }
+    }
+
+    #[test]
+    fn shell_edits_change_nothing_else(
+        all in given(), taste in prop::collection::vec(any::<u8>(), 1..40), at: Index, value in values(), crlf: bool,
+    ) {
+        let text = shell(&all, &mut Taste::new(&taste));
+        let text = if crlf { text.replace('\n', "\r\n") } else { text };
+        let document = Document::read_as(Format::Shell, "x", &text).map_err(|error| TestCaseError::fail(error.to_string()))?;
+        let found = settings(&document);
+        for Given { name, value } in &all {
+            if let Some(found) = found.get(name) {
+                prop_assert_eq!(as_read(Format::Shell, found), as_read(Format::Shell, value), "{}\n{}", name, text);
+            }
+        }
+        let new = ["--new_flag".to_owned(), "NEW_VARIABLE".to_owned()];
+        // What a variable holds others use.
+        let keys: Vec<&String> = found.keys().filter(|key| !key.starts_with('V') && *key != "ARGS").chain(&new).collect();
+        check_set(Format::Shell, &text, keys[at.index(keys.len())], &value)?;
+        if let Some(key) = removable(&document, at).filter(|key| !key.starts_with('V') && key != "ARGS") {
+            check_remove(Format::Shell, &text, &key)?;
+        }
+    }
+
+    #[test]
+    fn no_text_is_too_odd(text in prop_oneof![
+        "\\PC*",
+        prop::collection::vec(prop::sample::select(vec![
+            "{", "}", "[", "]", "\"", "'", ":", ",", "#", "//", "/*", "*/", "\n", " ", "a", "1", "-", "\\", "é", "\r", "\t",
+            "$", "(", ")", "<<EOF", "`", "--a", "=", "&", "|", ";", "export ", "a: ", "- ", "? ", "*a", "&a ", "!!x ", ">",
+        ]), 0..60).prop_map(|parts| parts.concat()),
+    ], value in values()) {
+        for format in [Format::Json, Format::Yaml, Format::Shell] {
+            if let Ok(document) = Document::read_as(format, "x", &text) {
+                for key in ["a", "a.b", "a[0]", "--a", "A"] {
+                    let _ = document.set(key, &value);
+                    let _ = document.remove(key);
+                }
+                for entry in document.entries() {
+                    prop_assert!(text.get(entry.span.clone()).is_some());
+                    let _ = document.set(&entry.key, &value);
+                    let _ = document.remove(&entry.key);
+                }
+            }
+        }
+    }
+}
+
+/// Texts that would take forever, or the whole stack.
+#[test]
+fn hostile_texts_end_quickly() {
+    let started = std::time::Instant::now();
+    let piece = [
+        "[",
+        "{\"a\":",
+        "[1,",
+        "\"",
+        "'",
+        "/*",
+        "#\n",
+        "- ",
+        "&a ",
+        "? ",
+        "a ",
+        "é",
+        "$(",
+        "${a:-",
+        "`",
+        "\\",
+        "A=$A$A\n",
+        "<<E\n",
+        "(",
+        "if ",
+        "x --a 1\n",
+        "\\\n",
+        "bash -c \"",
+    ];
+    let mut texts: Vec<String> = piece.iter().map(|piece| piece.repeat((1 << 17) / piece.len())).collect();
+    texts.push("[".repeat(1 << 20));
+    texts.extend(["{a:1,", "a:\n", "a: |\n", "- a\n"].map(|piece| piece.repeat(10_000)));
+    for text in texts {
+        for format in [Format::Json, Format::Yaml, Format::Shell] {
+            if let Ok(document) = Document::read_as(format, "x", &text) {
+                let _ = document.set("b", &Value::Bool(true));
+            }
+        }
+    }
+    assert!(started.elapsed().as_secs() < 60, "{:?}", started.elapsed());
+}

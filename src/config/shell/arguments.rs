@@ -1,0 +1,175 @@
+//! The arguments of one command: flags with their values, overrides, and the words between.
+
+use std::ops::Range;
+
+use super::launch::is_option;
+use super::words::name_length;
+
+/// One setting on a command line.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in super::super) struct Argument {
+    /// Without dashes or plus signs.
+    pub key: String,
+    pub form: Form,
+    /// The field that names it.
+    pub name: usize,
+    /// The fields that are its values, if those are fields of their own.
+    pub values: Range<usize>,
+}
+
+/// How a setting is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in super::super) enum Form {
+    /// `--flag`, `--flag value`, `--flag value value`
+    Spaced,
+    /// `--flag=value`; the value begins at this byte of the field.
+    Joined(usize),
+    /// `key=value`, `+key=value`; the value begins at this byte of the field.
+    Override(usize),
+}
+
+impl Argument {
+    /// Whether it is a flag and nothing else.
+    pub fn is_switch(&self) -> bool {
+        self.form == Form::Spaced && self.values.is_empty()
+    }
+}
+
+/// The settings in `fields[range]`, and the fields that are none. `goes_with` tells of a flag's field and one behind it
+/// whether the latter may be its value.
+pub(in super::super) fn arguments(
+    fields: &[String],
+    range: Range<usize>,
+    goes_with: impl Fn(usize, usize) -> bool,
+) -> (Vec<Argument>, Vec<usize>) {
+    let (mut arguments, mut operands, mut at) = (Vec::new(), Vec::new(), range.start);
+    let field = |at: usize| fields.get(at).filter(|_| at < range.end).map(String::as_str);
+    while let Some(text) = field(at) {
+        let name = at;
+        at += 1;
+        if let Some((key, value)) = override_key(text) {
+            arguments.push(Argument { key: key.to_owned(), form: Form::Override(value), name, values: at..at });
+        } else if !is_option(text) {
+            operands.extend(Some(name).filter(|_| text != "--"));
+        } else if let Some((key, value)) = joined(text) {
+            arguments.push(Argument { key: key.to_owned(), form: Form::Joined(value), name, values: at..at });
+        } else {
+            // The first word behind a flag may be `key=value` and still be its value; one with dots hardly is.
+            let is_value = |text: &str, first: bool| {
+                !is_option(text)
+                    && text != "--"
+                    && match override_key(text) {
+                        Some((key, _)) => first && !key.contains('.'),
+                        None => true,
+                    }
+            };
+            while field(at).is_some_and(|text| is_value(text, at == name + 1) && goes_with(name, at)) {
+                at += 1;
+            }
+            let key = text.trim_start_matches('-').to_owned();
+            arguments.push(Argument { key, form: Form::Spaced, name, values: name + 1..at });
+        }
+    }
+    (arguments, operands)
+}
+
+/// The key of `--key=value` or `-n4`, and where the value begins.
+fn joined(text: &str) -> Option<(&str, usize)> {
+    let dashes = text.len() - text.trim_start_matches('-').len();
+    match text.find('=') {
+        Some(equals) => Some((&text[dashes..equals], equals + 1)),
+        None => {
+            let is_short = dashes == 1 && text.len() > 2 && text[1..].starts_with(|c: char| c.is_ascii_alphabetic());
+            let digits = is_short && text[2..].starts_with(|c: char| c.is_ascii_digit());
+            digits.then(|| (&text[1..2], 2))
+        }
+    }
+}
+
+/// The key of `a.b=value` or `+a.b=value`, and where the value begins.
+fn override_key(text: &str) -> Option<(&str, usize)> {
+    let key = text.trim_start_matches('+');
+    let pluses = text.len() - key.len();
+    let equals = key.find('=')?;
+    let name = &key[..equals];
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_.-/@[]".contains(&byte);
+    let is_name = name_length(name) > 0 && name.bytes().all(plain);
+    (pluses <= 2 && is_name).then_some((name, pluses + equals + 1))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::launch::{Stage, stages};
+    use super::*;
+
+    fn fields(line: &str) -> Vec<String> {
+        line.split(' ').map(str::to_owned).collect()
+    }
+
+    /// Each command of a line: what it is called, and its settings.
+    fn read(line: &str) -> Vec<String> {
+        let fields = fields(line);
+        let show = |stage: Stage| {
+            let settings: Vec<String> = arguments(&fields, stage.arguments.clone(), |_, _| true)
+                .0
+                .iter()
+                .map(|argument| match argument.form {
+                    Form::Spaced => format!("{}={}", argument.key, fields[argument.values.clone()].join(",")),
+                    Form::Joined(at) | Form::Override(at) => {
+                        format!("{}={}", argument.key, &fields[argument.name][at..])
+                    }
+                })
+                .collect();
+            format!("{}:{} {}", stage.program, stage.target.unwrap_or_default(), settings.join(" "))
+        };
+        stages(&fields).into_iter().map(show).collect()
+    }
+
+    #[test]
+    fn tells_whose_flag_it_is() {
+        let cases: &[(&str, &[&str])] = &[
+            (
+                "deepspeed --include localhost:0,1 --module app.train --zero_stage 3",
+                &["deepspeed: include=localhost:0,1", "deepspeed:app.train zero_stage=3"],
+            ),
+            ("python3 -u -m app.train --lr -1e-5 --bf16", &["python3:app.train lr=-1e-5 bf16="]),
+            (
+                "torchrun --standalone --nproc_per_node=8 train.py --modules q k v -n4",
+                &["torchrun: standalone= nproc_per_node=8", "torchrun:train.py modules=q,k,v n=4"],
+            ),
+            (
+                "python -m torch.distributed.launch --use_env main.py -c 0",
+                &["python:torch.distributed.launch use_env=", "python:main.py c=0"],
+            ),
+            (
+                "srun -l --mem=64G /opt/bin/python train.py a.b=1 +c=2",
+                &["srun: l= mem=64G", "python:train.py a.b=1 c=2"],
+            ),
+            (
+                "ray job submit --address=http://h:1 -- python3 -m app a.b=c",
+                &["ray:job submit address=http://h:1", "python3:app a.b=c"],
+            ),
+            (
+                "docker run --gpus all -it --rm -m 64g --shm-size=8g org/image:1 --model x",
+                &["docker:run gpus=all it= rm= m=64g shm-size=8g", "image:1: model=x"],
+            ),
+            ("vllm serve org/model --max-model-len 4096", &["vllm:serve max-model-len=4096"]),
+            (
+                "accelerate launch --config_file c.yaml train.py --x",
+                &["accelerate:launch config_file=c.yaml", "accelerate:train.py x="],
+            ),
+            ("ray start --head --object-store-memory 1000", &["ray:start head= object-store-memory=1000"]),
+            ("swift rlhf --model x --funcs a b", &["swift:rlhf model=x funcs=a,b"]),
+            (
+                "python eval.py --model_args pretrained=x --cfg a.b=1",
+                &["python:eval.py model_args=pretrained=x cfg= a.b=1"],
+            ),
+            ("nohup python main.py", &["nohup: ", "python:main.py "]),
+            ("bash run.sh --x 1", &["bash:run.sh x=1"]),
+            ("--zero_stage 3 --bf16", &[": zero_stage=3 bf16="]),
+        ];
+        for (line, expected) in cases {
+            assert_eq!(&read(line), expected, "{line}");
+        }
+    }
+}

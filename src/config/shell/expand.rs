@@ -1,0 +1,321 @@
+//! What words become when the shell runs them, and where every piece of that stands in the script.
+
+use std::collections::HashMap;
+use std::ops::Range;
+use std::sync::Arc;
+
+use super::words::{Part, Quote, What, Word};
+
+/// A piece of a field and where it comes from.
+#[derive(Debug, Clone)]
+pub(super) struct Chunk {
+    pub text: String,
+    /// Where it is written.
+    pub span: Range<usize>,
+    /// The quotes around it there.
+    pub quote: Quote,
+    /// Whether the text stands there byte for byte.
+    pub is_exact: bool,
+    /// Whether this is the value, not `$…` that only running the script would resolve.
+    pub is_known: bool,
+    /// The references that led there, from the command on; empty for what stands in the command itself.
+    pub path: Path,
+}
+
+/// References, each found in what the one before refers to.
+pub(super) type Path = Option<Arc<Reference>>;
+
+/// `$NAME` in a script.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Reference {
+    pub name: String,
+    pub span: Range<usize>,
+    /// The quotes around it.
+    pub quote: Quote,
+    pub then: Path,
+    /// How many references there are from here on.
+    depth: usize,
+}
+
+impl Reference {
+    /// Variables that refer to variables further than this are not followed.
+    const DEEPEST: usize = 32;
+}
+
+impl Chunk {
+    /// How many references led here.
+    pub fn depth(&self) -> usize {
+        self.path.as_ref().map_or(0, |reference| reference.depth)
+    }
+
+    /// The reference behind the first `skip` that led here.
+    pub fn reference(&self, skip: usize) -> Option<&Reference> {
+        std::iter::successors(self.path.as_deref(), |reference| reference.then.as_deref()).nth(skip)
+    }
+
+    /// The same behind one more reference.
+    fn behind(self, name: &str, part: &Part) -> Chunk {
+        let depth = self.depth() + 1;
+        if depth > Reference::DEEPEST {
+            return Chunk { is_known: false, path: None, ..self };
+        }
+        let (name, span, quote) = (name.to_owned(), part.span.clone(), part.quote);
+        let reference = Reference { name, span, quote, then: self.path, depth };
+        Chunk { path: Some(Arc::new(reference)), ..self }
+    }
+}
+
+/// One argument as the command gets it.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Field {
+    pub chunks: Vec<Chunk>,
+    /// The word that is this field and nothing else, and how many references led to it.
+    pub word: Option<(Range<usize>, usize)>,
+}
+
+impl Field {
+    pub fn text(&self) -> String {
+        self.chunks.iter().map(|chunk| chunk.text.as_str()).collect()
+    }
+
+    fn behind(self, name: &str, part: &Part) -> Field {
+        Field {
+            chunks: self.chunks.into_iter().map(|chunk| chunk.behind(name, part)).collect(),
+            word: self.word.map(|(word, depth)| (word, depth + 1)),
+        }
+    }
+
+    /// Takes the last byte off, if it is a literal.
+    pub fn shorten(&mut self) -> bool {
+        match self.chunks.last_mut() {
+            Some(chunk) if chunk.is_known && chunk.is_exact => {
+                chunk.span.end -= 1;
+                chunk.text.pop().is_some()
+            }
+            _ => false,
+        }
+    }
+
+    /// The fields that a shell makes of this one when it reads it once more.
+    pub fn split(self) -> Vec<Field> {
+        let (mut fields, mut open) = (Vec::new(), None);
+        split(&self.chunks, &mut open, &mut fields);
+        fields.extend(open);
+        fields
+    }
+
+    /// How much there is of it, about.
+    fn size(&self) -> usize {
+        size(&self.chunks)
+    }
+}
+
+fn size(chunks: &[Chunk]) -> usize {
+    chunks.iter().map(|chunk| chunk.text.len() + 64).sum()
+}
+
+/// What a variable holds.
+#[derive(Debug, Clone)]
+pub(super) enum Bound {
+    Scalar(Vec<Chunk>),
+    List(Vec<Field>),
+}
+
+/// The variables of a script at some point.
+#[derive(Debug, Default)]
+pub(super) struct Scope {
+    variables: HashMap<String, Binding>,
+    /// The blocks (`if … fi`, `for … done`) that are open, innermost last, and what was assigned in each.
+    blocks: Vec<Vec<String>>,
+    /// Characters that expansion has produced: variables in variables grow without bound.
+    spent: usize,
+}
+
+#[derive(Debug)]
+struct Binding {
+    value: Bound,
+    /// Whether it is certain to hold here.
+    is_sure: bool,
+}
+
+impl Scope {
+    const MOST: usize = 4 << 20;
+
+    /// Whether expanding so much more is still reasonable.
+    fn spend(&mut self, size: usize) -> bool {
+        self.spent = self.spent.saturating_add(size);
+        self.spent < Scope::MOST
+    }
+
+    pub fn open(&mut self) {
+        self.blocks.push(Vec::new());
+    }
+
+    /// Leaves the innermost block: what was assigned in it may or may not have been.
+    pub fn close(&mut self) {
+        self.forget();
+        self.blocks.pop();
+    }
+
+    /// The other branch of a block: what was assigned in this one holds no more.
+    pub fn forget(&mut self) {
+        for name in self.blocks.last_mut().map(std::mem::take).unwrap_or_default() {
+            if let Some(binding) = self.variables.get_mut(&name) {
+                binding.is_sure = false;
+            }
+        }
+    }
+
+    /// Whether what stands here is run whatever happens.
+    pub fn is_certain(&self) -> bool {
+        self.blocks.is_empty()
+    }
+
+    pub fn bind(&mut self, name: &str, value: Bound, is_sure: bool) {
+        if let Some(block) = self.blocks.last_mut() {
+            block.push(name.to_owned());
+        }
+        self.variables.insert(name.to_owned(), Binding { value, is_sure });
+    }
+
+    /// Makes a variable one that nobody knows.
+    pub fn unbind(&mut self, name: &str) {
+        self.bind(name, Bound::Scalar(Vec::new()), false);
+    }
+
+    fn get(&self, name: &str) -> Option<&Bound> {
+        self.variables.get(name).filter(|binding| binding.is_sure).map(|binding| &binding.value)
+    }
+
+    /// The value of a word on the right of `=`, or of a here document: nothing is split.
+    pub fn value(&mut self, parts: &[Part], source: &Source<'_>) -> Vec<Chunk> {
+        let mut chunks = Vec::new();
+        for part in parts {
+            match self.part(part, source) {
+                Bound::Scalar(more) => chunks.extend(more),
+                Bound::List(fields) => {
+                    for (at, field) in fields.into_iter().enumerate() {
+                        if at > 0 {
+                            chunks.push(source.chunk(part.span.end..part.span.end, Quote::Bare, " ", true));
+                        }
+                        chunks.extend(field.chunks);
+                    }
+                }
+            }
+        }
+        chunks
+    }
+
+    /// The value of a variable now, for `+=`.
+    pub fn current(&mut self, name: &str) -> Option<Bound> {
+        let size = match self.get(name)? {
+            Bound::Scalar(chunks) => size(chunks),
+            Bound::List(fields) => fields.iter().map(Field::size).sum(),
+        };
+        if self.spend(size) { self.get(name).cloned() } else { None }
+    }
+
+    /// The fields that a word of a command becomes.
+    pub fn fields(&mut self, word: &Word, source: &Source<'_>) -> Vec<Field> {
+        let (mut fields, mut open) = (Vec::new(), None);
+        for part in &word.parts {
+            let splits = part.quote == Quote::Bare && matches!(part.what, What::Variable { .. });
+            match self.part(part, source) {
+                Bound::Scalar(chunks) if splits => split(&chunks, &mut open, &mut fields),
+                Bound::Scalar(chunks) => open.get_or_insert_with(Field::default).chunks.extend(chunks),
+                Bound::List(list) => {
+                    for (at, field) in list.into_iter().enumerate() {
+                        if at > 0 {
+                            fields.extend(open.take());
+                        }
+                        match &mut open {
+                            Some(open) => open.chunks.extend(field.chunks),
+                            None => open = Some(field),
+                        }
+                    }
+                }
+            }
+        }
+        fields.extend(open);
+        if let [field] = fields.as_mut_slice() {
+            field.word.get_or_insert((word.span.clone(), 0));
+        }
+        fields
+    }
+
+    /// What one part of a word becomes.
+    fn part(&mut self, part: &Part, source: &Source<'_>) -> Bound {
+        let unknown = |source: &Source<'_>| Bound::Scalar(vec![source.unknown(part)]);
+        let (name, fallback, is_list) = match &part.what {
+            What::Literal(text) => {
+                let chunk = source.chunk(part.span.clone(), part.quote, text, true);
+                return Bound::Scalar(vec![chunk]);
+            }
+            What::Opaque => return unknown(source),
+            What::Variable { name, fallback, is_list } => (name, fallback, *is_list),
+        };
+        match self.get(name).cloned() {
+            Some(Bound::Scalar(chunks)) if self.spend(size(&chunks)) => {
+                Bound::Scalar(chunks.into_iter().map(|chunk| chunk.behind(name, part)).collect())
+            }
+            Some(Bound::List(fields)) if self.spend(fields.iter().map(Field::size).sum()) => {
+                let mut fields = fields.into_iter().map(|field| field.behind(name, part));
+                match is_list {
+                    true => Bound::List(fields.collect()),
+                    false => Bound::Scalar(fields.next().unwrap_or_default().chunks),
+                }
+            }
+            None if !self.variables.contains_key(name) && fallback.is_some() => {
+                let Some(fallback) = fallback else { return unknown(source) };
+                let chunks = self.value(&fallback.parts, source);
+                if fallback.assigns {
+                    self.bind(name, Bound::Scalar(chunks.clone()), true);
+                }
+                Bound::Scalar(chunks.into_iter().map(|chunk| chunk.behind(name, part)).collect())
+            }
+            _ => unknown(source),
+        }
+    }
+}
+
+/// Splits what an unquoted variable holds at its blanks.
+fn split(chunks: &[Chunk], open: &mut Option<Field>, fields: &mut Vec<Field>) {
+    for chunk in chunks {
+        if !chunk.is_known {
+            open.get_or_insert_with(Field::default).chunks.push(chunk.clone());
+            continue;
+        }
+        let mut at = 0;
+        for piece in chunk.text.split_inclusive(char::is_whitespace) {
+            let words = piece.trim_end();
+            if !words.is_empty() {
+                let span = if chunk.is_exact {
+                    chunk.span.start + at..chunk.span.start + at + words.len()
+                } else {
+                    chunk.span.clone()
+                };
+                let piece = Chunk { text: words.to_owned(), span, ..chunk.clone() };
+                open.get_or_insert_with(Field::default).chunks.push(piece);
+            }
+            if words.len() < piece.len() {
+                fields.extend(open.take());
+            }
+            at += piece.len();
+        }
+    }
+}
+
+/// The script's text.
+pub(super) struct Source<'a>(pub &'a str);
+
+impl Source<'_> {
+    fn chunk(&self, span: Range<usize>, quote: Quote, text: &str, is_known: bool) -> Chunk {
+        let is_exact = self.0.get(span.clone()) == Some(text);
+        Chunk { text: text.to_owned(), span, quote, is_exact, is_known, path: None }
+    }
+
+    fn unknown(&self, part: &Part) -> Chunk {
+        let text = self.0.get(part.span.clone()).unwrap_or_default();
+        self.chunk(part.span.clone(), part.quote, text, false)
+    }
+}

@@ -1,0 +1,267 @@
+//! Whose arguments the fields of a command are: launchers start launchers, which start programs.
+//!
+//! `srun --mem=64G torchrun --nproc_per_node 8 train.py --bf16` is three commands, each with flags of its own. Told apart
+//! by the names of the launchers that there are; a word ending in `.py` or behind `-m` is what a Python launcher starts.
+
+use std::ops::Range;
+
+/// One command of a chain: the fields that name it and those that are given to it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Stage {
+    pub program: String,
+    /// The script, module or subcommand.
+    pub target: Option<String>,
+    pub arguments: Range<usize>,
+    /// Where the command begins that this one starts.
+    next: usize,
+}
+
+/// How a launcher says what it starts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Launcher {
+    /// Options, then a script, or a module behind `-m`.
+    Python,
+    /// Options, then any command.
+    Command,
+    /// Options, then an image, then any command.
+    Container,
+}
+
+const LAUNCHERS: &[(&str, Launcher)] = &[
+    ("torchrun", Launcher::Python),
+    ("deepspeed", Launcher::Python),
+    ("accelerate launch", Launcher::Python),
+    ("colossalai run", Launcher::Python),
+    ("torch.distributed.launch", Launcher::Python),
+    ("torch.distributed.run", Launcher::Python),
+    ("accelerate.commands.launch", Launcher::Python),
+    ("deepspeed.launcher.launch", Launcher::Python),
+    ("deepspeed.launcher.runner", Launcher::Python),
+    ("docker run", Launcher::Container),
+    ("podman run", Launcher::Container),
+    ("ray job submit", Launcher::Command),
+    ("srun", Launcher::Command),
+    ("mpirun", Launcher::Command),
+    ("mpiexec", Launcher::Command),
+    ("conda run", Launcher::Command),
+    ("poetry run", Launcher::Command),
+    ("uv run", Launcher::Command),
+    ("singularity exec", Launcher::Command),
+    ("apptainer exec", Launcher::Command),
+    ("enroot start", Launcher::Command),
+    ("nohup", Launcher::Command),
+    ("env", Launcher::Command),
+    ("exec", Launcher::Command),
+    ("sudo", Launcher::Command),
+    ("numactl", Launcher::Command),
+    ("taskset", Launcher::Command),
+    ("timeout", Launcher::Command),
+    ("stdbuf", Launcher::Command),
+    ("nice", Launcher::Command),
+    ("nsys profile", Launcher::Command),
+    ("py-spy record", Launcher::Command),
+];
+
+/// Programs that launchers start, besides Python and scripts.
+const PROGRAMS: &[&str] = &[
+    "bash",
+    "sh",
+    "zsh",
+    "ray",
+    "vllm",
+    "swift",
+    "llamafactory-cli",
+    "sglang",
+    "trl",
+    "axolotl",
+    "xtuner",
+    "lm_eval",
+    "mmf_run",
+    "tune",
+    "litgpt",
+    "sbatch",
+];
+
+/// Options of `docker run` that take no value.
+const CONTAINER_SWITCHES: &[&str] = &[
+    "--rm",
+    "--privileged",
+    "--init",
+    "--detach",
+    "--interactive",
+    "--tty",
+    "--publish-all",
+    "--read-only",
+    "--no-healthcheck",
+    "--oom-kill-disable",
+    "--quiet",
+];
+
+/// The commands in the fields of one call.
+pub(super) fn stages(fields: &[String]) -> Vec<Stage> {
+    let (mut stages, mut at) = (Vec::<Stage>::new(), 0);
+    while at < fields.len() {
+        let mut stage = Stages { fields }.read(at);
+        // What a launcher runs goes by the launcher's name as well as its own.
+        if let Some(launcher) = stages.last().filter(|_| stage.program.is_empty()) {
+            stage.program.clone_from(&launcher.program);
+        }
+        at = stage.next.max(at + 1);
+        stages.push(stage);
+    }
+    stages
+}
+
+/// All fields but the first, given to something that is no program.
+pub(super) fn directive(fields: &[String]) -> Stage {
+    let end = fields.len();
+    Stage { program: fields.first().cloned().unwrap_or_default(), target: None, arguments: 1.min(end)..end, next: end }
+}
+
+fn name(field: &str) -> &str {
+    field.rsplit('/').next().unwrap_or(field)
+}
+
+fn is_python(field: &str) -> bool {
+    name(field)
+        .strip_prefix("python")
+        .is_some_and(|version| version.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.'))
+}
+
+pub(super) fn is_shell(field: &str) -> bool {
+    matches!(name(field), "bash" | "sh" | "zsh")
+}
+
+pub(super) fn is_program(field: &str) -> bool {
+    let is_named = |known: &str| known.split(' ').next() == Some(name(field));
+    is_python(field)
+        || field.ends_with(".py")
+        || field.ends_with(".sh")
+        || PROGRAMS.contains(&name(field))
+        || LAUNCHERS.iter().any(|(known, _)| is_named(known))
+}
+
+/// Whether a field is an option rather than a value.
+pub(super) fn is_option(field: &str) -> bool {
+    let after = field.trim_start_matches('-');
+    let dashes = field.len() - after.len();
+    // A negative number is a value.
+    (1..=2).contains(&dashes)
+        && after.starts_with(|c: char| c.is_alphabetic() || c == '_')
+        && !matches!(after, "inf" | "nan" | "Infinity")
+}
+
+struct Stages<'a> {
+    fields: &'a [String],
+}
+
+impl Stages<'_> {
+    fn field(&self, at: usize) -> &str {
+        self.fields.get(at).map_or("", String::as_str)
+    }
+
+    /// The stage that begins with field `at`.
+    fn read(&self, at: usize) -> Stage {
+        let program = self.field(at);
+        // Options without a program: a piece of a command line.
+        if is_option(program) {
+            return self.stage("", None, at..self.fields.len());
+        }
+        if is_python(program) {
+            return self.python(at);
+        }
+        let is_module = at.checked_sub(1).is_some_and(|before| matches!(self.field(before), "-m" | "--module"));
+        if is_module || program.ends_with(".py") || program.ends_with(".sh") {
+            return self.stage("", Some(program), at + 1..self.fields.len());
+        }
+        let launcher = LAUNCHERS.iter().find_map(|(known, launcher)| {
+            let words = known.split(' ').count();
+            let is_it = known.split(' ').enumerate().all(|(word, known)| name(self.field(at + word)) == known);
+            is_it.then_some((*launcher, words))
+        });
+        match launcher {
+            Some((launcher, words)) => {
+                let target = self.fields.get(at + 1..at + words).unwrap_or_default().join(" ");
+                let target = Some(target).filter(|target| !target.is_empty());
+                let next = self.launched(launcher, at + words);
+                Stage { next, ..self.stage(name(program), target.as_deref(), at + words..self.options_end(next)) }
+            }
+            None => {
+                let subcommand = self.field(at + 1);
+                let is_script = (is_shell(program) || name(program) == "sbatch") && !is_option(subcommand);
+                let is_word = subcommand.starts_with(|c: char| c.is_ascii_lowercase())
+                    && subcommand.bytes().all(|byte| byte.is_ascii_lowercase() || b"-_".contains(&byte));
+                let target = (is_script || is_word).then_some(subcommand).filter(|word| !word.is_empty());
+                self.stage(name(program), target, at + 1 + usize::from(target.is_some())..self.fields.len())
+            }
+        }
+    }
+
+    fn stage(&self, program: &str, target: Option<&str>, arguments: Range<usize>) -> Stage {
+        let end = arguments.end.min(self.fields.len());
+        let arguments = arguments.start.min(end)..end;
+        Stage { program: program.to_owned(), target: target.map(str::to_owned), arguments, next: self.fields.len() }
+    }
+
+    /// Where a launcher's own options end, before the `-m` or `--` that says what it starts at `next`.
+    fn options_end(&self, next: usize) -> usize {
+        let before = next.saturating_sub(1);
+        if matches!(self.field(before), "-m" | "--module" | "--") { before } else { next }
+    }
+
+    /// `python3 -u -m module …`, `python train.py …`
+    fn python(&self, start: usize) -> Stage {
+        let mut at = start + 1;
+        let program = name(self.field(start));
+        loop {
+            match self.field(at) {
+                "-m" => break self.target(program, at + 1),
+                "-X" | "-W" => at += 2,
+                "-c" => break self.stage(program, None, at..self.fields.len()),
+                option if option.starts_with('-') && option.len() > 1 => at += 1,
+                "" => break self.stage(program, None, at..self.fields.len()),
+                _ => break self.target(program, at),
+            }
+        }
+    }
+
+    /// What Python starts; a launcher among its modules starts something itself.
+    fn target(&self, program: &str, at: usize) -> Stage {
+        let target = self.field(at);
+        let launches = LAUNCHERS.iter().any(|(known, launcher)| *launcher == Launcher::Python && *known == target);
+        let next = if launches { self.launched(Launcher::Python, at + 1) } else { self.fields.len() };
+        Stage { next, ..self.stage(program, Some(target), at + 1..self.options_end(next)) }
+    }
+
+    /// Where the command begins that a launcher with options from `at` on starts.
+    fn launched(&self, launcher: Launcher, start: usize) -> usize {
+        let mut at = start;
+        // Whether the field before is an option that may take this one as its value.
+        let mut takes_value = false;
+        while at < self.fields.len() {
+            let field = self.field(at);
+            let is_value = std::mem::take(&mut takes_value);
+            match launcher {
+                _ if field == "--" => return at + 1,
+                Launcher::Python if matches!(field, "-m" | "--module") => return at + 1,
+                Launcher::Python if field.ends_with(".py") => return at,
+                Launcher::Command if is_program(field) && !(is_value && self.names_something(at - 1)) => return at,
+                Launcher::Container if !is_value && !is_option(field) => return at,
+                // A module or a script of another name; but `timeout 10h` and `env A=1` are followed by options of theirs.
+                Launcher::Python if !is_value && !is_option(field) => return at,
+                _ => {}
+            }
+            let letters = field.strip_prefix('-').unwrap_or_default();
+            let is_switch = launcher == Launcher::Container
+                && (CONTAINER_SWITCHES.contains(&field) || letters.chars().all(|c| "ditPq".contains(c)));
+            takes_value = is_option(field) && !field.contains('=') && !is_switch;
+            at += 1;
+        }
+        at
+    }
+
+    /// Whether the option at `at` is one whose value may be called like a program.
+    fn names_something(&self, at: usize) -> bool {
+        matches!(self.field(at), "--job-name" | "-J" | "--name" | "-n" | "--partition" | "-p" | "--extra" | "--with")
+    }
+}

@@ -1,0 +1,102 @@
+//! Commands, and the scripts that some of them are given: `bash -c "…"`, `eval …`.
+
+use std::ops::Range;
+
+use super::super::expand::Field;
+use super::super::launch::is_shell;
+use super::super::words::{Quote, Word};
+use super::{Call, Reader, Role, UTILITIES};
+
+impl Reader<'_> {
+    pub(super) fn call(&mut self, prefixes: &[Word], words: &[Word]) {
+        let (Some(first), Some(last)) = (prefixes.first().or(words.first()), words.last()) else { return };
+        let span = first.span.start..last.span.end;
+        let call = |fields, within| Call { fields, span: span.clone(), within, is_directive: false };
+        let number = self.script.calls.len();
+        self.script.calls.push(call(Vec::new(), self.within));
+        self.assign(prefixes, Role::Prefix(number), true);
+        let evals = words.first().and_then(Word::bare) == Some("eval");
+        let (mut fields, mut script) = (Vec::new(), Vec::new());
+        let mut shell = if evals { Shell::Script(0) } else { Shell::No };
+        for word in words.iter().skip(usize::from(evals)) {
+            let Shell::Script(at) = shell else {
+                let more = self.scope.fields(word, &self.source);
+                shell = shell.after(&more, fields.len());
+                fields.extend(more);
+                continue;
+            };
+            // What a shell is to run is no argument of whoever started it.
+            fields.truncate(at);
+            match whole_quote(word) {
+                Some((quote, inner)) => self.nested(inner, quote, quote == Quote::Double),
+                // It comes in one field, which is as many as it has words.
+                None => script.extend(self.scope.fields(word, &self.source).into_iter().flat_map(Field::split)),
+            }
+            if !evals {
+                break;
+            }
+        }
+        if let Some(call) = self.script.calls.get_mut(number) {
+            call.fields = fields;
+        }
+        let within = self.within;
+        self.script.calls.extend(simple(script).into_iter().map(|fields| call(fields, within)));
+    }
+}
+
+/// How near the fields of a command have come to `bash -c`.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Shell {
+    No,
+    /// `bash`, the field with this number.
+    Name(usize),
+    /// `-c`: a script comes next.
+    Script(usize),
+}
+
+impl Shell {
+    /// What it is behind `fields`, the first of which has this number.
+    fn after(self, fields: &[Field], number: usize) -> Shell {
+        let [field] = fields else { return Shell::No };
+        let text = field.text();
+        match self {
+            _ if is_shell(&text) => Shell::Name(number),
+            Shell::Name(at) if text.starts_with('-') && text.ends_with('c') => Shell::Script(at),
+            Shell::Name(at) if text.starts_with('-') => Shell::Name(at),
+            _ => Shell::No,
+        }
+    }
+}
+
+/// The commands in fields that a shell reads once more: what stands between `&&`, `;` and `|`, without redirections.
+fn simple(fields: Vec<Field>) -> Vec<Vec<Field>> {
+    let (mut commands, mut redirected) = (vec![Vec::new()], false);
+    for mut field in fields {
+        let text = if field.chunks.iter().all(|chunk| chunk.depth() > 0) { field.text() } else { String::new() };
+        let ends = matches!(text.as_str(), "&&" | "||" | ";" | "|" | "&");
+        // `cd /work; python3 …`
+        let is_last = !ends && text.ends_with(';') && field.shorten();
+        redirected |= text.trim_start_matches(|c: char| c.is_ascii_digit() || c == '&').starts_with(['>', '<']);
+        if let Some(command) = commands.last_mut().filter(|_| !ends && !redirected) {
+            command.push(field);
+        }
+        if ends || is_last {
+            commands.push(Vec::new());
+            redirected = false;
+        }
+    }
+    let is_utility = |fields: &Vec<Field>| fields.first().is_some_and(|name| UTILITIES.contains(&name.text().as_str()));
+    commands.retain(|fields| !is_utility(fields));
+    commands
+}
+
+/// What the quotes contain that are all there is of a word.
+fn whole_quote(word: &Word) -> Option<(Quote, Range<usize>)> {
+    let first = word.parts.first()?;
+    let inner = word.span.start + 1..word.span.end.checked_sub(1)?;
+    let is_whole = matches!(first.quote, Quote::Single | Quote::Double)
+        && word.parts.iter().all(|part| part.quote == first.quote && part.span.end <= inner.end)
+        && first.span.start == inner.start
+        && (first.quote == Quote::Double || word.parts.len() == 1);
+    is_whole.then_some((first.quote, inner))
+}

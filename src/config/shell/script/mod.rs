@@ -1,0 +1,406 @@
+//! A script run in mind: its assignments in order, and the commands with their fields.
+
+mod assign;
+mod call;
+
+use std::collections::HashSet;
+use std::ops::Range;
+
+use super::super::error::Remark;
+use super::expand::{Chunk, Field, Scope, Source};
+use super::words::{Operator, Quote, Token, What, Word, heredoc, tokens, unescaped};
+use assign::assigned;
+
+/// Everything in a script that settings may stand in.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Script {
+    pub calls: Vec<Call>,
+    pub assignments: Vec<Assignment>,
+    pub files: Vec<File>,
+    pub comments: Vec<Range<usize>>,
+    pub remarks: Vec<Remark>,
+}
+
+/// A command that is run, or the `#SBATCH` line that is as good as one.
+#[derive(Debug, Clone)]
+pub(super) struct Call {
+    pub fields: Vec<Field>,
+    /// From the first assignment before it to its last word.
+    pub span: Range<usize>,
+    /// Inside which quotes it stands, as in `bash -c "…"`.
+    pub within: Option<Quote>,
+    pub is_directive: bool,
+}
+
+/// `NAME=value`
+#[derive(Debug, Clone)]
+pub(super) struct Assignment {
+    pub name: String,
+    /// `None` for an array.
+    pub value: Option<Vec<Chunk>>,
+    /// Name and value.
+    pub span: Range<usize>,
+    /// The value with its quotes.
+    pub place: Range<usize>,
+    pub role: Role,
+    /// How many assignments its statement makes, and whether it is certain to happen.
+    pub is_alone: bool,
+    pub is_sure: bool,
+    pub within: Option<Quote>,
+}
+
+/// What an assignment is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Role {
+    /// A variable of the script.
+    Variable,
+    /// `export NAME=value`: for every process from there on.
+    Export,
+    /// `NAME=value command`: for that command, the call with this number.
+    Prefix(usize),
+}
+
+/// A file that the script writes: the body of a here document.
+#[derive(Debug, Clone)]
+pub(super) struct File {
+    pub name: String,
+    pub body: Range<usize>,
+    /// The variables in it.
+    pub references: Vec<Chunk>,
+}
+
+/// Scripts inside of scripts are read this deep.
+const DEEPEST: usize = 3;
+
+/// Commands that no setting is given to.
+const UTILITIES: &[&str] = &[
+    "echo",
+    "printf",
+    "cd",
+    "pushd",
+    "popd",
+    "mkdir",
+    "rm",
+    "cp",
+    "mv",
+    "ls",
+    "ln",
+    "sleep",
+    "source",
+    ".",
+    "set",
+    "shift",
+    "exit",
+    "return",
+    "wait",
+    "trap",
+    "ulimit",
+    "pip",
+    "pip3",
+    "conda",
+    "mamba",
+    "apt",
+    "apt-get",
+    "git",
+    "wget",
+    "curl",
+    "kill",
+    "pkill",
+    "tee",
+    "grep",
+    "sed",
+    "awk",
+    "head",
+    "tail",
+    "cat",
+    "tr",
+    "cut",
+    "sort",
+    "uniq",
+    "wc",
+    "test",
+    "[",
+    "[[",
+    "true",
+    "false",
+    ":",
+    "module",
+    "ml",
+    "nvidia-smi",
+    "which",
+    "chmod",
+    "chown",
+    "touch",
+    "tar",
+    "unzip",
+    "find",
+    "date",
+    "hostname",
+    "scontrol",
+    "free",
+    "df",
+    "du",
+    "basename",
+    "dirname",
+    "realpath",
+    "let",
+    "break",
+    "continue",
+    "shopt",
+    "alias",
+    "hash",
+    "type",
+    "command",
+    "huggingface-cli",
+    "hf",
+    "wandb",
+    "rsync",
+    "scp",
+    "jq",
+    "seq",
+    "killall",
+];
+
+/// Reads `text`.
+pub(super) fn read(text: &str) -> Script {
+    let mut reader = Reader {
+        source: Source(text),
+        scope: Scope::default(),
+        script: Script::default(),
+        exported: HashSet::new(),
+        is_pattern: false,
+        within: None,
+        depth: 0,
+    };
+    reader.run(text, 0);
+    let mut script = reader.script;
+    let exported = |assignment: &&mut Assignment| reader.exported.contains(&assignment.name);
+    for assignment in script.assignments.iter_mut().filter(exported) {
+        if assignment.role == Role::Variable {
+            assignment.role = Role::Export;
+        }
+    }
+    script
+}
+
+struct Reader<'a> {
+    source: Source<'a>,
+    scope: Scope,
+    script: Script,
+    /// `export NAME`, before or after it is assigned.
+    exported: HashSet<String>,
+    /// Whether a pattern of a `case` comes next.
+    is_pattern: bool,
+    within: Option<Quote>,
+    depth: usize,
+}
+
+/// One simple command as its tokens come.
+#[derive(Default)]
+struct Pending {
+    words: Vec<Word>,
+    /// The file that the output goes to.
+    target: Option<Word>,
+    heredocs: Vec<(Range<usize>, bool)>,
+    /// Whether the next word is a file.
+    redirects: bool,
+    /// Whether it is `[[` and has no `]]` yet.
+    is_test: bool,
+}
+
+impl Pending {
+    fn push(&mut self, word: Word) {
+        match word.bare() {
+            Some("[[") => self.is_test = true,
+            Some("]]") => self.is_test = false,
+            _ => {}
+        }
+        self.words.push(word);
+    }
+}
+
+impl Reader<'_> {
+    /// Reads `text`, which stands at `base`.
+    fn run(&mut self, text: &str, base: usize) {
+        let (tokens, remarks) = tokens(text, base);
+        self.script.remarks.extend(remarks);
+        let mut pending = Pending::default();
+        // Of each open parenthesis, whether it opened a subshell.
+        let (mut sure, mut parentheses) = (true, Vec::new());
+        for token in tokens {
+            match token {
+                Token::Comment(span) => {
+                    self.directive(&span);
+                    self.script.comments.push(span);
+                }
+                Token::Word(word) if self.is_pattern => {
+                    if word.bare() == Some("esac") {
+                        self.is_pattern = false;
+                        pending.words.push(word);
+                    }
+                }
+                Token::Word(word) if std::mem::take(&mut pending.redirects) => pending.target = Some(word),
+                Token::Word(word) => pending.push(word),
+                Token::Heredoc { body, expands } => pending.heredocs.push((body, expands)),
+                // Inside of `[[ … ]]` nothing is what it is elsewhere, nor is it in a pattern, which ends with `)`.
+                Token::Redirect | Token::Operator(Operator::And | Operator::Or | Operator::Open | Operator::Close)
+                    if pending.is_test => {}
+                Token::Operator(operator) if self.is_pattern => self.is_pattern = operator != Operator::Close,
+                Token::Redirect => pending.redirects = true,
+                Token::Operator(Operator::Open) => {
+                    let is_subshell = pending.words.is_empty();
+                    if is_subshell {
+                        self.scope.open();
+                    }
+                    parentheses.push(is_subshell);
+                }
+                Token::Operator(Operator::Close) => {
+                    let mut command = std::mem::take(&mut pending);
+                    match parentheses.pop() {
+                        Some(true) => {
+                            self.command(command, sure);
+                            self.scope.close();
+                        }
+                        // `name ()` of a function, or a `case` with its first pattern.
+                        _ => self.reserved(&mut command.words),
+                    }
+                    (sure, self.is_pattern) = (true, false);
+                }
+                Token::Operator(operator) => {
+                    let command = std::mem::take(&mut pending);
+                    let is_test = command.words.first().and_then(Word::bare);
+                    let is_test = is_test.is_some_and(|word| matches!(word, "[" | "[[" | "test"));
+                    self.command(command, sure);
+                    // What happens only if a test holds, or if something failed, may not happen.
+                    sure = match operator {
+                        Operator::Or => false,
+                        Operator::And => sure && !is_test,
+                        _ => true,
+                    };
+                    self.is_pattern |= operator == Operator::Case;
+                }
+            }
+        }
+        self.command(pending, sure);
+    }
+
+    /// `#SBATCH --mem=64G  # comment`
+    fn directive(&mut self, span: &Range<usize>) {
+        let text = self.source.0.get(span.clone()).unwrap_or_default();
+        let begins_line = self.source.0[..span.start].ends_with('\n') || span.start == 0;
+        let is_script = matches!(self.within, None | Some(Quote::Here));
+        if !begins_line || !is_script || !["#SBATCH ", "#SBATCH\t"].iter().any(|mark| text.starts_with(mark)) {
+            return;
+        }
+        let mark = "#SBATCH".len();
+        let (tokens, _) = tokens(&text[mark..], span.start + mark);
+        let mut fields = self.scope.fields(&word_at(text, span.start..span.start + mark), &self.source);
+        let mut end = span.start + mark;
+        for token in tokens {
+            if let Token::Word(word) = token {
+                end = word.span.end;
+                fields.extend(self.scope.fields(&word, &self.source));
+            }
+        }
+        self.script.calls.push(Call { fields, span: span.start..end, within: self.within, is_directive: true });
+    }
+
+    fn command(&mut self, mut pending: Pending, sure: bool) {
+        self.reserved(&mut pending.words);
+        // A prompt, pasted along.
+        if pending.words.first().and_then(Word::bare).is_some_and(|word| word == "$" || word == ">") {
+            pending.words.remove(0);
+        }
+        let count = pending.words.iter().take_while(|word| assigned(word).is_some()).count();
+        let rest = pending.words.split_off(count);
+        let prefixes = pending.words;
+        let name = rest.first().and_then(Word::bare).unwrap_or_default().to_owned();
+        match name.as_str() {
+            "" if rest.is_empty() => self.assign(&prefixes, Role::Variable, sure),
+            "export" | "declare" | "typeset" | "readonly" | "local" => self.declare(&name, &rest[1..], sure),
+            "unset" => rest[1..].iter().filter_map(Word::bare).for_each(|name| self.scope.unbind(name)),
+            "read" | "mapfile" | "readarray" => self.input(&rest[1..], pending.heredocs.last(), sure),
+            // Its fallbacks may assign.
+            ":" => rest.iter().for_each(|word| drop(self.scope.fields(word, &self.source))),
+            _ => {
+                let target = if name == "tee" { rest.last() } else { pending.target.as_ref() };
+                self.files(&name, target, &pending.heredocs);
+                if !UTILITIES.contains(&name.as_str()) {
+                    self.call(&prefixes, &rest);
+                }
+            }
+        }
+    }
+
+    /// Takes off the words that only say when and how often something runs.
+    fn reserved(&mut self, words: &mut Vec<Word>) {
+        let mut gone = 0;
+        while let Some(word) = words.get(gone).and_then(Word::bare) {
+            gone += match word {
+                "if" | "while" | "until" | "{" => {
+                    self.scope.open();
+                    1
+                }
+                "for" | "select" => {
+                    self.scope.open();
+                    if let Some(name) = words.get(gone + 1).and_then(Word::bare) {
+                        self.scope.unbind(name);
+                    }
+                    words.len()
+                }
+                "case" => {
+                    self.scope.open();
+                    self.is_pattern = true;
+                    words.len()
+                }
+                "function" => 2,
+                "then" | "do" | "!" | "time" | "coproc" => 1,
+                "else" | "elif" => {
+                    self.scope.forget();
+                    1
+                }
+                "fi" | "done" | "esac" | "}" => {
+                    self.scope.close();
+                    words.len()
+                }
+                _ => break,
+            };
+        }
+        words.drain(..gone.min(words.len()));
+    }
+
+    /// Here documents: files that are written, and scripts that are run at once.
+    fn files(&mut self, command: &str, target: Option<&Word>, heredocs: &[(Range<usize>, bool)]) {
+        for (body, expands) in heredocs {
+            let parts = heredoc(self.source.0, body.clone(), 0, *expands);
+            let runs =
+                ["bash", "sh", "zsh", "sbatch", "ssh", "srun"].contains(&command.rsplit('/').next().unwrap_or(command));
+            if runs {
+                self.nested(body.clone(), Quote::Here, false);
+            } else if let Some(target) = target {
+                let fields = self.scope.fields(target, &self.source);
+                let name = fields.first().map(Field::text).unwrap_or_default();
+                let references = self.scope.value(&parts, &self.source);
+                let references = references.into_iter().filter(|chunk| chunk.depth() > 0 || !chunk.is_known).collect();
+                self.script.files.push(File { name, body: body.clone(), references });
+            }
+        }
+    }
+
+    /// A script inside of this one.
+    fn nested(&mut self, span: Range<usize>, quote: Quote, escaped: bool) {
+        let Some(text) = self.source.0.get(span.clone()).filter(|_| self.depth < DEEPEST) else { return };
+        let outer = (self.within.replace(quote), self.depth);
+        self.depth += 1;
+        let text = if escaped { unescaped(text) } else { text.to_owned() };
+        self.run(&text, span.start);
+        (self.within, self.depth) = outer;
+    }
+}
+
+/// A bare word of its own making.
+fn word_at(text: &str, span: Range<usize>) -> Word {
+    let literal = What::Literal(text[..span.len()].to_owned());
+    let part = super::words::Part { span: span.clone(), quote: Quote::Bare, what: literal };
+    Word { span, parts: vec![part], elements: None }
+}

@@ -1,0 +1,50 @@
+//! Documents in a line, for tests. What goes wrong shows as `error: …`.
+
+use super::{ConfigError, Document, Value};
+
+fn read(text: &str) -> Result<Document, ConfigError> {
+    Document::read("file", text)
+}
+
+/// `key=value` of every setting.
+pub(super) fn settings(text: &str) -> Vec<String> {
+    match read(text) {
+        Ok(document) => document.entries().iter().map(|entry| format!("{}={}", entry.key, entry.value)).collect(),
+        Err(error) => vec![format!("error: {error}")],
+    }
+}
+
+/// Line, column and words of a setting's value.
+pub(super) fn cited(text: &str, key: &str) -> String {
+    match read(text).ok().as_ref().and_then(|document| document.get(key)) {
+        Some(entry) => format!("{}:{} {}", entry.at.location.line, entry.at.location.column.0, entry.at.text),
+        None => format!("error: no {key}"),
+    }
+}
+
+/// `line:column message` of every warning.
+pub(super) fn warnings(text: &str) -> Vec<String> {
+    let show = |warning: &super::Warning| format!("{}:{} {}", warning.at.line, warning.at.column.0, warning.message);
+    read(text).map(|document| document.warnings().iter().map(show).collect()).unwrap_or_default()
+}
+
+/// What is wrong with a text.
+pub(super) fn error(text: &str) -> String {
+    read(text).err().map(|error| error.to_string()).unwrap_or_default()
+}
+
+/// `text` with `key` set.
+pub(super) fn set(text: &str, key: &str, value: impl Into<Value>) -> String {
+    let edited = read(text).map_err(|error| error.to_string());
+    edited
+        .and_then(|document| document.set(key, &value.into()).map_err(|error| error.to_string()))
+        .unwrap_or_else(|error| format!("error: {error}"))
+}
+
+/// `text` without `key`.
+pub(super) fn remove(text: &str, key: &str) -> String {
+    let edited = read(text).map_err(|error| error.to_string());
+    edited
+        .and_then(|document| document.remove(key).map_err(|error| error.to_string()))
+        .unwrap_or_else(|error| format!("error: {error}"))
+}

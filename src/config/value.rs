@@ -1,0 +1,197 @@
+//! What a setting is set to, and how such a thing is written.
+
+use std::fmt;
+
+/// What a setting is set to. The words as they stand in the text are the entry's citation.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Value {
+    /// `null`, `None`, `~`, or nothing behind a YAML key.
+    Null,
+    /// `true`, `True`, YAML's `yes`, or a switch without a value.
+    Bool(bool),
+    /// `128`, `5e8`, `1_000_000`; never infinite nor NaN, which stay text.
+    Number(f64),
+    /// Anything else, out of its quotes.
+    Text(String),
+}
+
+impl Value {
+    /// The number, where it is one.
+    pub fn as_number(&self) -> Option<f64> {
+        if let Value::Number(number) = self { Some(*number) } else { None }
+    }
+
+    /// The truth value, where it is one.
+    pub fn as_bool(&self) -> Option<bool> {
+        if let Value::Bool(yes) = self { Some(*yes) } else { None }
+    }
+
+    /// The words, where it is words.
+    pub fn as_text(&self) -> Option<&str> {
+        if let Value::Text(text) = self { Some(text) } else { None }
+    }
+
+    /// A word of a command line, or printed by Python: such words carry no type, it is what they look like.
+    pub fn of_word(word: &str) -> Value {
+        match word {
+            "None" | "null" => Value::Null,
+            "true" | "True" => Value::Bool(true),
+            "false" | "False" => Value::Bool(false),
+            _ => number(word).map_or_else(|| Value::Text(word.to_owned()), Value::Number),
+        }
+    }
+}
+
+impl fmt::Display for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Value::Null => f.write_str("null"),
+            Value::Bool(yes) => yes.fmt(f),
+            Value::Number(number) => f.write_str(&plain(*number)),
+            Value::Text(text) => f.write_str(text),
+        }
+    }
+}
+
+impl From<bool> for Value {
+    fn from(yes: bool) -> Value {
+        Value::Bool(yes)
+    }
+}
+
+impl From<f64> for Value {
+    fn from(number: f64) -> Value {
+        Value::Number(number)
+    }
+}
+
+impl From<&str> for Value {
+    fn from(text: &str) -> Value {
+        Value::Text(text.to_owned())
+    }
+}
+
+/// `-1.5`, `5e8`, `1_000_000`, `.5`, `5.` as Python and YAML read them. Not `1__0`, `_1`, `nan`, `inf`.
+pub(super) fn number(word: &str) -> Option<f64> {
+    let digits = word.strip_prefix(['-', '+']).unwrap_or(word);
+    let starts = digits.strip_prefix('.').unwrap_or(digits).starts_with(|c: char| c.is_ascii_digit());
+    let plain = digits.bytes().all(|byte| byte.is_ascii_digit() || b".eE+-_".contains(&byte));
+    if !starts || !plain {
+        return None;
+    }
+    let bytes = digits.as_bytes();
+    let between_digits = |at: usize| {
+        let digit = |at: Option<usize>| at.and_then(|at| bytes.get(at)).is_some_and(u8::is_ascii_digit);
+        digit(at.checked_sub(1)) && digit(at.checked_add(1))
+    };
+    if digits.match_indices('_').any(|(at, _)| !between_digits(at)) {
+        return None;
+    }
+    word.replace('_', "").parse().ok().filter(|number: &f64| number.is_finite())
+}
+
+/// The shortest that reads back as `number`: whole numbers without a point, tiny and huge ones with an exponent.
+pub(super) fn plain(number: f64) -> String {
+    let size = number.abs();
+    match () {
+        () if number == 0.0 => "0".to_owned(),
+        () if number.fract() == 0.0 && size < 1e16 => format!("{number:.0}"),
+        () if !(1e-4..1e16).contains(&size) => format!("{number:e}"),
+        () => number.to_string(),
+    }
+}
+
+/// `number` written as `old` is: with an exponent, grouped by `_`, with a point.
+pub(super) fn number_like(old: &str, number: f64) -> String {
+    let written = match old.find(['e', 'E']) {
+        Some(at) => with_exponent(old, at, number),
+        None if old.contains('_') && number.fract() == 0.0 => grouped(&plain(number)),
+        None if old.contains('.') && number.fract() == 0.0 && number.abs() < 1e16 => format!("{number:.1}"),
+        None => plain(number),
+    };
+    let is_same = self::number(&written) == Some(number);
+    if is_same { written } else { plain(number) }
+}
+
+/// `2e8` as `5e8`, `2.0e-06` as `1.0e-05`, `2e+8` as `1e+9`.
+fn with_exponent(old: &str, at: usize, number: f64) -> String {
+    let (old_mantissa, letter, old_power) = (&old[..at], &old[at..=at], &old[at + 1..]);
+    let written = format!("{number:e}");
+    let Some((mantissa, power)) = written.split_once('e') else { return written };
+    let point = if old_mantissa.contains('.') && !mantissa.contains('.') { ".0" } else { "" };
+    let (sign, power) = match power.strip_prefix('-') {
+        Some(power) => ("-", power),
+        None if old_power.starts_with('+') => ("+", power),
+        None => ("", power),
+    };
+    let old_power = old_power.trim_start_matches(['+', '-']);
+    let width = if old_power.starts_with('0') { old_power.len() } else { 0 };
+    format!("{mantissa}{point}{letter}{sign}{power:0>width$}")
+}
+
+fn grouped(whole: &str) -> String {
+    let (sign, digits) = whole.split_at(whole.len() - whole.trim_start_matches('-').len());
+    let first = digits.len() % 3;
+    let groups: Vec<&str> = std::iter::once(&digits[..first])
+        .filter(|group| !group.is_empty())
+        .chain((first..digits.len()).step_by(3).map(|at| &digits[at..(at + 3).min(digits.len())]))
+        .collect();
+    format!("{sign}{}", groups.join("_"))
+}
+
+/// `yes` in the case of `old`: `True` where it says `False`, `TRUE` where it says `FALSE`.
+pub(super) fn in_case_of(old: &str, word: &str) -> String {
+    let mut letters = old.chars();
+    match (letters.next().is_some_and(char::is_uppercase), letters.next().is_some_and(char::is_uppercase)) {
+        (true, true) => word.to_uppercase(),
+        (true, false) => word[..1].to_uppercase() + &word[1..],
+        _ => word.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reads_numbers_as_people_write_them() {
+        for (word, expected) in
+            [("5e8", 5e8), ("1_000_000", 1e6), ("-3", -3.0), (".5", 0.5), ("5.", 5.0), ("1.0e-05", 1e-5), ("+4", 4.0)]
+        {
+            assert_eq!(number(word), Some(expected), "{word}");
+        }
+        for word in ["", "-", "_1", "1_", "1__0", "nan", "inf", "1e999", "e5", "1-2", "64G", "0x10", "1.2.3", "1e"] {
+            assert_eq!(number(word), None, "{word}");
+        }
+    }
+
+    #[test]
+    fn writes_numbers_in_the_style_of_the_old_one() {
+        for (old, new, expected) in [
+            ("5e8", 2e8, "2e8"),
+            ("5e8", 2.5e8, "2.5e8"),
+            ("1.0e-05", 2e-6, "2.0e-06"),
+            ("1E+9", 5e8, "5E+8"),
+            ("1e-6", 0.5, "5e-1"),
+            ("1_000_000", 50_000.0, "50_000"),
+            ("1_000_000", -1234.0, "-1_234"),
+            ("1_000", 7.0, "7"),
+            ("1.0", 2.0, "2.0"),
+            ("0.95", 0.9, "0.9"),
+            ("128", 64.0, "64"),
+            ("128", 0.5, "0.5"),
+            ("auto", 5e8, "500000000"),
+            ("auto", 1e-6, "1e-6"),
+            ("auto", 1e300, "1e300"),
+        ] {
+            assert_eq!(number_like(old, new), expected, "{old} -> {new}");
+        }
+    }
+
+    #[test]
+    fn keeps_the_case_of_truth() {
+        assert_eq!(in_case_of("True", "false"), "False");
+        assert_eq!(in_case_of("FALSE", "true"), "TRUE");
+        assert_eq!(in_case_of("no", "yes"), "yes");
+    }
+}

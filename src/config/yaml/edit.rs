@@ -1,0 +1,261 @@
+//! Changes to YAML: in the brackets of flow style as in JSON, in block style by lines.
+
+use std::ops::Range;
+
+use super::super::edit::{Edit, is_blank, line_end, line_start, newline, next_line};
+use super::super::flow::{self, Layout};
+use super::super::path::{self, Step};
+use super::super::tree::{Node, Shape, Target};
+use super::super::{EditError, Value};
+use super::{Stream, scalar};
+
+/// What sets `steps` to `value`.
+pub(in super::super) fn set(
+    text: &str,
+    stream: &Stream,
+    steps: &[Step],
+    value: &Value,
+) -> Result<Vec<Edit>, EditError> {
+    let unwritable = || EditError::Unwritable { key: path::join(steps), value: value.to_string() };
+    if stream.0.is_empty() {
+        return Ok(vec![first(text, steps, value)]);
+    }
+    let (root, steps) = stream.find(steps)?;
+    match root.find(steps)? {
+        Target::Node { node, parent } => match node.shape {
+            Shape::List(_) | Shape::Map(_) => Err(EditError::Section(path::join(steps))),
+            _ => Ok(vec![replace(text, node, parent.is_some_and(|(parent, _)| parent.is_flow), value)]),
+        },
+        Target::Missing { parent, above, rest } => {
+            let block = Block { unit: unit(text, root), newline: newline(text) };
+            insert(text, parent, above, rest, value, &block).ok_or_else(unwritable)
+        }
+    }
+}
+
+/// What removes `steps`.
+pub(in super::super) fn remove(text: &str, stream: &Stream, steps: &[Step]) -> Result<Vec<Edit>, EditError> {
+    let (root, steps) = stream.find(steps)?;
+    match root.find(steps)? {
+        Target::Node { parent: Some((parent, index)), .. } => {
+            let above = match steps.split_last().map(|(_, above)| root.find(above)) {
+                Some(Ok(Target::Node { parent, .. })) => parent,
+                _ => None,
+            };
+            let children = parent.children();
+            if parent.is_flow {
+                return Ok(flow::remove(text, &parent.span, &children, index));
+            }
+            take_out(text, parent, above, index).ok_or_else(|| EditError::Unremovable(path::join(steps)))
+        }
+        _ => Err(EditError::NotSet(path::join(steps))),
+    }
+}
+
+/// A value in place of the one that stands there, or where none does.
+fn replace(text: &str, node: &Node, flow: bool, value: &Value) -> Edit {
+    let before = text[..node.span.start].chars().next_back();
+    let words = scalar::write(value, &text[node.span.clone()], flow);
+    let blank = match before {
+        _ if !node.span.is_empty() => "",
+        Some(':' | '-') => " ",
+        Some(c) if c.is_whitespace() => "",
+        None => "",
+        // A key without even a colon, or a lone anchor.
+        Some(_) if node.whole.is_empty() => ": ",
+        Some(_) => " ",
+    };
+    Edit::replace(node.span.clone(), format!("{blank}{words}"))
+}
+
+/// How sections are written in block style.
+struct Block {
+    /// Columns that one level of nesting adds.
+    unit: usize,
+    newline: &'static str,
+}
+
+impl Block {
+    /// `value` inside the sections that `steps` name, the first line without its indentation.
+    fn write(&self, steps: &[Step], value: &Value, indent: usize) -> String {
+        match steps.split_first() {
+            None => scalar::write(value, "", false),
+            Some((Step::Index(_), rest)) => format!("- {}", self.write(rest, value, indent + 2)),
+            Some((Step::Key(name), [])) => format!("{}: {}", key(name, false), scalar::write(value, "", false)),
+            Some((Step::Key(name), rest)) => {
+                let indent = indent + self.unit;
+                format!("{}:{}{}", key(name, false), self.line(indent), self.write(rest, value, indent))
+            }
+        }
+    }
+
+    /// A new line and its indentation.
+    fn line(&self, indent: usize) -> String {
+        format!("{}{:indent$}", self.newline, "")
+    }
+}
+
+fn key(name: &str, flow: bool) -> String {
+    scalar::string(name, None, flow)
+}
+
+/// In which column `at` stands, from 0.
+fn column(text: &str, at: usize) -> usize {
+    text[line_start(text, at)..at].chars().count()
+}
+
+/// Columns that one level of nesting adds: as the first nested mapping has it.
+fn unit(text: &str, node: &Node) -> usize {
+    fn first(text: &str, node: &Node) -> Option<usize> {
+        let children: Vec<&Node> = match &node.shape {
+            Shape::Map(members) => members.iter().map(|member| &*member.value).collect(),
+            Shape::List(items) => items.iter().map(|item| &**item).collect(),
+            _ => Vec::new(),
+        };
+        let is_map = |node: &Node| matches!(node.shape, Shape::Map(_)) && !node.is_flow;
+        let nested = children.iter().filter(|child| is_map(node) && is_map(child));
+        let step = |child: &&Node| column(text, child.span.start).checked_sub(column(text, node.span.start));
+        nested.filter_map(step).find(|step| *step > 0).or_else(|| children.iter().find_map(|child| first(text, child)))
+    }
+    first(text, node).unwrap_or(2)
+}
+
+/// Where the dash of a block sequence's item stands.
+fn dash(text: &str, item: &Range<usize>) -> Option<usize> {
+    let before = text[..item.start].trim_end();
+    before.ends_with('-').then(|| before.len() - 1)
+}
+
+/// Puts `rest` into `parent`, which stands in `above`.
+fn insert(
+    text: &str,
+    parent: &Node,
+    above: Option<(&Node, usize)>,
+    rest: &[Step],
+    value: &Value,
+    block: &Block,
+) -> Option<Vec<Edit>> {
+    let children = parent.children();
+    if parent.is_flow {
+        let unit = " ".repeat(block.unit);
+        let render = |_: Layout<'_>| in_flow(text, parent, rest, value);
+        return Some(flow::insert(text, &parent.span, &children, &unit, render));
+    }
+    match &parent.shape {
+        Shape::Scalar(_) => instead_of_null(text, parent, above, rest, value, block),
+        Shape::Map(_) => {
+            let (first, last) = (children.first()?, children.last()?);
+            let indent = column(text, first.start);
+            let at = line_end(text, last.end);
+            Some(vec![Edit::insert(at, block.line(indent) + &block.write(rest, value, indent))])
+        }
+        Shape::List(_) => {
+            let (first, last) = (children.first()?, children.last()?);
+            let indent = column(text, dash(text, first)?);
+            let at = line_end(text, last.end);
+            Some(vec![Edit::insert(at, block.line(indent) + &block.write(rest, value, indent))])
+        }
+        Shape::Alias(_) => None,
+    }
+}
+
+/// A section where nothing, or `null`, stands.
+fn instead_of_null(
+    text: &str,
+    null: &Node,
+    above: Option<(&Node, usize)>,
+    rest: &[Step],
+    value: &Value,
+    block: &Block,
+) -> Option<Vec<Edit>> {
+    match above {
+        Some((parent, _)) if parent.is_flow => {
+            let blank = if null.span.is_empty() { " " } else { "" };
+            Some(vec![Edit::replace(null.span.clone(), format!("{blank}{}", flow_section(rest, value)))])
+        }
+        Some((Node { shape: Shape::Map(members), .. }, index)) => {
+            let indent = column(text, members.get(index)?.at.start) + block.unit;
+            let blanks = text[..null.span.start].trim_end_matches([' ', '\t']).len();
+            let section = block.line(indent) + &block.write(rest, value, indent);
+            let end = line_end(text, null.span.end);
+            Some(vec![Edit::delete(blanks..null.span.end), Edit::insert(end, section)])
+        }
+        Some((_, _)) => {
+            let indent = column(text, dash(text, &null.whole)?) + 2;
+            let blank = if text[..null.span.start].ends_with('-') { " " } else { "" };
+            Some(vec![Edit::replace(null.span.clone(), format!("{blank}{}", block.write(rest, value, indent)))])
+        }
+        None if null.span.is_empty() => Some(vec![first(text, rest, value)]),
+        None => Some(vec![Edit::replace(null.span.clone(), block.write(rest, value, 0))]),
+    }
+}
+
+/// The first setting of a text that has none, behind its comments.
+fn first(text: &str, steps: &[Step], value: &Value) -> Edit {
+    let block = Block { unit: 2, newline: newline(text) };
+    let section = block.write(steps, value, 0);
+    let end = text.trim_end().len();
+    if end == 0 { Edit::insert(text.len(), section) } else { Edit::insert(end, block.line(0) + &section) }
+}
+
+/// A member or element in flow style, its key quoted as the one before it is.
+fn in_flow(text: &str, parent: &Node, steps: &[Step], value: &Value) -> String {
+    let Some((first, rest)) = steps.split_first() else { return String::new() };
+    let content = flow_section(rest, value);
+    match (first, &parent.shape) {
+        (Step::Key(name), Shape::Map(members)) => {
+            let quote = members.last().and_then(|last| text[last.at.clone()].chars().next());
+            format!("{}: {content}", scalar::string(name, quote, true))
+        }
+        (Step::Key(name), _) => format!("{{{}: {content}}}", key(name, true)),
+        (Step::Index(_), _) => content,
+    }
+}
+
+fn flow_section(steps: &[Step], value: &Value) -> String {
+    match steps.split_first() {
+        None => scalar::write(value, "", true),
+        Some((Step::Key(name), rest)) => format!("{{{}: {}}}", key(name, true), flow_section(rest, value)),
+        Some((Step::Index(_), rest)) => format!("[{}]", flow_section(rest, value)),
+    }
+}
+
+/// Takes child `index` of a block collection out, with its lines.
+fn take_out(text: &str, parent: &Node, above: Option<(&Node, usize)>, index: usize) -> Option<Vec<Edit>> {
+    let children: Vec<Range<usize>> = match &parent.shape {
+        Shape::List(_) => parent
+            .children()
+            .into_iter()
+            .map(|item| dash(text, &item).map(|dash| dash..item.end))
+            .collect::<Option<_>>()?,
+        _ => parent.children(),
+    };
+    let child = children.get(index)?;
+    let own_line = text[line_start(text, child.start)..child.start].bytes().all(is_blank);
+    if children.len() > 1 {
+        return Some(vec![Edit::delete(match children.get(index + 1) {
+            // The first of an item: `- ` stays and what follows moves up to it.
+            Some(next) if !own_line => child.start..next.start,
+            _ if !own_line => return None,
+            _ => lines(text, child),
+        })]);
+    }
+    // Nothing would be left, which means something else than an empty collection.
+    let empty = if matches!(parent.shape, Shape::List(_)) { "[]" } else { "{}" };
+    match above {
+        Some((Node { shape: Shape::Map(members), .. }, index)) if own_line => {
+            let member = members.get(index)?;
+            let colon = super::behind_colon(text, member.at.end);
+            let named = text[parent.whole.start..].starts_with(['&', '!']);
+            let at = if named { text[..child.start].trim_end().len() } else { colon };
+            Some(vec![Edit::insert(at, format!(" {empty}")), Edit::delete(lines(text, child))])
+        }
+        _ => Some(vec![Edit::replace(child.clone(), empty)]),
+    }
+}
+
+/// The lines that `child` stands on, with the line ending behind them, or before them at the end of the text.
+fn lines(text: &str, child: &Range<usize>) -> Range<usize> {
+    let (start, end) = (line_start(text, child.start), next_line(text, child.end));
+    if end == text.len() && !text.ends_with('\n') && start > 0 { line_end(text, start - 1)..end } else { start..end }
+}

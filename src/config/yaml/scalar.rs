@@ -1,0 +1,145 @@
+//! YAML's scalars: what a plain word means, and how a value is written so that it means the same to YAML 1.1 and 1.2.
+//!
+//! Mirrors PyYAML's `resolver.py` (6.0), which is what nearly everything here is read with, except that `5e8` is the
+//! number that its writer meant, and numbers with a leading zero or colons stay text: one reader's octal is another's
+//! decimal.
+
+use super::super::Value;
+use super::super::value::{in_case_of, number, number_like, plain};
+
+/// Words for truth, as pairs; each also capitalised and in capitals.
+const TRUTH: &[(&str, &str)] = &[("true", "false"), ("yes", "no"), ("on", "off")];
+
+/// What a plain scalar means.
+pub(super) fn resolve(word: &str) -> Value {
+    if matches!(word, "" | "~" | "null" | "Null" | "NULL") {
+        return Value::Null;
+    }
+    if let Some((yes, _)) = truth(word) {
+        return Value::Bool(yes);
+    }
+    let digits = word.trim_start_matches(['-', '+']);
+    let leading_zero = digits.len() > 1 && digits.starts_with('0') && digits.bytes().all(|byte| byte.is_ascii_digit());
+    let based = |prefix, base| digits.strip_prefix(prefix).and_then(|digits| u64::from_str_radix(digits, base).ok());
+    let number = match based("0x", 16).or_else(|| based("0o", 8)) {
+        Some(number) => Some(if word.starts_with('-') { -(number as f64) } else { number as f64 }),
+        None => number(word).filter(|_| !leading_zero),
+    };
+    number.map_or_else(|| Value::Text(word.to_owned()), Value::Number)
+}
+
+/// Whether `word` says yes, and with which pair of words.
+fn truth(word: &str) -> Option<(bool, (&'static str, &'static str))> {
+    let lower = word.to_ascii_lowercase();
+    let pair = TRUTH.iter().find(|(yes, no)| lower == *yes || lower == *no)?;
+    (in_case_of(word, &lower) == word).then_some((lower == pair.0, *pair))
+}
+
+/// `value` as YAML, in the style of `old`; `flow` inside `{…}` and `[…]`.
+pub(super) fn write(value: &Value, old: &str, flow: bool) -> String {
+    match value {
+        Value::Null => "null".to_owned(),
+        Value::Bool(yes) => {
+            let (words, case) = truth(old).map_or((TRUTH[0], "true"), |(_, words)| (words, old));
+            in_case_of(case, if *yes { words.0 } else { words.1 })
+        }
+        Value::Number(new) if number(old).is_some() => number_like(old, *new),
+        Value::Number(new) => for_everybody(&plain(*new)),
+        Value::Text(text) => string(text, old.chars().next(), flow),
+    }
+}
+
+/// A word or a quoted string, in `quote` if it is one and serves.
+pub(super) fn string(text: &str, quote: Option<char>, flow: bool) -> String {
+    let is_printable = text.chars().all(is_printable);
+    match quote {
+        Some('"') => double_quoted(text),
+        Some('\'') if is_printable => single_quoted(text),
+        _ if is_printable && is_plain(text, flow) => text.to_owned(),
+        _ if is_printable => single_quoted(text),
+        _ => double_quoted(text),
+    }
+}
+
+/// YAML 1.1 takes `1e-6` for text: it wants a point and a sign.
+fn for_everybody(number: &str) -> String {
+    let Some((mantissa, power)) = number.split_once('e') else { return number.to_owned() };
+    let point = if mantissa.contains('.') { "" } else { ".0" };
+    let sign = if power.starts_with('-') { "" } else { "+" };
+    format!("{mantissa}{point}e{sign}{power}")
+}
+
+/// Whether `text` without quotes is just that text, to everybody.
+fn is_plain(text: &str, flow: bool) -> bool {
+    let begins_well = text.starts_with(|c: char| c.is_alphanumeric() || "_./$(<".contains(c));
+    let is_split = text.ends_with([' ', ':'])
+        || [": ", " #"].iter().any(|mark| text.contains(mark))
+        || (flow && text.contains(['{', '}', '[', ']', ',', ':']));
+    // Dates, times, octal and binary numbers, `=` and `<<` mean something to YAML 1.1.
+    let is_odd = text.starts_with(|c: char| c.is_ascii_digit() || c == '.') && !text.contains(char::is_alphabetic)
+        || ["0b", "0x", "0o", "<<"].iter().any(|word| text.starts_with(word));
+    begins_well && !is_split && !is_odd && matches!(resolve(text), Value::Text(_))
+}
+
+fn is_printable(c: char) -> bool {
+    !c.is_control() && !matches!(c, '\u{2028}' | '\u{2029}' | '\u{feff}')
+}
+
+fn single_quoted(text: &str) -> String {
+    format!("'{}'", text.replace('\'', "''"))
+}
+
+fn double_quoted(text: &str) -> String {
+    let escaped: String = text
+        .chars()
+        .map(|c| match c {
+            '"' | '\\' => format!("\\{c}"),
+            '\n' => "\\n".to_owned(),
+            '\t' => "\\t".to_owned(),
+            '\r' => "\\r".to_owned(),
+            c if is_printable(c) => c.to_string(),
+            c => format!("\\u{:04x}", u32::from(c)),
+        })
+        .collect();
+    format!("\"{escaped}\"")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_mean_what_pyyaml_takes_them_for() {
+        for word in ["yes", "Yes", "TRUE", "on"] {
+            assert_eq!(resolve(word), Value::Bool(true), "{word}");
+        }
+        for word in ["y", "yEs", "0777", "1:30", "64Gi", "2001-01-01", ".inf", "no!"] {
+            assert_eq!(resolve(word), Value::Text(word.into()), "{word}");
+        }
+        for (word, number) in [("5e8", 5e8), ("-1_000", -1e3), ("0x1F", 31.0), ("0o17", 15.0), ("0", 0.0), ("0.5", 0.5)]
+        {
+            assert_eq!(resolve(word), Value::Number(number), "{word}");
+        }
+        assert_eq!(resolve("~"), Value::Null);
+    }
+
+    #[test]
+    fn writes_so_that_nobody_misreads() {
+        let text = |text: &str| write(&text.into(), "", false);
+        for plain in ["cpu", "64Gi", "/data/x y", "a:b", "x#y", "bf16"] {
+            assert_eq!(text(plain), plain);
+        }
+        for quoted in ["no", "5e8", "1:30", "2001-01-01", "0777", "", "- a", "a: b", "a #b", "*x", "null", "a:"] {
+            assert_eq!(text(quoted), format!("'{quoted}'"));
+        }
+        assert_eq!(text("it's"), "it's");
+        assert_eq!(text("'"), "''''");
+        assert_eq!(text("a\nb"), "\"a\\nb\"");
+        assert_eq!(write(&"a,b".into(), "", true), "'a,b'");
+        assert_eq!(write(&false.into(), "Yes", false), "No");
+        assert_eq!(write(&false.into(), "'yes'", false), "false");
+        assert_eq!(write(&Value::Number(1e-6), "auto", false), "1.0e-6");
+        assert_eq!(write(&Value::Number(1e-6), "1.0e-05", false), "1.0e-06");
+        assert_eq!(write(&"x".into(), "\"y\"", false), "\"x\"");
+    }
+}

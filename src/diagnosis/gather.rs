@@ -1,0 +1,170 @@
+//! What is known of one incident, under the names that rules use.
+
+use super::facts::{Facts, Value};
+use super::trend;
+use crate::incident::Found;
+use crate::model::{Citation, FactValue, Figure, FigureName, Incident, InputSummary, Job, Role};
+
+/// The facts of `found`, of its job and of what was read; `told` is what the user knows.
+pub fn gather(found: &Found, job: &Job, inputs: &[InputSummary], told: &[(String, Value)]) -> Facts {
+    let mut facts = Facts::default();
+    // What the user says goes before what was found.
+    for (name, value) in told {
+        facts.say(name, value.clone());
+    }
+    let incident = &found.incident;
+    facts.cite("kind", text(incident.kind.as_str()), incident.evidence.iter().take(1).cloned().collect());
+    facts.cite("phase", text(incident.phase.name.as_str()), incident.phase.evidence.clone());
+    facts.say("site", text(incident.phase.site.as_deref().unwrap_or_default()));
+    facts.say("phase_confidence", Value::Number(incident.phase.confidence));
+    stack(&mut facts, found);
+    facts.cite(
+        "message",
+        text(found.messages.first().map_or("", |cite| &cite.text)),
+        found.messages.iter().take(1).cloned().collect(),
+    );
+    facts.say("progress.count", Value::Number(found.progress as f64));
+    figures(&mut facts, incident);
+    device(&mut facts, incident);
+    holders(&mut facts, incident);
+    for fact in &found.facts {
+        let value = match &fact.value {
+            FactValue::Text(words) => text(words),
+            FactValue::Number(number) => Value::Number(*number),
+        };
+        facts.cite(fact.key, value, vec![fact.at.clone()]);
+    }
+    of_job(&mut facts, job);
+    trend::add(&mut facts, incident);
+    facts.say("inputs.kernel", Value::Flag(inputs.iter().any(|input| input.role == Role::Kernel)));
+    facts.say(
+        "inputs.config",
+        Value::Flag(inputs.iter().any(|input| matches!(input.role, Role::Config | Role::Script))),
+    );
+    let producers = inputs.iter().flat_map(|input| &input.producers).map(|producer| text(producer)).collect();
+    facts.say("producers", Value::List(producers));
+    facts
+}
+
+fn text(words: &str) -> Value {
+    Value::Text(words.to_owned())
+}
+
+/// `frames`: `file:function`, outermost first; `code`: the source lines.
+fn stack(facts: &mut Facts, found: &Found) {
+    let frames = found
+        .frames
+        .iter()
+        .map(|frame| text(&format!("{}:{}", frame.file.replace('\\', "/"), frame.function)))
+        .collect();
+    let last: Vec<Citation> = found.frames.last().map(|frame| frame.at.clone()).into_iter().collect();
+    facts.cite("frames", Value::List(frames), last.clone());
+    facts.cite("code", Value::List(found.frames.iter().map(|frame| text(&frame.code)).collect()), last);
+}
+
+fn figures(facts: &mut Facts, incident: &Incident) {
+    for figure in &incident.figures {
+        if let Some(amount) = figure.amount() {
+            facts.cite(&format!("figures.{}", figure.name), Value::Number(amount), cites(figure));
+        }
+    }
+}
+
+fn cites(figure: &Figure) -> Vec<Citation> {
+    match &figure.derived {
+        Some(derived) => derived.from.clone(),
+        None => vec![Citation { location: figure.source.clone(), text: figure.text.clone() }],
+    }
+}
+
+/// The device's memory told alike for every version of the message: `gpu.held` by PyTorch, of it `gpu.unused`, and
+/// `gpu.others`: what everybody else holds, the process' own context included.
+fn device(facts: &mut Facts, incident: &Incident) {
+    let figure =
+        |name: FigureName| incident.figures.iter().find(|figure| figure.name == name && figure.bytes.is_some());
+    let known = |names: &[FigureName], sum: fn(&[f64]) -> f64| {
+        let figures: Option<Vec<&Figure>> = names.iter().map(|name| figure(*name)).collect();
+        let figures = figures?;
+        let amounts: Vec<f64> = figures.iter().filter_map(|figure| figure.amount()).collect();
+        Some((sum(&amounts), figures.into_iter().flat_map(cites).collect::<Vec<_>>()))
+    };
+    use FigureName::{
+        GpuFree, GpuTotal, ProcessInUse, Requested, TorchAllocated, TorchReserved, TorchReservedUnallocated,
+    };
+    let first = |amounts: &[f64]| amounts[0];
+    let difference = |amounts: &[f64]| (amounts[0] - amounts[1]).max(0.0);
+    let held =
+        known(&[TorchReserved], first).or_else(|| known(&[TorchAllocated, TorchReservedUnallocated], |a| a[0] + a[1]));
+    let unused =
+        known(&[TorchReservedUnallocated], first).or_else(|| known(&[TorchReserved, TorchAllocated], difference));
+    let own = known(&[ProcessInUse], first).or_else(|| held.clone());
+    let taken = known(&[GpuTotal, GpuFree], difference);
+    let others = own.clone().zip(taken).map(|((own, mut from), (taken, more))| {
+        from.extend(more);
+        ((taken - own).max(0.0), from)
+    });
+    let share = known(&[Requested, GpuTotal], |amounts| amounts[0] / amounts[1].max(1.0));
+    for (name, value) in [
+        ("gpu.held", held),
+        ("gpu.unused", unused),
+        ("gpu.own", own),
+        ("gpu.others", others),
+        ("gpu.requested_share", share),
+    ] {
+        if let Some((amount, from)) = value {
+            facts.cite(name, Value::Number(amount), from);
+        }
+    }
+}
+
+/// Who held the memory, and who was killed.
+fn holders(facts: &mut Facts, incident: &Incident) {
+    let number = |count: usize| Value::Number(count as f64);
+    facts.say("victims.count", number(incident.victims.len()));
+    let ranks = incident.victims.iter().filter(|victim| victim.rank.is_some() || victim.device.is_some()).count();
+    facts.say("victims.ranks_count", number(ranks));
+    if let Some(role) = &incident.victim.role {
+        facts.say("victims.role", text(role));
+    }
+    facts.say("consumers.count", number(incident.consumers.len()));
+    let cite =
+        |consumer: &crate::model::Consumer| Citation { location: consumer.source.clone(), text: consumer.text.clone() };
+    if let Some(largest) = incident.consumers.first() {
+        let sum: i64 = incident.consumers.iter().map(|consumer| consumer.bytes.0).sum();
+        let cites: Vec<Citation> = incident.consumers.iter().take(3).map(cite).collect();
+        facts.cite("consumers.sum", Value::Number(sum as f64), cites);
+        facts.cite("consumers.largest", Value::Number(largest.bytes.0 as f64), vec![cite(largest)]);
+        facts.cite("consumers.largest_role", text(largest.role.as_deref().unwrap_or_default()), vec![cite(largest)]);
+        // Whose memory is another's can be told only where the victim is known.
+        if let Some(victim) = incident.victim.pid {
+            let others = incident.consumers.iter().filter(|consumer| consumer.pid != Some(victim));
+            let others: i64 = others.map(|consumer| consumer.bytes.0).sum();
+            facts.say("consumers.others", Value::Number(others as f64));
+        }
+    }
+    let roles = incident.consumers.iter().filter_map(|consumer| consumer.role.as_deref()).map(text).collect();
+    facts.say("consumers.roles", Value::List(roles));
+}
+
+fn of_job(facts: &mut Facts, job: &Job) {
+    let words = [
+        ("job.framework", &job.framework),
+        ("job.version", &job.framework_version),
+        ("job.model", &job.model),
+        ("job.gpu", &job.gpu),
+    ];
+    for (name, value) in words {
+        if let Some(value) = value {
+            facts.say(name, text(value));
+        }
+    }
+    let numbers = [
+        ("job.parameters", job.parameters.map(|count| count as f64)),
+        ("job.world_size", job.world_size.map(f64::from)),
+    ];
+    for (name, value) in numbers {
+        if let Some(value) = value {
+            facts.say(name, Value::Number(value));
+        }
+    }
+}

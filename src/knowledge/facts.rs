@@ -1,0 +1,64 @@
+use std::sync::Arc;
+
+use serde::Deserialize;
+
+use super::words::Words;
+
+/// `rules/facts.toml`: the names under which settings of several frameworks are one fact.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct FactFile {
+    pub fact: Vec<Fact>,
+}
+
+/// A name that conditions may use, and what stands under it.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Fact {
+    /// The name: `config.zero_stage`.
+    pub name: Arc<str>,
+    /// What its values are.
+    pub r#type: FactType,
+    /// What a number counts.
+    #[serde(default)]
+    pub unit: Option<Arc<str>>,
+    /// The words it may be, where they are few.
+    #[serde(default)]
+    pub values: Vec<Arc<str>>,
+    /// What it says.
+    pub meaning: Words,
+}
+
+/// What a fact's values are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum FactType {
+    /// A number; conditions write it with a decimal point.
+    Number,
+    /// Words.
+    Text,
+    /// `true` or `false`.
+    Flag,
+}
+
+impl FactType {
+    /// The word for it in rules.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            FactType::Number => "number",
+            FactType::Text => "text",
+            FactType::Flag => "flag",
+        }
+    }
+}
+
+impl Fact {
+    /// Whether `value`, as a rule writes it, can stand under this name.
+    pub fn allows(&self, value: &str) -> bool {
+        match self.r#type {
+            FactType::Number => value.parse::<f64>().is_ok_and(f64::is_finite),
+            FactType::Flag => matches!(value, "true" | "false"),
+            FactType::Text => self.values.is_empty() || self.values.iter().any(|known| &**known == value),
+        }
+    }
+}

@@ -1,0 +1,25 @@
+use std::sync::Arc;
+
+use serde::Deserialize;
+
+use super::words::Words;
+
+/// `rules/levers.toml`: what a change turns, whatever a framework calls the knob.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct LeverFile {
+    pub lever: Vec<Lever>,
+}
+
+/// A word of the vocabulary of levers.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Lever {
+    /// The word.
+    pub name: Arc<str>,
+    /// Whether it helps now one way, now the other, so that each turn of it must say which.
+    #[serde(default)]
+    pub both_ways: bool,
+    /// What it is and which memory it moves.
+    pub meaning: Words,
+}

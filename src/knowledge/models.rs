@@ -1,0 +1,257 @@
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use super::KnowledgeError;
+
+mod hf_config;
+mod names;
+mod parameters;
+
+pub use hf_config::HfConfigError;
+pub use names::Found;
+
+/// One file of `rules/models/`: the models of one family.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct ModelFile {
+    /// The family.
+    family: Arc<str>,
+    /// Where the shapes were read.
+    #[serde(rename = "source")]
+    _source: String,
+    /// What all shapes of the file share.
+    #[serde(default)]
+    common: toml::Table,
+    #[serde(default)]
+    model: Vec<ModelRow>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ModelRow {
+    name: Arc<str>,
+    aliases: Vec<String>,
+    published: u64,
+    shape: toml::Table,
+}
+
+/// A published model.
+#[derive(Debug, Clone)]
+pub struct Model {
+    /// Its name.
+    pub name: Arc<str>,
+    /// Its family, as people call it.
+    pub family: Arc<str>,
+    /// How paths and names spell it; upper case and separators do not matter.
+    pub aliases: Vec<String>,
+    /// Parameters in all, as its card or the index of its files says.
+    pub published: u64,
+    /// What it is built of.
+    pub shape: Shape,
+}
+
+/// What a transformer is built of; enough to count its parameters.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Shape {
+    /// Transformer layers.
+    pub layers: u64,
+    /// Width of the residual stream.
+    pub hidden: u64,
+    /// Width within an MLP.
+    pub intermediate: u64,
+    /// Attention heads.
+    pub heads: u64,
+    /// Heads of keys and values, where they are fewer.
+    #[serde(default)]
+    pub kv_heads: Option<u64>,
+    /// Width of a head, where it is not `hidden / heads`.
+    #[serde(default)]
+    pub head_dim: Option<u64>,
+    /// Rows of the embedding, padding included.
+    pub vocabulary: u64,
+    /// Width of the embedding, where it is not `hidden`.
+    #[serde(default)]
+    pub embedding: Option<u64>,
+    /// Rows of learned positions.
+    #[serde(default)]
+    pub positions: u64,
+    /// Whether the output head is the embedding.
+    #[serde(default)]
+    pub tied_embeddings: bool,
+    /// Whether an MLP has three matrices (SwiGLU, GeGLU) or two.
+    #[serde(default = "yes")]
+    pub gated_mlp: bool,
+    /// What has a bias.
+    #[serde(default)]
+    pub biases: Vec<Bias>,
+    /// Normalisations in a layer.
+    #[serde(default = "two")]
+    pub norms_per_layer: u64,
+    /// Whether queries and keys are normalised head by head.
+    #[serde(default)]
+    pub query_key_norm: bool,
+    /// Whether the embedding is normalised.
+    #[serde(default)]
+    pub embedding_norm: bool,
+    /// Attention through a latent vector (DeepSeek's MLA) instead of heads of keys and values.
+    #[serde(default)]
+    pub latent_attention: Option<LatentAttention>,
+    /// Experts instead of one MLP.
+    #[serde(default)]
+    pub experts: Option<Experts>,
+    /// Parameters of a vision tower with its projector.
+    #[serde(default)]
+    pub vision: u64,
+}
+
+/// Something that may have a bias.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Bias {
+    /// The projections to queries, keys and values.
+    QueryKeyValue,
+    /// The projection behind attention.
+    AttentionOutput,
+    /// The matrices of the MLP.
+    Mlp,
+    /// Normalisations (LayerNorm).
+    Norm,
+    /// The output head.
+    Head,
+}
+
+/// Multi-head latent attention as in DeepSeek-V2.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LatentAttention {
+    /// Width of the queries' latent vector; absent: queries are projected directly.
+    #[serde(default)]
+    pub query_rank: Option<u64>,
+    /// Width of the latent vector of keys and values.
+    pub key_value_rank: u64,
+    /// Width of a head's part without position.
+    pub position_free_dim: u64,
+    /// Width of a head's part with rotary position, one for all heads' keys.
+    pub position_dim: u64,
+    /// Width of a head's values.
+    pub value_dim: u64,
+}
+
+/// A mixture of experts.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Experts {
+    /// Experts in a layer.
+    pub count: u64,
+    /// Experts that a token passes.
+    pub active: u64,
+    /// Width within an expert.
+    pub intermediate: u64,
+    /// Width within what every token passes, all shared experts together.
+    #[serde(default)]
+    pub shared: u64,
+    /// First layers that have an ordinary MLP.
+    #[serde(default)]
+    pub dense_layers: u64,
+}
+
+fn yes() -> bool {
+    true
+}
+
+fn two() -> u64 {
+    2
+}
+
+impl Shape {
+    /// Heads of keys and values.
+    pub fn kv_heads(&self) -> u64 {
+        self.kv_heads.unwrap_or(self.heads)
+    }
+
+    /// Width of a head.
+    pub fn head_dim(&self) -> u64 {
+        self.head_dim.unwrap_or(self.hidden / self.heads.max(1))
+    }
+
+    /// The part that no transformer has so much or so little of; below these bounds no product of parts overflows.
+    fn out_of_bounds(&self) -> Option<&'static str> {
+        let experts = self.experts.as_ref();
+        let latent = self.latent_attention.as_ref();
+        let parts = [
+            ("layers", 1, self.layers, 1 << 10),
+            ("hidden", 1, self.hidden, 1 << 17),
+            ("intermediate", 1, self.intermediate, 1 << 20),
+            ("heads", 1, self.heads, 1 << 12),
+            ("kv_heads", 1, self.kv_heads(), 1 << 12),
+            ("head_dim", 1, self.head_dim(), 1 << 14),
+            ("vocabulary", 1, self.vocabulary, 1 << 24),
+            ("embedding", 1, self.embedding.unwrap_or(1), 1 << 17),
+            ("positions", 0, self.positions, 1 << 24),
+            ("norms_per_layer", 0, self.norms_per_layer, 1 << 4),
+            ("experts", 0, experts.map_or(0, |experts| experts.count.max(experts.active)), 1 << 12),
+            ("experts.intermediate", 0, experts.map_or(0, |e| e.intermediate.max(e.shared)), 1 << 20),
+            ("query_rank", 0, latent.and_then(|latent| latent.query_rank).unwrap_or(0), 1 << 14),
+            ("key_value_rank", 0, latent.map_or(0, |latent| latent.key_value_rank), 1 << 14),
+            ("position_dim", 0, latent.map_or(0, |l| l.position_free_dim.max(l.position_dim)), 1 << 14),
+            ("value_dim", 0, latent.map_or(0, |latent| latent.value_dim), 1 << 14),
+            ("vision", 0, self.vision, 1 << 40),
+        ];
+        parts.into_iter().find(|(_, least, size, most)| !(least..=most).contains(&size)).map(|(part, ..)| part)
+    }
+
+    /// Whether `part` has a bias.
+    pub fn has_bias(&self, part: Bias) -> bool {
+        self.biases.contains(&part)
+    }
+}
+
+/// Published models, by the names that paths give them.
+#[derive(Debug, Default)]
+pub struct Models {
+    models: Vec<Model>,
+    aliases: Vec<(names::Name, usize)>,
+}
+
+impl Models {
+    /// All of them.
+    pub fn iter(&self) -> impl Iterator<Item = &Model> {
+        self.models.iter()
+    }
+
+    pub(super) fn add(&mut self, file: &str, rows: ModelFile) -> Result<(), KnowledgeError> {
+        let wrong = |problem: String| KnowledgeError::Wrong { file: file.to_owned(), problem };
+        for row in rows.model {
+            let mut shape = rows.common.clone();
+            shape.extend(row.shape);
+            let shape: Shape =
+                shape.try_into().map_err(|error| wrong(format!("the shape of {}: {error}", row.name)))?;
+            if let Some(part) = shape.out_of_bounds() {
+                return Err(wrong(format!("{} cannot have such a number of `{part}`", row.name)));
+            }
+            // A shape that does not add up to the model's size is a slip of the pen.
+            let (counted, published) = (shape.parameters(), row.published);
+            if counted.abs_diff(published) > published / 100 {
+                let problem = format!("the shape of {} has {counted} parameters, {published} are published", row.name);
+                return Err(wrong(problem));
+            }
+            for alias in &row.aliases {
+                let name = names::Name::of(alias);
+                if let Some((_, known)) = self.aliases.iter().find(|(known, _)| *known == name) {
+                    return Err(wrong(format!("`{alias}` of {} is {} already", row.name, self.models[*known].name)));
+                }
+                self.aliases.push((name, self.models.len()));
+            }
+            self.models.push(Model {
+                name: row.name,
+                family: rows.family.clone(),
+                aliases: row.aliases,
+                published: row.published,
+                shape,
+            });
+        }
+        Ok(())
+    }
+}

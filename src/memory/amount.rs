@@ -1,0 +1,99 @@
+use std::fmt;
+use std::iter::Sum;
+use std::ops::Add;
+
+use serde::{Deserialize, Serialize};
+
+use crate::model::Bytes;
+
+/// An amount of memory known within bounds; both are the same where it is known exactly.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Amount {
+    /// At least.
+    pub low: Bytes,
+    /// At most.
+    pub high: Bytes,
+}
+
+impl Amount {
+    /// Nothing.
+    pub const ZERO: Amount = Amount::exactly(Bytes(0));
+
+    /// Exactly `bytes`.
+    pub const fn exactly(bytes: Bytes) -> Amount {
+        Amount { low: bytes, high: bytes }
+    }
+
+    /// Anything up to `high`.
+    pub const fn up_to(high: Bytes) -> Amount {
+        Amount { low: Bytes(0), high }
+    }
+
+    /// At least `low` and at most `high`.
+    pub fn between(low: Bytes, high: Bytes) -> Amount {
+        Amount { low: low.min(high), high: high.max(low) }
+    }
+
+    /// `share` of it more or less: 0.25 is ±25 %.
+    pub fn around(self, share: f64) -> Amount {
+        Amount { low: scale(self.low, 1.0 - share), high: scale(self.high, 1.0 + share) }
+    }
+
+    /// `count` times as much.
+    pub fn times(self, count: u64) -> Amount {
+        let count = i64::try_from(count).unwrap_or(i64::MAX);
+        self.map(|bytes| Bytes(bytes.0.saturating_mul(count)))
+    }
+
+    /// Both bounds through `change`, which must not turn them around.
+    pub fn map(self, change: impl Fn(Bytes) -> Bytes) -> Amount {
+        Amount { low: change(self.low), high: change(self.high) }
+    }
+
+    /// The larger of both, bound by bound.
+    pub fn max(self, other: Amount) -> Amount {
+        Amount { low: self.low.max(other.low), high: self.high.max(other.high) }
+    }
+
+    /// From nothing up to this: it may not be there.
+    pub fn maybe(self) -> Amount {
+        Amount::up_to(self.high)
+    }
+
+    /// In the middle between the bounds.
+    pub fn middle(self) -> Bytes {
+        Bytes(self.low.0 + (self.high.0 - self.low.0) / 2)
+    }
+
+    /// Whether there is nothing in any case.
+    pub fn is_nothing(self) -> bool {
+        self.high.0 <= 0
+    }
+}
+
+/// `bytes` times `factor`, to the nearest byte.
+pub(super) fn scale(bytes: Bytes, factor: f64) -> Bytes {
+    Bytes((bytes.0 as f64 * factor).round() as i64)
+}
+
+impl Add for Amount {
+    type Output = Amount;
+    fn add(self, other: Amount) -> Amount {
+        Amount { low: self.low + other.low, high: self.high + other.high }
+    }
+}
+
+impl Sum for Amount {
+    fn sum<I: Iterator<Item = Amount>>(amounts: I) -> Amount {
+        amounts.fold(Amount::ZERO, Add::add)
+    }
+}
+
+impl fmt::Display for Amount {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.low == self.high {
+            true => self.low.fmt(f),
+            false => write!(f, "{} to {}", self.low, self.high),
+        }
+    }
+}

@@ -1,0 +1,61 @@
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use super::Amount;
+
+/// Something that takes memory.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Component {
+    /// What it is.
+    pub name: String,
+    /// How much it takes: on one device, or on one host for all its ranks.
+    pub bytes: Amount,
+    /// How that comes about.
+    pub formula: String,
+    /// Where.
+    pub place: Place,
+}
+
+/// Where memory is taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Place {
+    /// On a device.
+    Device,
+    /// On a host.
+    Host,
+    /// On a host, page-locked: it cannot be swapped, and PyTorch does not give it back.
+    HostPinned,
+}
+
+impl Place {
+    /// Whether it is host memory, page-locked or not.
+    pub fn is_host(self) -> bool {
+        self != Place::Device
+    }
+}
+
+impl Component {
+    /// Something on a device.
+    pub(super) fn on_device(name: impl Into<String>, bytes: Amount, formula: impl Into<String>) -> Component {
+        Component { name: name.into(), bytes, formula: formula.into(), place: Place::Device }
+    }
+
+    /// Something on a host.
+    pub(super) fn on_host(name: impl Into<String>, bytes: Amount, formula: impl Into<String>) -> Component {
+        Component { name: name.into(), bytes, formula: formula.into(), place: Place::Host }
+    }
+
+    /// Something page-locked on a host.
+    pub(super) fn pinned(name: impl Into<String>, bytes: Amount, formula: impl Into<String>) -> Component {
+        Component { name: name.into(), bytes, formula: formula.into(), place: Place::HostPinned }
+    }
+}
+
+impl fmt::Display for Component {
+    /// `weights 14.96 GiB`
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", self.name, self.bytes)
+    }
+}

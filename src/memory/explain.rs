@@ -1,0 +1,263 @@
+//! Which parts of a plan an observed figure is made of, and what cannot fit.
+
+use super::component::{Component, Place};
+use super::plan::{Moment, MomentPlan, Plan, Step};
+use super::{Amount, Layout, ModelSize, Width, states::Job};
+use crate::model::Bytes;
+
+/// How far a sum may lie from a figure that it explains.
+const TOLERANCE: f64 = 0.05;
+/// A sum with wider bounds, as a share of the figure, explains too much.
+const WIDEST: f64 = 0.5;
+/// Beyond as many parts, subsets are too many to try and prove nothing.
+const MOST_PARTS: usize = 14;
+/// As many explanations are worth reading.
+const MOST: usize = 3;
+
+/// An observed figure as a sum of parts.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Explanation {
+    /// Of which moment.
+    pub moment: Moment,
+    /// Before or after the first step.
+    pub step: Step,
+    /// The parts that add up to it.
+    pub parts: Vec<Component>,
+    /// What the plan has besides at that moment.
+    pub left_out: Vec<Component>,
+    /// What the parts add up to.
+    pub sum: Amount,
+    /// How far the nearest bound of the sum lies above the observed figure, as a share of it; below is negative.
+    pub error: f64,
+    /// The same in words and numbers.
+    pub words: String,
+}
+
+/// What an observed figure is compared with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Observed {
+    /// Memory of one device.
+    Device,
+    /// Memory of one host.
+    Host,
+}
+
+impl Observed {
+    fn holds(self, place: Place) -> bool {
+        place.is_host() == (self == Observed::Host)
+    }
+}
+
+/// The sums of parts of `plan` that explain `observed`, best first: near it, of few bounds, with few parts left out. Only
+/// at `moment` where that is known.
+pub fn explain(observed: Bytes, at: Observed, moment: Option<Moment>, plan: &Plan) -> Vec<Explanation> {
+    let mut found: Vec<(f64, Explanation)> = Vec::new();
+    for planned in plan.moments.iter().filter(|planned| moment.is_none_or(|moment| moment == planned.moment)) {
+        let parts: Vec<&Component> =
+            planned.components.iter().filter(|part| at.holds(part.place) && !part.bytes.is_nothing()).collect();
+        let tried = parts.len().min(MOST_PARTS);
+        for chosen in 1u32..1 << tried {
+            let is_chosen = |place: usize| place >= MOST_PARTS || chosen & (1 << place) != 0;
+            let sum: Amount = parts.iter().enumerate().filter(|(i, _)| is_chosen(*i)).map(|(_, part)| part.bytes).sum();
+            let error = error(observed, sum);
+            let spread = (sum.high.0 - sum.low.0) as f64 / observed.0.max(1) as f64;
+            if error.abs() > TOLERANCE || spread > WIDEST {
+                continue;
+            }
+            // A part left out, however small, needs a reason.
+            let left_out = parts.iter().enumerate().filter(|(i, _)| !is_chosen(*i)).count();
+            let cost = error.abs() + 0.1 * spread + 0.02 * left_out as f64;
+            if found.len() >= MOST && found.last().is_some_and(|(worst, _)| *worst <= cost) {
+                continue;
+            }
+            let split = |chosen: bool| {
+                let taken = parts.iter().enumerate().filter(|(i, _)| is_chosen(*i) == chosen);
+                taken.map(|(_, part)| (*part).clone()).collect::<Vec<_>>()
+            };
+            let explanation = explanation(observed, planned, split(true), split(false), sum, error);
+            // Moments share their parts: the first that has them speaks for all.
+            if found.iter().any(|(_, known)| known.words_alike(&explanation)) {
+                continue;
+            }
+            found.push((cost, explanation));
+            found.sort_by(|(a, _), (b, _)| a.total_cmp(b));
+            found.truncate(MOST);
+        }
+    }
+    found.into_iter().map(|(_, explanation)| explanation).collect()
+}
+
+impl Explanation {
+    fn words_alike(&self, other: &Explanation) -> bool {
+        self.parts == other.parts && self.left_out.len() <= other.left_out.len()
+    }
+}
+
+fn explanation(
+    observed: Bytes,
+    planned: &MomentPlan,
+    parts: Vec<Component>,
+    left_out: Vec<Component>,
+    sum: Amount,
+    error: f64,
+) -> Explanation {
+    let off = match error {
+        0.0 if sum.low != sum.high => "within its bounds".to_owned(),
+        error => format!("{:+.1} %", error * 100.0),
+    };
+    let words = format!("{observed} at {} = {} = {sum} ({off})", planned.moment.as_str(), joined(&parts));
+    Explanation { moment: planned.moment, step: planned.step, parts, left_out, sum, error, words }
+}
+
+fn joined(parts: &[Component]) -> String {
+    parts.iter().map(Component::to_string).collect::<Vec<_>>().join(" + ")
+}
+
+/// How far `sum` lies above `observed`, as a share of it; 0 within its bounds.
+fn error(observed: Bytes, sum: Amount) -> f64 {
+    let off = match observed {
+        observed if observed < sum.low => sum.low - observed,
+        observed if observed > sum.high => sum.high - observed,
+        _ => Bytes(0),
+    };
+    off.0 as f64 / observed.0.max(1) as f64
+}
+
+/// A moment that needs more than there is.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Excess {
+    /// When.
+    pub moment: Moment,
+    /// Where.
+    pub at: Observed,
+    /// What it needs.
+    pub need: Amount,
+    /// What there is.
+    pub capacity: Bytes,
+    /// Whether even the lower bound is too much.
+    pub certain: bool,
+    /// The same in words and numbers.
+    pub words: String,
+}
+
+/// The moments of `plan` that need more than the device or the host of `layout` has, as far as these are known, the worst
+/// first.
+pub fn excesses(plan: &Plan, layout: &Layout) -> Vec<Excess> {
+    let mut all = Vec::new();
+    for planned in &plan.moments {
+        for (at, need, capacity) in [
+            (Observed::Device, planned.device(), layout.cluster.device_memory),
+            (Observed::Host, planned.host(), layout.cluster.host_memory),
+        ] {
+            let Some(capacity) = capacity.filter(|capacity| need.high > *capacity) else { continue };
+            let parts: Vec<Component> =
+                planned.components.iter().filter(|part| at.holds(part.place)).cloned().collect();
+            let certain = need.low > capacity;
+            let sign = if certain { ">" } else { "perhaps >" };
+            let words = format!("{}: {} = {need} {sign} {capacity}", planned.moment.as_str(), joined(&parts));
+            all.push(Excess { moment: planned.moment, at, need, capacity, certain, words });
+        }
+    }
+    all.sort_by_key(|excess| std::cmp::Reverse((excess.certain, excess.need.low)));
+    all
+}
+
+/// What the states of training take in all, wherever they lie: weights, gradients, master weights, optimizer states.
+#[derive(Debug, Clone, PartialEq)]
+pub struct States {
+    /// Bytes a trained parameter.
+    pub width: Width,
+    /// All of them together, on all ranks.
+    pub bytes: Amount,
+    /// `8.03e9 × 16 B`.
+    pub formula: String,
+}
+
+impl States {
+    /// That they are more than `capacity`, of one device or of all that share them, in words and numbers; `None` where they are
+    /// not in any case.
+    pub fn beyond(&self, capacity: Bytes) -> Option<String> {
+        (self.bytes.low > capacity).then(|| format!("{} = {} > {capacity}", self.formula, self.bytes))
+    }
+}
+
+/// The states of training `model` in `layout`, summed over the ranks that share them.
+pub fn states(model: &ModelSize, layout: &Layout) -> States {
+    let job = Job { model, layout };
+    let precision = layout.precision;
+    let trained = layout.trained_on_rank(model);
+    let steps = job.states_width().plus(precision.master.unwrap_or(Width::ZERO));
+    let (width, kept) = match layout.adapter {
+        None => (precision.weights.plus(precision.gradients).plus(steps), Amount::ZERO),
+        Some(adapter) => {
+            (adapter.weights.plus(precision.gradients).plus(steps), layout.on_rank(model).at(precision.weights))
+        }
+    };
+    let (width, trained) = match trained.high {
+        0 => (precision.weights, layout.on_rank(model)),
+        _ => (width, trained),
+    };
+    let bytes = trained.at(width) + kept;
+    let formula = match kept.is_nothing() {
+        true => format!("{trained} × {width} B"),
+        false => format!("{} × {} B + {trained} × {width} B", layout.on_rank(model), precision.weights),
+    };
+    States { width, bytes, formula }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::memory::{Cluster, Sharding};
+
+    fn llama_on_one_device() -> (ModelSize, Layout) {
+        let cluster =
+            Cluster { device_memory: Some(Bytes::of(79.2, Bytes::GIB).unwrap_or_default()), ..Cluster::default() };
+        (ModelSize::of_parameters(8_030_261_248), Layout { sharding: Sharding::ZeroTwo, cluster, ..Layout::default() })
+    }
+
+    #[test]
+    fn explains_what_lies_on_a_device_after_prepare() {
+        let (model, layout) = llama_on_one_device();
+        let plan = Plan::of(&model, &layout);
+        let found = explain(Bytes(46 << 30), Observed::Device, Some(Moment::AfterPrepare), &plan);
+        let words = found.first().map(|found| found.words.as_str());
+        let expected = "46.00 GiB at after_prepare = weights 14.96 GiB + master weights 29.92 GiB = 44.87 GiB (-2.5 %)";
+        assert_eq!(words, Some(expected));
+        // Without a moment the parts tell it.
+        let found = explain(Bytes(61 << 30), Observed::Device, None, &plan);
+        assert_eq!(
+            found.first().map(|found| (found.moment, found.step)),
+            Some((Moment::Backward, Step::First)),
+            "{found:#?}"
+        );
+        assert!(
+            explain(Bytes(30 << 30), Observed::Device, Some(Moment::Backward), &plan)
+                .iter()
+                .all(|f| f.error.abs() < 0.05)
+        );
+    }
+
+    #[test]
+    fn says_what_cannot_fit() {
+        let (model, layout) = llama_on_one_device();
+        let states = states(&model, &layout);
+        assert_eq!(states.formula, "8.03e9 × 16 B");
+        let device = layout.cluster.device_memory.unwrap_or_default();
+        assert_eq!(states.beyond(device).as_deref(), Some("8.03e9 × 16 B = 119.66 GiB > 79.20 GiB"));
+        assert_eq!(states.beyond(Bytes(2 * device.0)), None);
+        let excesses = excesses(&Plan::of(&model, &layout), &layout);
+        let worst = excesses.first();
+        assert_eq!(worst.map(|excess| (excess.moment, excess.certain)), Some((Moment::OptimizerStep, true)));
+        assert!(worst.is_some_and(|excess| excess.words.ends_with("> 79.20 GiB")), "{worst:?}");
+    }
+
+    #[test]
+    fn says_nothing_of_what_no_sum_explains() {
+        let (model, layout) = llama_on_one_device();
+        let plan = Plan::of(&model, &layout);
+        assert!(explain(Bytes(3 << 30), Observed::Device, None, &plan).is_empty());
+        assert!(explain(Bytes(46 << 30), Observed::Host, None, &plan).is_empty());
+        assert!(explain(Bytes(0), Observed::Device, None, &plan).is_empty());
+    }
+}

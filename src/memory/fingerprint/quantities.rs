@@ -1,0 +1,121 @@
+//! What may be allocated in one piece.
+
+use crate::knowledge::Shape;
+use crate::memory::layout::Layout;
+use crate::memory::states::Job;
+use crate::memory::{ModelSize, Parameters, Width};
+
+/// Something that may be allocated in one piece.
+pub(super) struct Quantity {
+    pub name: &'static str,
+    pub size: Size,
+    /// How its size comes about, without the number that is not known.
+    pub formula: String,
+}
+
+pub(super) enum Size {
+    /// So many numbers of a width.
+    Fixed(Parameters, Width),
+    /// So many bytes for each of an unknown number of tokens.
+    Tokens { each: u64 },
+    /// The square of an unknown length, so many times, `width` bytes each.
+    Square { times: u64, width: u64 },
+}
+
+/// The quantities of `model` in `layout`: fp32 before 16 bit, which halves the same numbers.
+pub(super) fn quantities(model: &ModelSize, layout: &Layout) -> Vec<Quantity> {
+    let mut all = Vec::new();
+    for bytes in [4, 2] {
+        let width = Width::exactly(bytes as f64);
+        let mut fixed = |name, count: Parameters, formula: String| {
+            if count.low > 0 {
+                all.push(Quantity {
+                    name, size: Size::Fixed(count, width), formula: format!("{formula} × {width} B")
+                });
+            }
+        };
+        states(model, layout, &mut fixed);
+        if let Some(shape) = &model.shape {
+            weights(shape, layout, &mut fixed);
+            activations(shape, layout, bytes, &mut all);
+        }
+    }
+    all
+}
+
+/// Flat buffers of states and of communication.
+fn states(model: &ModelSize, layout: &Layout, fixed: &mut impl FnMut(&'static str, Parameters, String)) {
+    let job = Job { model, layout };
+    let whole = layout.on_rank(model);
+    fixed("all parameters", whole, whole.to_string());
+    if !layout.sharding.is_zero() {
+        return;
+    }
+    if layout.shards() > 1 {
+        fixed("a rank's part of the parameters", job.stepped(), format!("{whole} ÷ {}", layout.shards()));
+    }
+    let (bucket, group) = (layout.buckets.reduce, layout.offload.sub_group_size);
+    fixed("gradient bucket", Parameters::exactly(bucket), format!("{bucket:.0e}"));
+    if job.stepped().low > group {
+        fixed("a sub-group of the optimizer", Parameters::exactly(group), format!("{group:.0e}"));
+    }
+}
+
+/// Single weights and layers: loaded, moved, gathered, or their gradients.
+fn weights(shape: &Shape, layout: &Layout, fixed: &mut impl FnMut(&'static str, Parameters, String)) {
+    let tensor = layout.parallel.tensor.max(1);
+    let mut matrix = |name, rows: u64, columns: u64| {
+        let formula = match tensor {
+            1 => format!("{rows} × {columns}"),
+            tensor => format!("{rows} × {columns} ÷ {tensor}"),
+        };
+        fixed(name, Parameters::exactly(rows.saturating_mul(columns)).shard(tensor), formula);
+    };
+    let width = shape.embedding_parameters() / shape.vocabulary.max(1);
+    matrix("embedding or output head", shape.vocabulary, width);
+    matrix("a matrix of the MLP", shape.hidden, shape.intermediate);
+    if shape.gated_mlp {
+        matrix("both inward matrices of the MLP", shape.hidden, 2 * shape.intermediate);
+    }
+    if let Some(experts) = &shape.experts {
+        matrix("inward matrices of all experts", shape.hidden, 2 * experts.count * experts.intermediate);
+        matrix("outward matrices of all experts", shape.hidden, experts.count * experts.intermediate);
+    }
+    // Whoever adds a padding token has a vocabulary of a few more, perhaps rounded up.
+    let added = Parameters::between((shape.vocabulary + 1) * width, (shape.vocabulary + 64) * width);
+    let formula = format!("({} + up to 64) × {width}", shape.vocabulary);
+    fixed("embedding or output head with a few tokens added", added.shard(tensor), formula);
+    let (layer, shards) = (shape.largest_layer(), layout.shards());
+    fixed("a layer", Parameters::exactly(layer).shard(tensor), format!("{layer} parameters"));
+    if layout.sharding.is_fsdp() && shards > 1 {
+        let part = Parameters::exactly(layer).shard(shards * tensor);
+        fixed("a rank's part of a layer", part, format!("{layer} parameters ÷ {shards}"));
+    }
+}
+
+/// What is as large as tokens are many: logits, what passes between layers, the attention matrix.
+fn activations(shape: &Shape, layout: &Layout, bytes: u64, all: &mut Vec<Quantity>) {
+    let tensor = layout.parallel.tensor.max(1);
+    let width = Width::exactly(bytes as f64);
+    let known = layout.batch.map(|batch| batch.tokens(layout.parallel.sequence)).filter(|tokens| *tokens > 0);
+    for (name, each) in [
+        ("logits", shape.vocabulary.div_ceil(tensor)),
+        ("hidden states", shape.hidden),
+        ("an intermediate of the MLP", shape.intermediate.div_ceil(tensor)),
+    ] {
+        let formula = format!("{each} × {bytes} B");
+        if let Some(tokens) = known {
+            let size = Size::Fixed(Parameters::exactly(tokens.saturating_mul(each)), width);
+            all.push(Quantity { name, size, formula: format!("{tokens} tokens × {formula}") });
+        }
+        all.push(Quantity { name, size: Size::Tokens { each: each * bytes }, formula });
+    }
+    let name = "attention matrix";
+    let times = layout.batch.map_or(1, |batch| batch.micro_batch.max(1)).saturating_mul(shape.heads.div_ceil(tensor));
+    if let Some(sequence) = layout.batch.map(|batch| batch.sequence).filter(|sequence| *sequence > 0) {
+        let count = Parameters::exactly(sequence.saturating_mul(sequence).saturating_mul(times));
+        let formula = format!("{times} × {sequence}² × {bytes} B");
+        all.push(Quantity { name, size: Size::Fixed(count, width), formula });
+    }
+    all.push(Quantity { name, size: Size::Square { times, width: bytes }, formula: times.to_string() });
+}

@@ -1,0 +1,210 @@
+//! How a job spreads a model over devices and hosts.
+//!
+//! Nothing here knows a framework: what DeepSpeed, FSDP, OpenRLHF, verl or EasyR1 do differently is a value of one of
+//! these fields, and where a version decides, [`Implementation`] says which.
+
+mod checkpoint;
+mod implementation;
+mod neighbours;
+mod offload;
+mod training;
+
+use serde::{Deserialize, Serialize};
+
+pub use checkpoint::{Checkpoint, Export, Resume, WeightsLoad};
+pub use implementation::{
+    Implementation, deepspeed_estimates_with_fp32_gradients, deepspeed_pins_by_default, openrlhf_export,
+    torch_load_copies,
+};
+pub use neighbours::{Companion, Engine, Home, Images, Samples, Sleep};
+pub use offload::{IdleOffload, Offload, OffloadDevice, OptimizerOffload, ParameterOffload};
+pub use training::{Adapter, Attention, Batch, Buckets, Logits, Optimizer, OptimizerKind, Precision, Recomputation};
+
+use super::{ModelSize, Parameters};
+use crate::model::Bytes;
+
+/// A job's layout. The default is one device that trains in 16 bit with fp32 master weights and AdamW.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Layout {
+    /// The machines.
+    pub cluster: Cluster,
+    /// Splits of the model and of the sequence.
+    pub parallel: Parallel,
+    /// What data-parallel ranks share out among themselves.
+    pub sharding: Sharding,
+    /// Ranks that share a second copy of the weights among themselves, where there is one (ZeRO++'s hpZ).
+    pub secondary_shards: Option<u64>,
+    /// Bytes of weights and gradients.
+    pub precision: Precision,
+    /// What steps.
+    pub optimizer: Optimizer,
+    /// Trained instead of the weights: LoRA.
+    pub adapter: Option<Adapter>,
+    /// What lives on the host.
+    pub offload: Offload,
+    /// What goes to the host between updates.
+    pub idle_offload: IdleOffload,
+    /// Communication buffers.
+    pub buckets: Buckets,
+    /// What a rank computes at once; `None` when that is not known.
+    pub batch: Option<Batch>,
+    /// What is computed again in backward instead of kept.
+    pub recomputation: Recomputation,
+    /// How attention is computed.
+    pub attention: Attention,
+    /// What becomes of the logits.
+    pub logits: Logits,
+    /// What is loaded and saved.
+    pub checkpoint: Checkpoint,
+    /// What its version decides.
+    pub implementation: Implementation,
+    /// Other models on the same devices.
+    pub companions: Vec<Companion>,
+    /// An inference engine on the same devices.
+    pub engine: Option<Engine>,
+    /// Samples between ranks and on hosts.
+    pub samples: Samples,
+}
+
+impl Layout {
+    /// Ranks that share a sharded state among themselves. Ranks of one sequence do as well: they hold equal weights.
+    pub fn shards(&self) -> u64 {
+        let ranks = self.cluster.devices() / self.parallel.model_ranks();
+        match self.sharding {
+            Sharding::FsdpHybrid => ranks.min(self.cluster.devices_per_node),
+            _ => ranks,
+        }
+        .max(1)
+    }
+
+    /// Parameters of the model on one rank before sharding: its part by tensor and pipeline parallelism.
+    pub fn on_rank(&self, model: &ModelSize) -> Parameters {
+        let even = model.parameters.shard(self.parallel.model_ranks());
+        if self.parallel.pipeline <= 1 {
+            return even;
+        }
+        // The first and the last stage hold the embedding and the head besides.
+        let embedding = model.shape.as_ref().map_or(even.high / 10, |shape| shape.embedding_parameters());
+        Parameters { low: even.low, high: even.high + embedding / self.parallel.tensor.max(1) }
+    }
+
+    /// Parameters on one rank that are trained.
+    pub fn trained_on_rank(&self, model: &ModelSize) -> Parameters {
+        match (&self.adapter, self.optimizer.kind) {
+            (_, OptimizerKind::None) => Parameters::exactly(0),
+            (Some(adapter), _) => Parameters::exactly(adapter.parameters).shard(self.parallel.model_ranks()),
+            (None, _) => self.on_rank(model),
+        }
+    }
+
+    /// Whether the optimizer steps on the host.
+    pub fn steps_on_host(&self) -> bool {
+        self.offload.optimizer.is_some()
+    }
+}
+
+/// The machines.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Cluster {
+    /// Devices of a node, each with one rank.
+    pub devices_per_node: u64,
+    /// Nodes.
+    pub nodes: u64,
+    /// Memory of a device, where it is known.
+    pub device_memory: Option<Bytes>,
+    /// Memory of a host, or the limit of the container, where it is known.
+    pub host_memory: Option<Bytes>,
+}
+
+impl Default for Cluster {
+    fn default() -> Cluster {
+        Cluster { devices_per_node: 1, nodes: 1, device_memory: None, host_memory: None }
+    }
+}
+
+impl Cluster {
+    /// `nodes` of `devices_per_node`.
+    pub fn of(nodes: u64, devices_per_node: u64) -> Cluster {
+        Cluster { devices_per_node, nodes, ..Cluster::default() }
+    }
+
+    /// All devices.
+    pub fn devices(&self) -> u64 {
+        self.devices_per_node.saturating_mul(self.nodes).max(1)
+    }
+}
+
+/// Splits of the model and of the sequence.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Parallel {
+    /// Ranks that split each matrix.
+    pub tensor: u64,
+    /// Ranks that split the layers.
+    pub pipeline: u64,
+    /// Ranks that split a sequence: Ulysses, ring attention, context parallel.
+    pub sequence: u64,
+}
+
+impl Default for Parallel {
+    fn default() -> Parallel {
+        Parallel { tensor: 1, pipeline: 1, sequence: 1 }
+    }
+}
+
+impl Parallel {
+    /// Ranks that hold one copy of the model together.
+    pub fn model_ranks(self) -> u64 {
+        self.tensor.saturating_mul(self.pipeline).max(1)
+    }
+}
+
+/// What data-parallel ranks share out among themselves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Sharding {
+    /// Nothing: DDP, FSDP `NO_SHARD`, one device.
+    #[default]
+    Replicated,
+    /// Optimizer states: DeepSpeed ZeRO stage 1, Megatron's distributed optimizer.
+    ZeroOne,
+    /// Optimizer states and gradients: ZeRO stage 2.
+    ZeroTwo,
+    /// All: ZeRO stage 3.
+    ZeroThree,
+    /// All, gathered unit by unit: FSDP `FULL_SHARD`.
+    FsdpFull,
+    /// All, but the weights stay gathered from forward to the end of backward: FSDP `SHARD_GRAD_OP`.
+    FsdpGradOp,
+    /// As `FsdpFull` within a node, replicated between nodes: FSDP `HYBRID_SHARD`.
+    FsdpHybrid,
+}
+
+impl Sharding {
+    /// Whether weights are shared out.
+    pub fn splits_weights(self) -> bool {
+        matches!(self, Sharding::ZeroThree) || self.is_fsdp()
+    }
+
+    /// Whether gradients are shared out.
+    pub fn splits_gradients(self) -> bool {
+        matches!(self, Sharding::ZeroTwo) || self.splits_weights()
+    }
+
+    /// Whether optimizer states are shared out.
+    pub fn splits_optimizer(self) -> bool {
+        self != Sharding::Replicated
+    }
+
+    /// Whether it is PyTorch's FSDP.
+    pub fn is_fsdp(self) -> bool {
+        matches!(self, Sharding::FsdpFull | Sharding::FsdpGradOp | Sharding::FsdpHybrid)
+    }
+
+    /// Whether it is ZeRO stage 1, 2 or 3.
+    pub fn is_zero(self) -> bool {
+        matches!(self, Sharding::ZeroOne | Sharding::ZeroTwo | Sharding::ZeroThree)
+    }
+}

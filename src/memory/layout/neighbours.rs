@@ -1,0 +1,97 @@
+//! What shares devices and hosts with the training.
+
+use serde::{Deserialize, Serialize};
+
+use crate::memory::{Amount, ModelSize, Width};
+use crate::model::Bytes;
+
+/// Another model on the same devices.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Companion {
+    /// What for: `reference`, `reward`, `critic`.
+    pub name: String,
+    /// How large.
+    pub size: ModelSize,
+    /// Bytes of a weight.
+    pub weights: Width,
+    /// Where it lives.
+    pub home: Home,
+}
+
+/// Where another model lives.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Home {
+    /// Whole on every device.
+    Replicated,
+    /// Shared out as the trained model's ranks are.
+    Sharded,
+    /// On the host, pinned, and on the device only where it computes.
+    Host,
+    /// Trained as the model itself, with all its states.
+    Trained,
+}
+
+/// An inference engine on the same devices.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Engine {
+    /// Devices of one engine.
+    pub tensor_parallel: u64,
+    /// Share of a whole device that it may fill: `gpu_memory_utilization`.
+    pub memory_share: f64,
+    /// Bytes of a weight.
+    pub weights: Width,
+    /// Bytes of a number in the KV cache.
+    pub cache: Width,
+    /// What happens while others compute.
+    pub sleep: Sleep,
+    /// What it keeps on the device asleep: context, communicators, graphs.
+    pub residual: Amount,
+}
+
+impl Default for Engine {
+    fn default() -> Engine {
+        Engine {
+            tensor_parallel: 1,
+            memory_share: 0.9,
+            weights: Width::TWO,
+            cache: Width::TWO,
+            sleep: Sleep::Never,
+            residual: Amount { low: Bytes::GIB, high: Bytes(3 << 30) },
+        }
+    }
+}
+
+/// What an engine does while others compute.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Sleep {
+    /// It keeps all it has.
+    #[default]
+    Never,
+    /// Its cache goes, its weights move to pinned host memory (vLLM's sleep level 1).
+    WeightsToHost,
+    /// Its cache and its weights go.
+    Discard,
+}
+
+/// Samples between ranks and on hosts.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Samples {
+    /// Processed images that a rank keeps.
+    pub images: Option<Images>,
+    /// Tokens of all samples that the first rank of a sequence sends to the others through device memory.
+    pub broadcast_tokens: Option<u64>,
+    /// Shared memory that an object store may fill: Ray's, as far as it is filled.
+    pub object_store: Bytes,
+}
+
+/// Processed images.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Images {
+    /// Pixels of one.
+    pub pixels: u64,
+    /// Different ones that a rank holds at once.
+    pub per_rank: u64,
+}

@@ -1,0 +1,69 @@
+//! What lives on the host.
+
+use serde::{Deserialize, Serialize};
+
+/// What lives on the host.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Offload {
+    /// Optimizer states and master weights.
+    pub optimizer: Option<OptimizerOffload>,
+    /// Weights (ZeRO stage 3, FSDP).
+    pub parameters: Option<ParameterOffload>,
+    /// Elements that stage 3 steps at a time.
+    pub sub_group_size: u64,
+    /// Whether what forward keeps goes to the host until backward.
+    pub activations: bool,
+}
+
+impl Default for Offload {
+    fn default() -> Offload {
+        Offload { optimizer: None, parameters: None, sub_group_size: 1_000_000_000, activations: false }
+    }
+}
+
+/// Where offloaded memory goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum OffloadDevice {
+    /// Host memory.
+    #[default]
+    Cpu,
+    /// A disk, through buffers in host memory.
+    Nvme,
+}
+
+/// Offload of the optimizer.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct OptimizerOffload {
+    /// Where to.
+    pub device: OffloadDevice,
+    /// Whether its buffers are pinned.
+    pub pin: bool,
+    /// Share of sub-groups that go; the rest stays on the device (stage 3).
+    pub ratio: f64,
+}
+
+impl OptimizerOffload {
+    /// All of it to host memory.
+    pub fn to_cpu(pin: bool) -> OptimizerOffload {
+        OptimizerOffload { device: OffloadDevice::Cpu, pin, ratio: 1.0 }
+    }
+}
+
+/// Offload of weights. DeepSpeed pins its flat buffer whatever the configuration says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ParameterOffload {
+    /// Where to.
+    pub device: OffloadDevice,
+}
+
+/// What goes to the host between updates, by pinned copies (verl's and EasyR1's offload). The update needs it all back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct IdleOffload {
+    /// Weights.
+    pub parameters: bool,
+    /// Optimizer states.
+    pub optimizer: bool,
+}

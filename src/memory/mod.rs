@@ -1,0 +1,40 @@
+//! The arithmetic of training and serving memory.
+//!
+//! In go a model's size and shape and how a job spreads it ([`Layout`]); out comes what each moment takes on a device and
+//! on a host ([`Plan`]), which figure that explains ([`explain`](explain())), and what a requested size was asked for
+//! ([`size_matches`]). Exact where the source is exact, bounds where something is unknown; nothing here reads a file, prints or knows
+//! a framework by its name.
+
+mod activations;
+mod amount;
+mod checkpoint;
+mod component;
+mod explain;
+mod fingerprint;
+mod kv_cache;
+mod layout;
+mod neighbours;
+mod offload;
+mod pinned;
+mod plan;
+mod size;
+mod states;
+
+pub mod estimators;
+pub mod samples;
+
+pub use activations::{layer_by_paper, layer_inputs, logits_widths};
+pub use amount::Amount;
+pub use component::{Component, Place};
+pub use explain::{Excess, Explanation, Observed, States, excesses, explain, states};
+pub use fingerprint::{Requested, Rounding, SizeMatch, size_matches};
+pub use kv_cache::{kv_bytes_per_token, kv_tokens};
+pub use layout::{
+    Adapter, Attention, Batch, Buckets, Checkpoint, Cluster, Companion, Engine, Export, Home, IdleOffload, Images,
+    Implementation, Layout, Logits, Offload, OffloadDevice, Optimizer, OptimizerKind, OptimizerOffload, Parallel,
+    ParameterOffload, Precision, Recomputation, Resume, Samples, Sharding, Sleep, WeightsLoad,
+    deepspeed_estimates_with_fp32_gradients, deepspeed_pins_by_default, openrlhf_export, torch_load_copies,
+};
+pub use pinned::Pinning;
+pub use plan::{Moment, MomentPlan, Plan, Step};
+pub use size::{ModelSize, Parameters, Width};

@@ -1,0 +1,151 @@
+//! Other models and the inference engine on the devices and hosts of a training job.
+
+use super::component::Component;
+use super::layout::{Companion, Home, Sleep};
+use super::states::Job;
+use super::{Amount, Parameters, samples};
+use crate::model::Bytes;
+
+impl Job<'_> {
+    /// What other models keep on a device; `at_work` where those that live on the host may be computing.
+    pub fn companions_on_device(&self, at_work: bool) -> Vec<Component> {
+        let mut parts = Vec::new();
+        for companion in &self.layout.companions {
+            let (name, whole) = (format!("{} weights", companion.name), companion.size.parameters);
+            let part = |ways: u64| {
+                let formula = format!("{whole} ÷ {ways} × {} B", companion.weights);
+                Component::on_device(name.clone(), whole.shard(ways).at(companion.weights), formula)
+            };
+            match companion.home {
+                Home::Replicated => parts.push(part(1)),
+                Home::Sharded => parts.push(part(self.layout.shards())),
+                Home::Host if at_work => {
+                    // A layer at a time.
+                    let shape = companion.size.shape.as_ref();
+                    let layer = shape
+                        .map_or(whole, |shape| Parameters::exactly(shape.largest_layer().max(shape.largest_module())));
+                    let bytes = layer.at(companion.weights);
+                    parts.push(Component::on_device(name, bytes, format!("largest layer × {} B", companion.weights)));
+                }
+                Home::Host => {}
+                Home::Trained => {
+                    let job = self.for_companion(companion);
+                    let states = job.weights().into_iter().chain(job.master()).chain(job.moments());
+                    parts.extend(
+                        states.map(|state| Component { name: format!("{} {}", companion.name, state.name), ..state }),
+                    );
+                }
+            }
+        }
+        parts
+    }
+
+    /// What other models keep on a host.
+    pub fn companions_on_host(&self) -> Vec<Component> {
+        let mut parts = Vec::new();
+        for companion in &self.layout.companions {
+            match companion.home {
+                Home::Host => {
+                    let part = companion.size.parameters.shard(self.layout.shards());
+                    let bytes = self.layout.implementation.pinning.taken_by_many(part.at(companion.weights));
+                    let formula = format!("{part} × {} B, layer by layer", companion.weights);
+                    parts.push(self.of_ranks_pinned(&format!("{} weights", companion.name), bytes, formula, true));
+                }
+                Home::Trained => {
+                    let job = self.for_companion(companion);
+                    let states = job.offloaded().into_iter().chain(job.offloaded_moments()).chain(job.idle());
+                    parts.extend(
+                        states.map(|state| Component { name: format!("{} {}", companion.name, state.name), ..state }),
+                    );
+                }
+                Home::Replicated | Home::Sharded => {}
+            }
+        }
+        parts
+    }
+
+    fn for_companion<'c>(&'c self, companion: &'c Companion) -> Job<'c> {
+        Job { model: &companion.size, layout: self.layout }
+    }
+
+    /// What the engine takes of a device at work: its share of the whole, or its weights and an unknown cache where the
+    /// device's memory is not known.
+    pub fn engine_at_work(&self) -> Vec<Component> {
+        let Some(engine) = &self.layout.engine else { return Vec::new() };
+        let weights = engine.weights_on_device(self.model);
+        let formula = format!("{} ÷ {} × {} B", self.model.parameters, engine.tensor_parallel, engine.weights);
+        let mut parts = vec![Component::on_device("engine weights", weights, formula)];
+        if let Some(capacity) = self.layout.cluster.device_memory {
+            let cache = engine.cache_on_device(self.model, capacity).map(|bytes| bytes.max(Bytes(0)));
+            let formula = format!("{} × {} − weights", engine.memory_share, capacity);
+            parts.push(Component::on_device("engine cache and activations", cache, formula));
+        }
+        parts
+    }
+
+    /// What the engine takes while others compute.
+    pub fn engine_at_rest(&self) -> Vec<Component> {
+        match &self.layout.engine {
+            None => Vec::new(),
+            Some(engine) if engine.sleep == Sleep::Never => self.engine_at_work(),
+            Some(engine) => {
+                let formula = "context, communicators, graphs";
+                vec![Component::on_device("engine asleep", engine.residual, formula)]
+            }
+        }
+    }
+
+    /// What the engine takes while it receives weights: all of them, and its cache where that is not woken later.
+    pub fn engine_in_sync(&self) -> Vec<Component> {
+        let mut parts = self.engine_at_work();
+        if self.layout.engine.as_ref().is_some_and(|engine| engine.sleep != Sleep::Never) {
+            for part in parts.iter_mut().skip(1) {
+                part.bytes = part.bytes.maybe();
+            }
+        }
+        parts
+    }
+
+    /// A whole tensor, or layer, gathered to be sent to the engine.
+    pub fn gathered_for_sync(&self) -> Vec<Component> {
+        let (Some(_), true) = (&self.layout.engine, self.layout.sharding.splits_weights()) else { return Vec::new() };
+        let width = self.layout.precision.weights;
+        let Some(shape) = &self.model.shape else { return Vec::new() };
+        let bytes = Amount {
+            low: Parameters::exactly(shape.largest_module()).at(self.layout.precision.compute).low,
+            high: Parameters::exactly(shape.largest_layer().max(shape.parameters_outside_layers())).at(width).high,
+        };
+        vec![Component::on_device("gathered weights", bytes, format!("largest tensor or layer × {width} B"))]
+    }
+
+    /// Weights of sleeping engines on a host.
+    pub fn engine_on_host(&self) -> Vec<Component> {
+        let asleep = self.layout.engine.as_ref().filter(|engine| engine.sleep == Sleep::WeightsToHost);
+        let Some(engine) = asleep else { return Vec::new() };
+        let bytes = self.layout.implementation.pinning.taken_by_many(engine.weights_on_device(self.model));
+        let formula = format!("{} ÷ {} × {} B", self.model.parameters, engine.tensor_parallel, engine.weights);
+        vec![self.of_ranks_pinned("weights of sleeping engines", bytes, formula, true)]
+    }
+
+    /// Samples on a host: images that ranks keep, and the object store as far as it is filled.
+    pub fn samples_on_host(&self) -> Vec<Component> {
+        let mut parts = Vec::new();
+        if let Some(images) = self.layout.samples.images {
+            let each = samples::processed_image(images.pixels);
+            let bytes = Amount::exactly(each).times(images.per_rank);
+            parts.push(self.of_ranks("processed images", bytes, format!("{} × {each}", images.per_rank)));
+        }
+        if self.layout.samples.object_store.0 > 0 {
+            let bytes = Amount::up_to(self.layout.samples.object_store);
+            parts.push(Component::on_host("object store", bytes, "as far as it is filled"));
+        }
+        parts
+    }
+
+    /// Samples that the first rank of a sequence sends from its device.
+    pub fn samples_on_device(&self) -> Vec<Component> {
+        let Some(tokens) = self.layout.samples.broadcast_tokens else { return Vec::new() };
+        let formula = format!("{tokens} tokens × 16–17 B × 3");
+        vec![Component::on_device("samples being sent", samples::sent_on_source(tokens), formula)]
+    }
+}

@@ -1,0 +1,58 @@
+//! Samples on their way: processed images on hosts, sequences sent between ranks.
+
+use super::Amount;
+use crate::model::Bytes;
+
+/// A processed image of Qwen2-VL's processor: for every 14×14 patch 1176 numbers (3 colours × 2 frames × 14 × 14) in fp32.
+/// `pixels` is what is left after resizing, at most `max_pixels`.
+pub fn processed_image(pixels: u64) -> Bytes {
+    const PATCH: u64 = 14 * 14;
+    const NUMBERS: u64 = 3 * 2 * PATCH;
+    let bytes = u128::from(pixels) * u128::from(NUMBERS * 4) / u128::from(PATCH);
+    Bytes(i64::try_from(bytes).unwrap_or(i64::MAX))
+}
+
+/// Tokens that one ring of `ring` ranks holds when all samples of a roll-out of `sequences` of `length` tokens are shared out.
+pub fn tokens_of_ring(sequences: u64, length: u64, ring: u64, ranks: u64) -> u64 {
+    sequences.saturating_mul(length).saturating_mul(ring).div_ceil(ranks.max(1))
+}
+
+/// What `tokens` take as they are sent: identifiers and mask as int64, perhaps an action mask of one byte.
+pub fn sent_samples(tokens: u64) -> Amount {
+    let bytes = |each: u64| Bytes(i64::try_from(tokens.saturating_mul(each)).unwrap_or(i64::MAX));
+    Amount { low: bytes(16), high: bytes(17) }
+}
+
+/// What sending takes on the device of the sender: the tensors, each one's bytes, and all bytes in a row
+/// (`broadcast_object_list` of `torch/distributed/distributed_c10d.py`, with NCCL on the device).
+pub fn sent_on_source(tokens: u64) -> Amount {
+    sent_samples(tokens).times(3)
+}
+
+/// What it takes on the device of a receiver: all bytes in a row and the tensors made of them.
+pub fn sent_on_receiver(tokens: u64) -> Amount {
+    sent_samples(tokens).times(2)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn images_grow_with_their_pixels() {
+        let mib = |pixels| processed_image(pixels).0 as f64 / Bytes::MIB.0 as f64;
+        assert_eq!(mib(4_194_304), 96.0);
+        assert_eq!(mib(1_048_576), 24.0);
+        assert!((mib(1_605_632) - 36.75).abs() < 0.01);
+    }
+
+    #[test]
+    fn samples_of_a_ring_are_sent_by_one_rank() {
+        let tokens = tokens_of_ring(1024 * 8, 32_768, 4, 8);
+        assert_eq!(tokens, 134_217_728);
+        assert_eq!(sent_samples(tokens).low, Bytes(2 << 30));
+        assert_eq!(sent_on_source(tokens).low, Bytes(6 << 30));
+        let short = sent_on_source(tokens_of_ring(1024 * 8, 4096, 4, 8)).low;
+        assert_eq!(short.gib(), 0.75);
+    }
+}

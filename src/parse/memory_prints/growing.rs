@@ -1,0 +1,75 @@
+//! Any amount of memory that a program prints again and again: `step 12: buffered 480 MB`, `shard 3: 132 MB held`.
+//!
+//! Nobody's format: a line that no other grammar reads, with a number, a unit of memory, and words that come back with
+//! every print. Alone it says nothing; a series of them that rises is how leaks show in the logs of plain scripts.
+
+use std::sync::Arc;
+
+use super::super::record::{origin, text};
+use super::super::{Example, Grammar, Record, Size};
+use crate::model::{Bytes, Event, FigureName, What};
+
+/// See the module.
+pub struct Growing;
+
+/// Words before the amount that name the series.
+const WORDS: usize = 4;
+/// Lines longer than this are no prints of a step.
+const LONGEST: usize = 400;
+
+impl Grammar for Growing {
+    fn producer(&self) -> &'static str {
+        "prints"
+    }
+
+    fn triggers(&self) -> &'static [&'static str] {
+        &[" MB", " GB", " MiB", " GiB", " kB"]
+    }
+
+    fn is_last_resort(&self) -> bool {
+        true
+    }
+
+    fn parse(&self, record: &Record) -> Vec<Event> {
+        let line = record.text();
+        if line.len() > LONGEST {
+            return Vec::new();
+        }
+        let Some((before, size)) = amount(line) else { return Vec::new() };
+        let Some(figure) = record.figure(FigureName::Other, size) else { return Vec::new() };
+        let series: Arc<str> = origin::series(&label(before), record.origin());
+        let mut event = record.event(self.producer(), line, What::Memory { series });
+        event.figures.push(figure);
+        vec![event]
+    }
+
+    fn examples(&self) -> &'static [Example] {
+        EXAMPLES
+    }
+}
+
+/// The last amount of memory in `line`, and what stands before it.
+fn amount(line: &str) -> Option<(&str, Size<'_>)> {
+    const UNITS: &[&str] = &[" MB", " GB", " MiB", " GiB", " kB"];
+    let unit = UNITS.iter().filter_map(|unit| line.rfind(unit)).max()?;
+    let start = line[..unit].rfind(|c: char| !(c.is_ascii_digit() || c == '.')).map_or(0, |at| at + 1);
+    let ended = |rest: &str| !rest.starts_with(|c: char| c.is_alphanumeric() || c == '/');
+    let (rest, size) = text::size(&line[start..]).ok()?;
+    (start < unit && ended(rest) && size.bytes.is_some_and(|bytes| bytes > Bytes(0))).then_some((&line[..start], size))
+}
+
+/// What names the series: the last words before the amount, numbers left out.
+fn label(before: &str) -> String {
+    let words: Vec<&str> = before
+        .split(|c: char| c.is_whitespace() || "=:,()[]".contains(c))
+        .filter(|word| word.chars().any(char::is_alphabetic) && !word.chars().any(|c| c.is_ascii_digit()))
+        .collect();
+    words[words.len().saturating_sub(WORDS)..].join(" ")
+}
+
+const EXAMPLES: &[Example] = &[Example {
+    version: "any program",
+    text: "[rank1] step 11 loss 0.3 replay 448 MB\n[rank1] step 12 loss 0.3 replay 480 MB\n[rank1] step 13 loss 0.2 replay 512 MB\n\
+           [rank1] step 14 loss 0.2 replay 544 MB\n[rank1] step 15 loss 0.2 replay 576 MB",
+    states: &[("series", "step loss replay rank 1"), ("other", "512 MB")],
+}];

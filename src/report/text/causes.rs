@@ -1,0 +1,116 @@
+//! Why, what to change, what does not help, what to record next time.
+
+use std::fmt::{self, Write};
+
+use anstyle::{AnsiColor, Style};
+
+use super::{BOLD, DIM, Page};
+use crate::model::{Bytes, Diagnosis, Incident, Patch};
+
+/// Causes, patches, warnings and hints that are shown.
+const CAUSES: usize = 3;
+const EVIDENCE: usize = 2;
+const PATCHES: usize = 3;
+const USELESS: usize = 3;
+const HINTS: usize = 3;
+
+const ADDED: Style = AnsiColor::Green.on_default();
+const REMOVED: Style = AnsiColor::Red.on_default();
+
+impl Page {
+    pub(super) fn causes(&mut self, incident: &Incident) -> fmt::Result {
+        if incident.diagnoses.is_empty() {
+            return Ok(());
+        }
+        self.heading(self.labels.why)?;
+        for diagnosis in incident.diagnoses.iter().take(CAUSES) {
+            self.diagnosis(diagnosis)?;
+        }
+        self.patches(incident)?;
+        self.useless(incident)?;
+        if !incident.capture_next.is_empty() {
+            self.heading(self.labels.next_time)?;
+            for hint in incident.capture_next.iter().take(HINTS) {
+                writeln!(self.text, "  {hint}")?;
+            }
+        }
+        Ok(())
+    }
+
+    fn diagnosis(&mut self, diagnosis: &Diagnosis) -> fmt::Result {
+        let percent = format!("{:.0}%", diagnosis.confidence * 100.0);
+        writeln!(self.text, "  {BOLD}{percent:>4}  {}{BOLD:#}  {DIM}{}{DIM:#}", diagnosis.title, diagnosis.cause)?;
+        writeln!(self.text, "        {}", diagnosis.why)?;
+        for cite in diagnosis.evidence.iter().take(EVIDENCE) {
+            self.cite("        ", cite)?;
+        }
+        Ok(())
+    }
+
+    /// The likeliest cause's patches first, then the best of each other one.
+    fn patches(&mut self, incident: &Incident) -> fmt::Result {
+        let first = incident.diagnoses.iter().take(1).flat_map(|diagnosis| diagnosis.patches.iter().take(PATCHES));
+        let others =
+            incident.diagnoses.iter().take(CAUSES).skip(1).flat_map(|diagnosis| diagnosis.patches.iter().take(1));
+        let mut shown: Vec<&Patch> = Vec::new();
+        for patch in first.chain(others) {
+            if shown.len() < PATCHES + 1 && !shown.iter().any(|known| known.knob == patch.knob) {
+                shown.push(patch);
+            }
+        }
+        if shown.is_empty() {
+            return Ok(());
+        }
+        self.heading(self.labels.change)?;
+        for (number, patch) in (1..).zip(shown) {
+            self.patch(number, patch)?;
+        }
+        Ok(())
+    }
+
+    fn patch(&mut self, number: usize, patch: &Patch) -> fmt::Result {
+        let from = patch.from.as_deref().map(|from| format!("{from} → ")).unwrap_or_else(|| "→ ".to_owned());
+        let effects = [("GPU", patch.effect.gpu_bytes), ("host", patch.effect.host_bytes)];
+        let effects: Vec<String> = effects
+            .iter()
+            .filter_map(|(place, bytes)| bytes.map(|bytes| format!("{place} {}", signed(bytes))))
+            .collect();
+        let effects = if effects.is_empty() { String::new() } else { format!("  ({})", effects.join(", ")) };
+        writeln!(
+            self.text,
+            "  {number}. {BOLD}{}{BOLD:#}  {from}{}{effects}  {DIM}{}{DIM:#}",
+            patch.knob, patch.to, patch.lever
+        )?;
+        for (label, words) in [(self.labels.cost, &patch.cost), (self.labels.needs, &patch.constraint)] {
+            if let Some(words) = words {
+                writeln!(self.text, "     {DIM}{label}: {words}{DIM:#}")?;
+            }
+        }
+        for line in patch.diff.iter().flat_map(|diff| diff.lines()) {
+            let style = match line.as_bytes().first() {
+                Some(b'+') => ADDED,
+                Some(b'-') => REMOVED,
+                _ => DIM,
+            };
+            writeln!(self.text, "     {style}{line}{style:#}")?;
+        }
+        Ok(())
+    }
+
+    fn useless(&mut self, incident: &Incident) -> fmt::Result {
+        let rows: Vec<_> =
+            incident.diagnoses.iter().take(1).flat_map(|diagnosis| &diagnosis.not_advised).take(USELESS).collect();
+        if rows.is_empty() {
+            return Ok(());
+        }
+        self.heading(self.labels.useless)?;
+        for row in rows {
+            writeln!(self.text, "  {BOLD}{}{BOLD:#}: {}", row.knob, row.why)?;
+        }
+        Ok(())
+    }
+}
+
+fn signed(bytes: Bytes) -> String {
+    if bytes > Bytes(0) { format!("+{bytes}") } else { format!("−{}", Bytes(-bytes.0)) }
+}

@@ -1,0 +1,113 @@
+//! What ran out, where, in which phase, with which figures.
+
+use std::fmt::{self, Write};
+
+use super::{BAD, BOLD, DIM, Page, shorten, strip, words};
+use crate::model::{Figure, FigureName, Incident, Phase, Victim};
+
+/// Figures and consumers that are shown; the rest is counted.
+const FIGURES: usize = 12;
+const CONSUMERS: usize = 5;
+
+impl Page {
+    pub(super) fn incident(&mut self, incident: &Incident) -> fmt::Result {
+        let recovered = if incident.recovered { self.labels.and_went_on } else { "" };
+        let headline = words::headline(incident.kind, self.language);
+        writeln!(self.text, "{BAD}{headline}{recovered}{BAD:#}  {DIM}{}{DIM:#}\n", incident.kind)?;
+        if !incident.victim.is_unknown() {
+            let others = incident.victims.len().saturating_sub(1);
+            let others =
+                if others > 0 { format!("  {DIM}{}{DIM:#}", (self.labels.others)(others)) } else { String::new() };
+            self.row(self.labels.who, &format!("{}{others}", describe(&incident.victim)))?;
+        }
+        if let Some(failed) = &incident.failed_at {
+            self.row(self.labels.when, failed)?;
+        }
+        self.phase(incident)?;
+        self.figures(&incident.figures)?;
+        self.consumers(incident)
+    }
+
+    fn row(&mut self, label: &str, words: &str) -> fmt::Result {
+        writeln!(self.text, "  {BOLD}{label:<6}{BOLD:#} {words}")
+    }
+
+    fn phase(&mut self, incident: &Incident) -> fmt::Result {
+        let phase = &incident.phase;
+        if phase.name == Phase::Unknown {
+            return self.row(self.labels.phase, self.labels.phase_unknown);
+        }
+        let site = phase.site.as_deref().map(|site| format!(": {site}")).unwrap_or_default();
+        let sure = match phase.confidence {
+            0.9.. => self.labels.sure,
+            0.6.. => self.labels.likely,
+            _ => self.labels.perhaps,
+        };
+        self.row(
+            self.labels.phase,
+            &format!("{}{site}  {DIM}({sure}){DIM:#}", words::phase(phase.name, self.language)),
+        )?;
+        for cite in phase.evidence.iter().take(2) {
+            writeln!(self.text, "         {DIM}{}  {}{DIM:#}", cite.location, shorten(&cite.text))?;
+        }
+        Ok(())
+    }
+
+    fn figures(&mut self, figures: &[Figure]) -> fmt::Result {
+        if figures.is_empty() {
+            return Ok(());
+        }
+        self.heading(self.labels.figures)?;
+        for figure in figures.iter().take(FIGURES) {
+            let amount = match (figure.bytes, figure.value) {
+                (Some(bytes), _) => bytes.to_string(),
+                (None, Some(value))
+                    if figure.name == FigureName::NodeFraction || figure.name == FigureName::NodeThreshold =>
+                {
+                    format!("{:.1}%", value * 100.0)
+                }
+                (None, Some(value)) => format!("{value}"),
+                (None, None) => continue,
+            };
+            let said = strip(&figure.text);
+            let said = if said == amount || figure.value.is_some() {
+                String::new()
+            } else {
+                format!("“{}”  ", said.trim())
+            };
+            let meaning = words::figure(figure.name, self.language);
+            writeln!(self.text, "  {meaning:<34} {amount:>12}  {DIM}{said}{}{DIM:#}", figure.source)?;
+        }
+        self.rest(figures.len(), FIGURES, self.labels.more_in_json)
+    }
+
+    fn consumers(&mut self, incident: &Incident) -> fmt::Result {
+        if incident.consumers.is_empty() {
+            return Ok(());
+        }
+        self.heading(self.labels.holders)?;
+        for consumer in incident.consumers.iter().take(CONSUMERS) {
+            let pid = consumer.pid.map(|pid| format!("pid {pid}")).unwrap_or_default();
+            let role = shorten(consumer.role.as_deref().unwrap_or_default());
+            writeln!(
+                self.text,
+                "  {:>12}  {pid:<12} {role}  {DIM}{}{DIM:#}",
+                consumer.bytes.to_string(),
+                consumer.source
+            )?;
+        }
+        self.rest(incident.consumers.len(), CONSUMERS, self.labels.more)
+    }
+}
+
+fn describe(victim: &Victim) -> String {
+    let words = |(name, words): (&'static str, String)| match name {
+        "role" => words,
+        "host" => format!("on {words}"),
+        "device" => format!("GPU {words}"),
+        name => format!("{name} {words}"),
+    };
+    let mut parts: Vec<(&'static str, String)> = victim.iter_words().collect();
+    parts.sort_by_key(|(name, _)| ["role", "rank", "device", "pid", "host"].iter().position(|known| known == name));
+    parts.into_iter().map(words).collect::<Vec<_>>().join(", ")
+}

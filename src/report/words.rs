@@ -1,0 +1,213 @@
+//! The words that reports are made of, in every language. A word without a translation does not compile.
+
+use crate::knowledge::Language;
+use crate::model::{FigureName, Kind, OtherFailureName, Phase};
+
+/// Headings and small words.
+pub(super) struct Labels {
+    pub who: &'static str,
+    pub when: &'static str,
+    pub phase: &'static str,
+    pub phase_unknown: &'static str,
+    pub figures: &'static str,
+    pub holders: &'static str,
+    pub why: &'static str,
+    pub change: &'static str,
+    pub useless: &'static str,
+    pub next_time: &'static str,
+    pub proof: &'static str,
+    pub also: &'static str,
+    pub read: &'static str,
+    pub sure: &'static str,
+    pub likely: &'static str,
+    pub perhaps: &'static str,
+    pub went_on: &'static str,
+    pub and_went_on: &'static str,
+    pub followed: &'static str,
+    pub cost: &'static str,
+    pub needs: &'static str,
+    pub not_oom: &'static str,
+    pub healthy: &'static str,
+    pub nothing_read: &'static str,
+    pub more: fn(usize) -> String,
+    pub more_in_json: fn(usize) -> String,
+    pub others: fn(usize) -> String,
+}
+
+const EN: Labels = Labels {
+    who: "who",
+    when: "when",
+    phase: "phase",
+    phase_unknown: "cannot be told from this input",
+    figures: "Figures",
+    holders: "Who held the memory",
+    why: "Why",
+    change: "What to change",
+    useless: "What does not help",
+    next_time: "To know more next time",
+    proof: "Proof",
+    also: "Also",
+    read: "Read",
+    sure: "sure",
+    likely: "likely",
+    perhaps: "perhaps",
+    went_on: "went on",
+    and_went_on: ", and the job went on",
+    followed: "followed",
+    cost: "costs",
+    needs: "needs",
+    not_oom: "Not out of memory",
+    healthy: "No sign of a failure, of memory or otherwise",
+    nothing_read: "No log line was read\n\n  Give a job's log, a kernel log, or a folder with either: oomdoc analyze job.log dmesg.log",
+    more: |count| format!("and {count} more"),
+    more_in_json: |count| format!("and {count} more in --format json"),
+    others: |count| format!("and {count} more"),
+};
+
+const ZH: Labels = Labels {
+    who: "对象",
+    when: "时间",
+    phase: "阶段",
+    phase_unknown: "仅凭这些输入无法判断",
+    figures: "数据",
+    holders: "内存占用者",
+    why: "原因",
+    change: "建议修改",
+    useless: "改了也没用",
+    next_time: "下次请记录",
+    proof: "证据",
+    also: "此外",
+    read: "已读取",
+    sure: "确定",
+    likely: "很可能",
+    perhaps: "可能",
+    went_on: "之后恢复",
+    and_went_on: "，但作业继续运行",
+    followed: "随之发生",
+    cost: "代价",
+    needs: "前提",
+    not_oom: "不是内存不足",
+    healthy: "没有发现任何失败迹象",
+    nothing_read: "没有读到日志\n\n  请提供作业日志、内核日志或包含它们的文件夹：oomdoc analyze job.log dmesg.log",
+    more: |count| format!("另有 {count} 项"),
+    more_in_json: |count| format!("另有 {count} 项，见 --format json"),
+    others: |count| format!("另有 {count} 个"),
+};
+
+pub(super) fn labels(language: Language) -> &'static Labels {
+    match language {
+        Language::En => &EN,
+        Language::Zh => &ZH,
+    }
+}
+
+fn choose(language: Language, en: &'static str, zh: &'static str) -> &'static str {
+    match language {
+        Language::En => en,
+        Language::Zh => zh,
+    }
+}
+
+/// What ran out, as a headline.
+pub(super) fn headline(kind: Kind, language: Language) -> &'static str {
+    let (en, zh) = match kind {
+        Kind::GpuOom => ("GPU out of memory", "显存不足"),
+        Kind::HostOomKernel => ("Host out of memory: the kernel killed it", "主机内存耗尽：被内核杀死"),
+        Kind::HostOomCgroup => {
+            ("Container or cgroup out of memory: the kernel killed it", "容器或 cgroup 内存耗尽：被内核杀死")
+        }
+        Kind::HostOomUserspace => {
+            ("Host out of memory: a memory daemon killed it", "主机内存不足：被用户态守护进程杀死")
+        }
+        Kind::HostOomRay => ("Node out of memory: Ray's monitor killed it", "节点内存不足：被 Ray 内存监控杀死"),
+        Kind::HostAllocFailure => ("An allocation of host memory failed", "主机内存分配失败"),
+        Kind::ShmExhausted => ("Shared memory is full", "共享内存已满"),
+        Kind::SigkillUnattributed => ("Killed, and nothing here proves by whom", "被杀死，但没有证据表明是谁"),
+        Kind::None => ("No out-of-memory incident", "没有内存不足事件"),
+    };
+    choose(language, en, zh)
+}
+
+/// A phase in words.
+pub(super) fn phase(phase: Phase, language: Language) -> &'static str {
+    let zh = match phase {
+        Phase::Setup => "初始化",
+        Phase::DataLoading => "数据加载",
+        Phase::ModelLoad => "加载模型",
+        Phase::CheckpointResume => "从检查点恢复",
+        Phase::EngineInit => "推理引擎启动",
+        Phase::Rollout => "生成（rollout）",
+        Phase::Experience => "经验计算",
+        Phase::WeightSync => "权重同步",
+        Phase::Forward => "前向",
+        Phase::Backward => "反向",
+        Phase::OptimizerStep => "优化器更新",
+        Phase::CheckpointSave => "保存检查点",
+        Phase::Evaluation => "评估",
+        Phase::Inference => "推理",
+        Phase::Teardown => "收尾",
+        Phase::Unknown => "未知",
+    };
+    choose(language, phase.as_str(), zh)
+}
+
+/// What a figure measures.
+pub(super) fn figure(name: FigureName, language: Language) -> &'static str {
+    let (en, zh) = match name {
+        FigureName::Requested => ("requested", "请求大小"),
+        FigureName::GpuTotal => ("capacity of the GPU", "显存总量"),
+        FigureName::GpuFree => ("free on the GPU", "空闲显存"),
+        FigureName::ProcessInUse => ("held by a process on the GPU", "进程占用显存"),
+        FigureName::TorchAllocated => ("allocated by PyTorch", "PyTorch 已分配"),
+        FigureName::TorchReserved => ("reserved by PyTorch", "PyTorch 已保留"),
+        FigureName::TorchReservedUnallocated => ("reserved by PyTorch, unused", "PyTorch 保留未用"),
+        FigureName::AllocatedPeak => ("highest allocated so far", "已分配峰值"),
+        FigureName::GpuIndex => ("GPU number", "GPU 编号"),
+        FigureName::NodeUsed => ("used on the node", "节点已用内存"),
+        FigureName::NodeTotal => ("memory of the node", "节点内存总量"),
+        FigureName::NodeFraction => ("share of the node in use", "节点内存使用率"),
+        FigureName::NodeThreshold => ("kills from", "杀进程阈值"),
+        FigureName::WorkerUsed => ("held by the chosen process", "被选中进程的内存"),
+        FigureName::TotalVm => ("virtual size of the victim", "被杀进程虚拟内存"),
+        FigureName::AnonRss => ("anon-rss of the victim", "被杀进程 anon-rss"),
+        FigureName::FileRss => ("file-rss of the victim", "被杀进程 file-rss"),
+        FigureName::ShmemRss => ("shmem-rss of the victim", "被杀进程 shmem-rss"),
+        FigureName::MemcgUsage => ("charged to the cgroup", "cgroup 已用"),
+        FigureName::MemcgLimit => ("limit of the cgroup", "cgroup 上限"),
+        FigureName::OomScoreAdj => ("oom_score_adj of the victim", "被杀进程 oom_score_adj"),
+        FigureName::VictimPid => ("pid of the victim", "被杀进程 pid"),
+        FigureName::HostUsed => ("host memory in use", "主机已用内存"),
+        FigureName::HostPercent => ("host memory in use, per cent", "主机内存使用率（%）"),
+        FigureName::KvCacheAvailable => ("room for the KV cache", "KV cache 可用空间"),
+        FigureName::Other => ("other", "其他"),
+    };
+    choose(language, en, zh)
+}
+
+/// Another failure in words.
+pub(super) fn other_failure(name: OtherFailureName, language: Language) -> &'static str {
+    let (en, zh) = match name {
+        OtherFailureName::NcclTimeout => ("an NCCL timeout", "NCCL 超时"),
+        OtherFailureName::NcclError => ("an NCCL error", "NCCL 错误"),
+        OtherFailureName::IllegalMemoryAccess => ("an illegal memory access on the GPU", "GPU 非法内存访问"),
+        OtherFailureName::DeviceAssert => ("an assertion inside a GPU kernel", "GPU kernel 断言失败"),
+        OtherFailureName::CudnnError => ("a cuDNN error", "cuDNN 错误"),
+        OtherFailureName::CublasError => ("a cuBLAS error", "cuBLAS 错误"),
+        OtherFailureName::GpuHardware => ("a fault of the GPU itself", "GPU 硬件故障"),
+        OtherFailureName::Segfault => ("a segmentation fault", "段错误"),
+        OtherFailureName::Abort => ("an abort", "进程中止（abort）"),
+        OtherFailureName::DiskFull => ("a full disk", "磁盘已满"),
+        OtherFailureName::IoError => ("an I/O error", "I/O 错误"),
+        OtherFailureName::Preempted => ("preemption", "被抢占"),
+        OtherFailureName::Cancelled => ("somebody stopped it", "被人为取消"),
+        OtherFailureName::TimeLimit => ("the scheduler's time limit", "超过调度器时限"),
+        OtherFailureName::Network => ("a lost connection", "网络连接中断"),
+        OtherFailureName::ImportError => ("an import that failed", "导入失败"),
+        OtherFailureName::ConfigError => ("a configuration that was refused", "配置错误"),
+        OtherFailureName::Assertion => ("an assertion", "断言失败"),
+        OtherFailureName::PythonError => ("a Python exception", "Python 异常"),
+        OtherFailureName::TestFailure => ("a failed test", "测试失败"),
+        OtherFailureName::Unknown => ("a failure without a name", "未知失败"),
+    };
+    choose(language, en, zh)
+}

@@ -1,0 +1,294 @@
+//! What the shipped knobs promise to the rules that name them.
+
+use std::collections::BTreeSet;
+use std::error::Error;
+use std::fs;
+use std::path::Path;
+
+use oomdoc::diagnosis::{Answer, Asker, Facts, Value, names};
+use oomdoc::knowledge::{Direction, FactType, Knob, Knowledge};
+
+#[allow(dead_code)]
+#[path = "../examples/knobs_doc.rs"]
+mod knobs_doc;
+mod named;
+
+type Outcome = Result<(), Box<dyn Error>>;
+
+/// Words of the language itself.
+const CEL: &[&str] = &["true", "false", "null", "in"];
+
+/// The facts that `condition` asks for.
+fn asked(condition: &str) -> impl Iterator<Item = &str> {
+    names(condition).into_iter().filter(|name| !CEL.contains(name))
+}
+
+/// Facts of every name in `knowledge`, each with a value of its type.
+fn all_facts(knowledge: &Knowledge, number: f64, flag: bool) -> Facts {
+    let mut facts = Facts::default();
+    for fact in &knowledge.facts {
+        let value = match fact.r#type {
+            FactType::Number => Value::Number(number),
+            FactType::Flag => Value::Flag(flag),
+            FactType::Text => Value::Text(fact.values.first().map_or("x", |value| value).to_owned()),
+        };
+        facts.say(&fact.name, value);
+    }
+    facts
+}
+
+#[test]
+fn conditions_are_understood_and_name_known_facts() -> Outcome {
+    let knowledge = Knowledge::shipped()?;
+    let (some, others) = (all_facts(&knowledge, 1.0, true), all_facts(&knowledge, 64.0, false));
+    let askers = [Asker::new(&some), Asker::new(&others)];
+    let nothing = Facts::default();
+    let ignorant = Asker::new(&nothing);
+    for knob in &knowledge.knobs {
+        for condition in knob.constraint.iter().filter_map(|constraint| constraint.unless.as_deref()) {
+            let of = format!("{}.{}: {condition}", knob.framework, knob.id);
+            for name in asked(condition) {
+                assert!(knowledge.facts.iter().any(|fact| &*fact.name == name), "{of}: no fact `{name}`");
+            }
+            for asker in &askers {
+                assert!(matches!(asker.ask(condition), Answer::Yes | Answer::No), "{of}: {:?}", asker.ask(condition));
+            }
+            let answer = ignorant.ask(condition);
+            assert!(matches!(answer, Answer::Missing(_) | Answer::Yes), "{of}: {answer:?}");
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn conditions_say_what_the_frameworks_do() -> Outcome {
+    let knowledge = Knowledge::shipped()?;
+    let refused = |framework: &str, id: &str, facts: &[(&str, Value)]| {
+        let mut known = Facts::default();
+        facts.iter().for_each(|(name, value)| known.say(name, value.clone()));
+        let asker = Asker::new(&known);
+        let knob = knowledge.knobs.iter().find(|knob| &*knob.framework == framework && &*knob.id == id);
+        let conditions = knob.into_iter().flat_map(|knob| &knob.constraint).filter_map(|row| row.unless.as_deref());
+        conditions.map(|condition| asker.ask(condition)).any(|answer| answer == Answer::Yes)
+    };
+    let number = |name, value| (name, Value::Number(value));
+    let text = |name, value: &str| (name, Value::Text(value.to_owned()));
+    let flag = |name, value| (name, Value::Flag(value));
+    // DeepSpeed moves whole sub-groups: 10 of them at 0.9 are `int(0.9999…)` = 0, 11 are 1.
+    let ratio = |stage, parameters| {
+        vec![
+            number("config.zero_stage", stage),
+            number("config.offload_ratio", 0.9),
+            number("job.parameters", parameters),
+            number("job.world_size", 8.0),
+            number("config.sub_group_size", 1e9),
+        ]
+    };
+    assert!(refused("deepspeed", "offload_optimizer_ratio", &ratio(3.0, 80e9)));
+    assert!(!refused("deepspeed", "offload_optimizer_ratio", &ratio(3.0, 88e9)));
+    assert!(refused("deepspeed", "offload_optimizer_ratio", &ratio(2.0, 88e9)));
+    assert!(refused("deepspeed", "offload_param_device", &[number("config.zero_stage", 2.0)]));
+    assert!(refused("deepspeed", "pipeline_loading_checkpoint", &[number("config.zero_stage", 1.0)]));
+    assert!(refused("deepspeed", "elastic_checkpoint", &[number("config.zero_stage", 3.0)]));
+    assert!(refused("deepspeed", "stage", &[number("job.world_size", 1.0)]));
+    assert!(!refused("deepspeed", "stage", &[]));
+    assert!(refused("openrlhf", "vllm_enable_sleep", &[flag("config.colocate", false)]));
+    assert!(!refused("openrlhf", "vllm_enable_sleep", &[flag("config.colocate", true)]));
+    assert!(refused("openrlhf", "ref_offload", &[number("config.zero_stage", 2.0)]));
+    assert!(refused("openrlhf", "deepspeed_enable_sleep", &[text("config.offload_optimizer", "cpu")]));
+    assert!(refused("openrlhf", "micro_train_batch_size", &[flag("config.dynamic_batch", true)]));
+    // Idle offload is back on the GPU when the optimizer steps; switching it off helps the host in any phase.
+    let idle = |offload, phase| [flag("config.offload_idle_param", offload), text("phase", phase)];
+    assert!(refused("verl", "param_offload", &idle(true, "optimizer_step")));
+    assert!(!refused("verl", "param_offload", &idle(true, "rollout")));
+    assert!(!refused("verl", "param_offload", &idle(false, "optimizer_step")));
+    assert!(refused("verl", "ref_param_offload", &[]));
+    assert!(refused("system", "docker_memory", &[text("kind", "host_oom_kernel")]));
+    assert!(!refused("system", "docker_memory", &[text("kind", "host_oom_cgroup")]));
+    Ok(())
+}
+
+#[test]
+fn every_lever_is_within_reach_of_every_framework() -> Outcome {
+    let knowledge = Knowledge::shipped()?;
+    let frameworks =
+        knowledge.frameworks.iter().map(|framework| Some(&*framework.name)).chain([None, Some("unheard-of")]);
+    for framework in frameworks {
+        for lever in knowledge.levers.iter().filter(|lever| &*lever.name != "other") {
+            let ways = match lever.both_ways {
+                true => vec![Some(Direction::Raise), Some(Direction::Lower)],
+                false => vec![None],
+            };
+            for way in ways {
+                let turned = knowledge.knobs_for(framework, &lever.name, way).next();
+                assert!(turned.is_some(), "{framework:?} has no knob for {} {way:?}", lever.name);
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The levers that a framework's own knobs must turn: those for which it has options of its own.
+const OWN: &[(&str, &str)] = &[
+    (
+        "openrlhf",
+        "micro_batch sequence_length input_size kv_cache_share rollout_size sharding more_host_offload \
+         less_host_offload optimizer_precision gradient_precision recomputation attention_implementation \
+         logits_memory bucket_size cuda_graphs cache_release weight_gather load_placement \
+         checkpoint_save_placement worker_count",
+    ),
+    (
+        "easyr1",
+        "micro_batch sequence_length input_size concurrent_requests kv_cache_share rollout_size sharding \
+         more_host_offload less_host_offload pinned_memory optimizer_precision gradient_precision \
+         recomputation logits_memory cuda_graphs cache_release weight_gather load_placement \
+         checkpoint_save_placement worker_count",
+    ),
+    (
+        "verl",
+        "micro_batch sequence_length input_size concurrent_requests kv_cache_share rollout_size sharding \
+         more_host_offload less_host_offload pinned_memory optimizer_precision gradient_precision \
+         recomputation logits_memory bucket_size cuda_graphs cache_release weight_gather load_placement \
+         checkpoint_save_placement shm_size worker_count",
+    ),
+    (
+        "deepspeed",
+        "micro_batch sharding more_host_offload less_host_offload pinned_memory optimizer_precision \
+         gradient_precision recomputation bucket_size cache_release weight_gather load_placement \
+         load_concurrency checkpoint_save_placement",
+    ),
+    (
+        "transformers",
+        "micro_batch sequence_length input_size sharding more_host_offload pinned_memory optimizer_precision \
+         gradient_precision recomputation attention_implementation logits_memory allocator cache_release \
+         load_placement checkpoint_save_placement worker_count",
+    ),
+    (
+        "accelerate",
+        "sharding more_host_offload less_host_offload pinned_memory recomputation weight_gather \
+         load_placement load_concurrency checkpoint_save_placement",
+    ),
+    (
+        "llamafactory",
+        "sequence_length input_size kv_cache_share sharding more_host_offload optimizer_precision \
+         gradient_precision recomputation attention_implementation logits_memory cuda_graphs load_placement \
+         worker_count",
+    ),
+    (
+        "trl",
+        "sequence_length kv_cache_share rollout_size sharding more_host_offload less_host_offload \
+         recomputation logits_memory cache_release weight_gather",
+    ),
+    (
+        "swift",
+        "sequence_length input_size kv_cache_share rollout_size sharding more_host_offload less_host_offload \
+         optimizer_precision attention_implementation logits_memory cuda_graphs cache_release weight_gather \
+         worker_count concurrent_requests",
+    ),
+    (
+        "slime",
+        "micro_batch sequence_length kv_cache_share rollout_size sharding logits_memory cache_release \
+         weight_gather bucket_size concurrent_requests",
+    ),
+    (
+        "megatron",
+        "micro_batch sequence_length sharding more_host_offload less_host_offload pinned_memory \
+         optimizer_precision gradient_precision recomputation attention_implementation logits_memory \
+         bucket_size cache_release load_placement checkpoint_save_placement worker_count",
+    ),
+    (
+        "vllm",
+        "micro_batch sequence_length input_size concurrent_requests kv_cache_share sharding \
+         more_host_offload less_host_offload pinned_memory cuda_graphs cache_release load_concurrency",
+    ),
+    (
+        "sglang",
+        "micro_batch sequence_length input_size concurrent_requests kv_cache_share sharding \
+         more_host_offload less_host_offload pinned_memory cuda_graphs cache_release",
+    ),
+    ("tgi", "sequence_length concurrent_requests kv_cache_share sharding cuda_graphs"),
+    ("ray", "object_store_size worker_count"),
+    (
+        "torch",
+        "micro_batch sharding more_host_offload pinned_memory optimizer_precision gradient_precision \
+         recomputation attention_implementation logits_memory allocator bucket_size cache_release \
+         weight_gather load_placement load_concurrency checkpoint_save_placement worker_count",
+    ),
+    ("system", "host_memory_limit shm_size device_choice numa_placement huge_pages pinned_memory worker_count"),
+    (
+        "generic",
+        "micro_batch sequence_length input_size concurrent_requests kv_cache_share rollout_size sharding \
+         more_host_offload less_host_offload optimizer_precision gradient_precision logits_memory \
+         cuda_graphs weight_gather object_store_size version",
+    ),
+];
+
+#[test]
+fn frameworks_turn_the_levers_they_have_options_for() -> Outcome {
+    let knowledge = Knowledge::shipped()?;
+    for (framework, levers) in OWN {
+        for lever in levers.split_whitespace() {
+            assert!(knowledge.levers.iter().any(|known| &*known.name == lever), "{lever}");
+            let mut own = knowledge.knobs.iter().filter(|knob| &*knob.framework == *framework);
+            assert!(own.any(|knob| knob.turns(lever, None).is_some()), "{framework} has no knob for {lever}");
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn every_knob_is_within_reach_of_some_job() -> Outcome {
+    let knowledge = Knowledge::shipped()?;
+    let stacks = knowledge.frameworks.iter().map(|framework| knowledge.stack(Some(&framework.name)));
+    let reached: BTreeSet<&str> = stacks.flatten().collect();
+    for knob in &knowledge.knobs {
+        assert!(reached.contains(&*knob.framework), "no job has the knobs of {}", knob.framework);
+    }
+    Ok(())
+}
+
+#[test]
+fn no_option_that_is_known_to_people_is_missing() -> Outcome {
+    let knowledge = Knowledge::shipped()?;
+    let mut missing = Vec::new();
+    for (framework, options) in named::OPTIONS {
+        let own: Vec<&Knob> = knowledge.knobs.iter().filter(|knob| &*knob.framework == *framework).collect();
+        missing.extend(
+            options
+                .split_whitespace()
+                .filter(|option| !own.iter().any(|knob| knob.names().any(|name| name == *option))),
+        );
+    }
+    assert_eq!(missing, Vec::<&str>::new());
+    Ok(())
+}
+
+#[test]
+fn causes_ask_for_facts_and_knobs_that_exist() -> Outcome {
+    let knowledge = Knowledge::shipped()?;
+    for cause in &knowledge.causes {
+        let of_patches = cause.patch.iter().filter_map(|row| row.when.as_ref());
+        let conditions = cause.evidence.iter().map(|row| &row.when).chain(&cause.when).chain(of_patches);
+        for name in conditions.flat_map(|condition| asked(condition)).filter(|name| name.starts_with("config.")) {
+            assert!(knowledge.facts.iter().any(|fact| &*fact.name == name), "{}: no fact `{name}`", cause.id);
+        }
+        for patch in &cause.patch {
+            assert!(knowledge.levers.iter().any(|lever| lever.name == patch.lever), "{}: {}", cause.id, patch.lever);
+        }
+        for row in &cause.not_advised {
+            let is_lever = knowledge.levers.iter().any(|lever| lever.name == row.knob);
+            let ends = |name: &str| name.trim_start_matches('-').ends_with(&*row.knob);
+            let is_knob = knowledge.knobs.iter().any(|knob| knob.id == row.knob || knob.names().any(ends));
+            assert!(is_lever || is_knob, "{}: nothing is called `{}`", cause.id, row.knob);
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn the_page_of_knobs_is_up_to_date() -> Outcome {
+    let page = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/knobs.md"))?;
+    let rendered = knobs_doc::render(&Knowledge::shipped()?)?;
+    assert!(page == rendered, "run `cargo run --example knobs_doc > docs/knobs.md`");
+    Ok(())
+}
