@@ -124,9 +124,9 @@ impl<'a> Workbench<'a> {
         // The user's own word for it, where there are several.
         let written = setting.and_then(|setting| knob.names().find(|name| is_written(name, &setting.entry.key)));
         let spelling = written.unwrap_or(&*knob.spelling_at(version)?.name);
-        let default =
-            || knob.default_at(version).filter(|_| self.launch.is_configured(&knob.framework)).map(str::to_owned);
-        let from = setting.map(|setting| setting.entry.value.to_string()).or_else(default);
+        let usual = knob.default_at(version).map(str::to_owned);
+        let default = usual.clone().filter(|_| self.launch.is_configured(&knob.framework));
+        let from = setting.map(|setting| setting.entry.value.to_string()).or(default);
         let to = match &row.to {
             Some(to) => self.facts.fill(to)?,
             None => turn::to(knob, turn, from.as_deref())?,
