@@ -15,6 +15,7 @@ pub mod memory;
 pub mod model;
 pub mod parse;
 pub mod report;
+pub mod rulebase;
 pub mod scan;
 pub mod source;
 pub mod store;

@@ -2,6 +2,10 @@
 
 mod analyze;
 mod error;
+mod explain;
+mod home;
+mod rules;
+mod table;
 
 use std::process::ExitCode;
 
@@ -13,17 +17,24 @@ use clap::{Parser, Subcommand};
 struct Cli {
     #[command(subcommand)]
     command: Command,
+    #[command(flatten)]
+    home: home::Home,
 }
 
 #[derive(Debug, Subcommand)]
 enum Command {
     Analyze(analyze::Analyze),
+    Explain(explain::Explain),
+    Rules(rules::Rules),
 }
 
 /// Runs the command that the process was started with.
 pub fn run() -> ExitCode {
-    let done = match Cli::parse().command {
-        Command::Analyze(analyze) => analyze.run(),
+    let Cli { command, home } = Cli::parse();
+    let done = match command {
+        Command::Analyze(analyze) => analyze.run(&home),
+        Command::Explain(explain) => explain.run(&home),
+        Command::Rules(rules) => rules.run(&home),
     };
     done.unwrap_or_else(|error| error.report())
 }
