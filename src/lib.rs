@@ -19,8 +19,12 @@ pub mod parse;
 pub mod patch;
 mod reading;
 pub mod report;
+pub mod rulebase;
 pub mod scan;
 pub mod source;
+pub mod store;
+
+use std::sync::Arc;
 
 use thiserror::Error;
 
@@ -55,13 +59,15 @@ pub struct Options {
     pub language: Language,
     /// What the user knows and no log says: `model` is `8b`, `host.memory` is `500GiB`.
     pub facts: Vec<(String, Value)>,
+    /// What to analyse with; absent: what is part of the binary.
+    pub knowledge: Option<Arc<Knowledge>>,
     /// Bytes read at a time.
     pub block: usize,
 }
 
 impl Default for Options {
     fn default() -> Options {
-        Options { language: Language::En, facts: Vec::new(), block: 1 << 20 }
+        Options { language: Language::En, facts: Vec::new(), knowledge: None, block: 1 << 20 }
     }
 }
 
@@ -83,7 +89,10 @@ pub fn analyze(paths: &[String], options: &Options) -> Result<Report, Error> {
 
 /// [`analyze`] for streams that are open already.
 pub fn analyze_inputs(inputs: Vec<Input>, unreadable: Vec<SourceError>, options: &Options) -> Result<Report, Error> {
-    let knowledge = Knowledge::shipped()?;
+    let knowledge = match &options.knowledge {
+        Some(knowledge) => Arc::clone(knowledge),
+        None => Arc::new(Knowledge::shipped()?),
+    };
     let grammars = Grammars::new(GRAMMARS).map_err(|error| Error::Search(error.to_string()))?;
     let mut reading = Reading::default();
     for input in inputs {

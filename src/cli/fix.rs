@@ -5,6 +5,7 @@ use clap::Args;
 
 use super::analyze::told;
 use super::error::CliError;
+use super::home::Home;
 use crate::diagnosis::Value;
 use crate::fix::{self, Done};
 use crate::knowledge::Language;
@@ -34,8 +35,9 @@ pub(super) struct Fix {
 }
 
 impl Fix {
-    pub fn run(self) -> Result<ExitCode, CliError> {
-        let options = Options { language: self.lang, facts: self.fact, ..Options::default() };
+    pub fn run(self, home: &Home) -> Result<ExitCode, CliError> {
+        let knowledge = Some(home.knowledge()?);
+        let options = Options { language: self.lang, facts: self.fact, knowledge, ..Options::default() };
         let report = fix::analyze(&self.paths, &options)?;
         let patch = fix::pick(&report, self.pick.as_deref())?;
         let mut out = anstream::stdout();

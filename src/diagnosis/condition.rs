@@ -42,16 +42,34 @@ impl<'f> Asker<'f> {
 
     /// Whether `condition` holds.
     pub fn ask(&self, condition: &str) -> Answer {
-        let program = match Program::compile(condition) {
-            Ok(program) => program,
-            Err(error) => return Answer::Nonsense(error.to_string()),
-        };
-        match program.execute(&self.context) {
+        match Question::new(condition) {
+            Ok(question) => question.ask(self),
+            Err(problem) => Answer::Nonsense(problem),
+        }
+    }
+}
+
+/// A condition, ready to be asked of several incidents.
+pub struct Question<'c> {
+    condition: &'c str,
+    pub(super) program: Program,
+}
+
+impl<'c> Question<'c> {
+    /// Reads `condition`; the error says where it makes no sense.
+    pub fn new(condition: &'c str) -> Result<Question<'c>, String> {
+        let program = Program::compile(condition).map_err(|error| error.to_string())?;
+        Ok(Question { condition, program })
+    }
+
+    /// Whether it holds for the facts that `asker` knows.
+    pub fn ask(&self, asker: &Asker<'_>) -> Answer {
+        match self.program.execute(&asker.context) {
             Ok(CelValue::Bool(true)) => Answer::Yes,
             Ok(CelValue::Bool(false)) => Answer::No,
             Ok(other) => Answer::Nonsense(format!("it is {other:?}, not true or false")),
             Err(ExecutionError::NoSuchKey(name) | ExecutionError::UndeclaredReference(name)) => {
-                Answer::Missing(full_name(condition, &name))
+                Answer::Missing(full_name(self.condition, &name))
             }
             Err(error) => Answer::Nonsense(error.to_string()),
         }

@@ -6,14 +6,16 @@
 mod condition;
 mod facts;
 mod gather;
+mod inspect;
 mod rank;
 mod trend;
 
 use std::sync::Arc;
 
-pub use condition::{Answer, Asker, alternatives, names};
+pub use condition::{Answer, Asker, Question, alternatives, names};
 pub use facts::{Facts, Known, Value};
 pub use gather::gather;
+pub use inspect::{Comparison, Literal};
 pub use rank::{Ranked, rank};
 
 use crate::knowledge::{CauseRule, Language};
