@@ -52,7 +52,7 @@ impl Grammar for Growing {
 fn amount(line: &str) -> Option<(&str, Size<'_>)> {
     const UNITS: &[&str] = &[" MB", " GB", " MiB", " GiB", " kB"];
     let unit = UNITS.iter().filter_map(|unit| line.rfind(unit)).max()?;
-    let start = line[..unit].rfind(|c: char| !(c.is_ascii_digit() || c == '.')).map_or(0, |at| at + 1);
+    let start = line[..unit].trim_end_matches(|c: char| c.is_ascii_digit() || c == '.').len();
     let ended = |rest: &str| !rest.starts_with(|c: char| c.is_alphanumeric() || c == '/');
     let (rest, size) = text::size(&line[start..]).ok()?;
     (start < unit && ended(rest) && size.bytes.is_some_and(|bytes| bytes > Bytes(0))).then_some((&line[..start], size))
@@ -73,3 +73,15 @@ const EXAMPLES: &[Example] = &[Example {
            [rank1] step 14 loss 0.2 replay 544 MB\n[rank1] step 15 loss 0.2 replay 576 MB",
     states: &[("series", "step loss replay rank 1"), ("other", "512 MB")],
 }];
+
+#[cfg(test)]
+mod tests {
+    use super::amount;
+
+    #[test]
+    fn an_amount_may_stand_behind_any_character() {
+        for line in ["MA\u{fffd}12.5 GB", "內存12.5 GB", "12.5 GB"] {
+            assert_eq!(amount(line).map(|(_, size)| size.text), Some("12.5 GB"), "{line}");
+        }
+    }
+}
