@@ -2,6 +2,7 @@
 
 mod analyze;
 mod error;
+mod fix;
 
 use std::process::ExitCode;
 
@@ -18,12 +19,14 @@ struct Cli {
 #[derive(Debug, Subcommand)]
 enum Command {
     Analyze(analyze::Analyze),
+    Fix(fix::Fix),
 }
 
 /// Runs the command that the process was started with.
 pub fn run() -> ExitCode {
     let done = match Cli::parse().command {
         Command::Analyze(analyze) => analyze.run(),
+        Command::Fix(fix) => fix.run(),
     };
     done.unwrap_or_else(|error| error.report())
 }

@@ -19,9 +19,11 @@ use std::collections::HashSet;
 use serde::de::DeserializeOwned;
 use thiserror::Error;
 
+use knobs::GENERIC;
+
 pub use causes::{CaptureRow, CauseRule, Condition, EvidenceRow, ExampleRow, Must, NotAdvisedRow, PatchRow};
 pub use facts::{Fact, FactType};
-pub use frameworks::Framework;
+pub use frameworks::{Framework, Trains, TrainsIn};
 pub use knobs::{Constraint, DefaultValue, Direction, Knob, Spelling, Target, To, Turn, Type, newest_version_with};
 pub use levers::Lever;
 pub use models::{Bias, Experts, Found, HfConfigError, LatentAttention, Model, Models, Shape};
@@ -133,8 +135,6 @@ impl Knowledge {
 
 /// What a job of an unknown framework stands on.
 const PLAIN_PYTORCH: &[&str] = &["torch", "system"];
-/// The knobs that every script has in some form: the last resort.
-const GENERIC: &str = "generic";
 
 fn parse<T: DeserializeOwned>(file: &str, content: &str) -> Result<T, KnowledgeError> {
     toml::from_str(content).map_err(|error| KnowledgeError::Malformed { file: file.to_owned(), error: Box::new(error) })

@@ -203,6 +203,9 @@ pub struct Patch {
     pub file: Option<String>,
     /// The edit as a unified diff.
     pub diff: Option<String>,
+    /// The whole file afterwards; no part of what is written or kept.
+    #[serde(skip)]
+    pub edited: Option<String>,
     /// What it moves.
     pub effect: PatchEffect,
     /// What it costs.
