@@ -111,10 +111,11 @@ pub(super) fn consumers(events: &[&Event]) -> Vec<Consumer> {
     for event in events {
         if let What::Shortage(shortage) = &event.what {
             for consumer in &shortage.consumers {
+                // Several files may hold the same table; on another node the same pid holds another amount.
                 let known = |other: &Consumer| {
                     other.pid == consumer.pid
                         && other.role == consumer.role
-                        && other.source.path == consumer.source.path
+                        && (other.source.path == consumer.source.path || other.bytes == consumer.bytes)
                 };
                 if !consumers.iter().any(known) {
                     consumers.push(consumer.clone());
