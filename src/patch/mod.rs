@@ -124,15 +124,20 @@ impl<'a> Workbench<'a> {
         // The user's own word for it, where there are several.
         let written = setting.and_then(|setting| knob.names().find(|name| is_written(name, &setting.entry.key)));
         let spelling = written.unwrap_or(&*knob.spelling_at(version)?.name);
-        let default =
-            || knob.default_at(version).filter(|_| self.launch.is_configured(&knob.framework)).map(str::to_owned);
-        let from = setting.map(|setting| setting.entry.value.to_string()).or_else(default);
+        let usual = knob.default_at(version).map(str::to_owned);
+        let default = usual.clone().filter(|_| self.launch.is_configured(&knob.framework));
+        let from = setting.map(|setting| setting.entry.value.to_string()).or(default);
         let to = match &row.to {
             Some(to) => self.facts.fill(to)?,
             None => turn::to(knob, turn, from.as_deref())?,
         };
+        // What nobody is known to set is as it usually is.
+        if from.is_none() && usual.is_some_and(|usual| turn::is_at(knob, &usual, &to)) {
+            return None;
+        }
         let mut needs = self.constraint(knob, turn, &to)?;
         let effect = self.effect(knob, &to);
+        let cost = self.cost(knob, turn, &to).map(str::to_owned);
         if self.overfills(&effect) {
             return None;
         }
@@ -161,7 +166,7 @@ impl<'a> Workbench<'a> {
             diff: edited.as_ref().map(|edited| edited.diff.clone()),
             edited: edited.map(|edited| edited.text),
             effect,
-            cost: self.cost(knob, turn).map(str::to_owned),
+            cost,
             constraint: (!needs.is_empty()).then(|| needs.join(" ")),
         })
     }
@@ -189,7 +194,7 @@ impl<'a> Workbench<'a> {
     /// What `knob` must have to work at `to`, as far as that is not known to hold; `None` where it is known not to.
     /// What is switched off needs nothing.
     fn constraint(&self, knob: &Knob, turn: &Turn, to: &str) -> Option<Vec<String>> {
-        if turn.to == To::Off {
+        if is_off(turn, to) {
             return Some(Vec::new());
         }
         let is_asked = knob.constraint.iter().any(|constraint| constraint.unless.is_some());
@@ -207,11 +212,16 @@ impl<'a> Workbench<'a> {
     }
 
     /// What it costs this way: a knob's price is that of its usual way.
-    fn cost<'k>(&self, knob: &'k Knob, turn: &'k Turn) -> Option<&'k str> {
-        let is_usual = turn.to != To::Off && turn.direction != Some(Direction::Raise);
+    fn cost<'k>(&self, knob: &'k Knob, turn: &'k Turn, to: &str) -> Option<&'k str> {
+        let is_usual = !is_off(turn, to) && turn.direction != Some(Direction::Raise);
         let usual = is_usual.then_some(&knob.cost);
         turn.cost.as_ref().or(usual).map(|cost| cost.in_language(self.language))
     }
+}
+
+/// Whether a knob is switched off.
+fn is_off(turn: &Turn, to: &str) -> bool {
+    turn.to == To::Off || to == "none"
 }
 
 /// Whether `key` is `name` but for its dashes.
