@@ -6,6 +6,7 @@
 //!
 //! Each floor knows only those below it; [`analyze`] is the whole walk.
 
+pub mod calibrate;
 pub mod cli;
 pub mod config;
 pub mod diagnosis;
@@ -79,18 +80,27 @@ pub fn analyze(paths: &[String], options: &Options) -> Result<Report, Error> {
 
 /// [`analyze`] for streams that are open already.
 pub fn analyze_inputs(inputs: Vec<Input>, unreadable: Vec<SourceError>, options: &Options) -> Result<Report, Error> {
-    let knowledge = Knowledge::shipped()?;
+    analyze_with(&Knowledge::shipped()?, inputs, unreadable, options)
+}
+
+/// [`analyze_inputs`] by what `knowledge` holds.
+pub fn analyze_with(
+    knowledge: &Knowledge,
+    inputs: Vec<Input>,
+    unreadable: Vec<SourceError>,
+    options: &Options,
+) -> Result<Report, Error> {
     let grammars = Grammars::new(GRAMMARS).map_err(|error| Error::Search(error.to_string()))?;
     let (mut summaries, mut reads) = (Vec::new(), Vec::new());
     for input in inputs {
-        let (summary, read) = read(input, &grammars, &knowledge, options.block);
+        let (summary, read) = read(input, &grammars, knowledge, options.block);
         summaries.push(summary);
         reads.extend(read);
     }
     summaries.extend(unreadable.iter().map(report::unreadable));
-    let outcome = incident::build(reads, &knowledge);
+    let outcome = incident::build(reads, knowledge);
     let (verdict, job) = (outcome.verdict(), outcome.job);
-    let explain = |found| explain(found, &job, &summaries, &knowledge, options);
+    let explain = |found| explain(found, &job, &summaries, knowledge, options);
     let incidents = outcome.found.into_iter().map(explain).collect();
     Ok(report::assemble(summaries, job, verdict, incidents, outcome.other_failure))
 }
@@ -100,7 +110,7 @@ fn explain(found: Found, job: &Job, inputs: &[InputSummary], knowledge: &Knowled
     let facts = diagnosis::gather(&found, job, inputs, &options.facts);
     let asker = Asker::new(&facts);
     let mut incident = found.incident;
-    let (diagnoses, not_checked) = diagnosis::diagnose(&incident, &facts, &asker, &knowledge.causes, options.language);
+    let (diagnoses, not_checked) = diagnosis::diagnose(&incident, &facts, &asker, knowledge, options.language);
     incident.capture_next = diagnosis::capture(&diagnoses, &facts, &asker, options.language);
     incident.diagnoses = diagnoses.into_iter().map(|(diagnosis, _)| diagnosis).collect();
     incident.not_checked = not_checked;

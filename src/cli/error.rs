@@ -1,10 +1,12 @@
 use std::io;
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anstyle::{AnsiColor, Style};
 use thiserror::Error as ThisError;
 
 use crate::Error;
+use crate::calibrate::{CalibrateError, LabelError};
 
 /// Why a command did not do what it was asked for.
 #[derive(Debug, ThisError)]
@@ -12,6 +14,18 @@ pub(super) enum CliError {
     /// There is no report.
     #[error(transparent)]
     Analysis(#[from] Error),
+    /// There is no calibration.
+    #[error(transparent)]
+    Calibration(#[from] CalibrateError),
+    /// A file could not be written.
+    #[error("cannot write {}: {error}", .path.display())]
+    Write {
+        /// Which.
+        path: PathBuf,
+        /// What the system says.
+        #[source]
+        error: io::Error,
+    },
     /// The report could not be written as JSON.
     #[error("the report could not be written: {0}")]
     Json(#[from] serde_json::Error),
@@ -47,6 +61,14 @@ impl CliError {
             CliError::Analysis(Error::Knowledge(_) | Error::Search(_)) => {
                 Some("this is a fault of oomdoc's own: please report it")
             }
+            CliError::Calibration(CalibrateError::Labels(LabelError::NoCases { .. })) => {
+                Some("DIR holds one folder a case, each with its logs and a label: docs/accuracy.md shows both")
+            }
+            CliError::Calibration(CalibrateError::NothingLabelled(_)) => {
+                Some("a label says `kind` and `cause`: docs/accuracy.md shows how")
+            }
+            CliError::Calibration(_) => None,
+            CliError::Write { .. } => Some("name another file: `--write=calibration.toml`"),
             CliError::Json(_) | CliError::Output(_) => None,
         }
     }

@@ -1,6 +1,7 @@
 //! The command line: one file a subcommand, one place where errors become advice.
 
 mod analyze;
+mod calibrate;
 mod error;
 
 use std::process::ExitCode;
@@ -18,12 +19,21 @@ struct Cli {
 #[derive(Debug, Subcommand)]
 enum Command {
     Analyze(analyze::Analyze),
+    /// The rules by which causes are told
+    #[command(subcommand)]
+    Rules(Rules),
+}
+
+#[derive(Debug, Subcommand)]
+enum Rules {
+    Calibrate(calibrate::Calibrate),
 }
 
 /// Runs the command that the process was started with.
 pub fn run() -> ExitCode {
     let done = match Cli::parse().command {
         Command::Analyze(analyze) => analyze.run(),
+        Command::Rules(Rules::Calibrate(calibrate)) => calibrate.run(),
     };
     done.unwrap_or_else(|error| error.report())
 }

@@ -4,6 +4,7 @@
 //! in it is of the vocabulary, every row can apply. Whoever needs a part of it receives it as an argument; nothing here
 //! knows of logs or incidents.
 
+mod calibration;
 mod causes;
 mod facts;
 mod frameworks;
@@ -19,6 +20,7 @@ use std::collections::HashSet;
 use serde::de::DeserializeOwned;
 use thiserror::Error;
 
+pub use calibration::{Calibration, log_odds, logistic};
 pub use causes::{CaptureRow, CauseRule, Condition, EvidenceRow, ExampleRow, Must, NotAdvisedRow, PatchRow};
 pub use facts::{Fact, FactType};
 pub use frameworks::Framework;
@@ -70,6 +72,8 @@ pub struct Knowledge {
     pub frameworks: Vec<Framework>,
     /// Published models and their shapes.
     pub models: Models,
+    /// How sure to be of a diagnosis.
+    pub calibration: Calibration,
 }
 
 impl Knowledge {
@@ -84,6 +88,7 @@ impl Knowledge {
         let (mut causes, mut knobs, mut frameworks) = (Vec::new(), Vec::new(), Vec::new());
         let mut models = Models::default();
         let (mut levers, mut facts) = (Vec::new(), Vec::new());
+        let mut calibration = Calibration::default();
         for (file, content) in files {
             match file.split_once('/').map(|(folder, _)| folder) {
                 Some("phases") => phases.add(file, parse(file, content)?)?,
@@ -97,6 +102,12 @@ impl Knowledge {
                 None if file == "frameworks.toml" => {
                     frameworks = parse::<frameworks::FrameworkFile>(file, content)?.framework;
                 }
+                None if file == "calibration.toml" => {
+                    calibration = parse(file, content)?;
+                    if let Some(problem) = calibration.problem() {
+                        return Err(KnowledgeError::Wrong { file: file.to_owned(), problem: problem.to_owned() });
+                    }
+                }
                 None if file == "levers.toml" => levers = parse::<levers::LeverFile>(file, content)?.lever,
                 None if file == "facts.toml" => facts = parse::<facts::FactFile>(file, content)?.fact,
                 _ => {}
@@ -108,7 +119,7 @@ impl Knowledge {
             knobs::check(knobs, &mut known, &levers, &facts).map_err(wrong)?;
         }
         let knobs = knobs.into_iter().flat_map(|(_, knobs)| knobs).collect();
-        Ok(Knowledge { phases: phases.finish(), causes, knobs, levers, facts, frameworks, models })
+        Ok(Knowledge { phases: phases.finish(), causes, knobs, levers, facts, frameworks, models, calibration })
     }
 
     /// Whose knobs a job on `framework` has, its own first; the last is nobody's in particular.
