@@ -107,7 +107,8 @@ pub fn analyze_with(
 
 /// Adds to an incident why it happened.
 fn explain(found: Found, job: &Job, inputs: &[InputSummary], knowledge: &Knowledge, options: &Options) -> Incident {
-    let facts = diagnosis::gather(&found, job, inputs, &options.facts);
+    let mut facts = diagnosis::gather(&found, job, inputs, &options.facts);
+    diagnosis::explain_request(&mut facts, &found.incident, &knowledge.models);
     let asker = Asker::new(&facts);
     let mut incident = found.incident;
     let (diagnoses, not_checked) = diagnosis::diagnose(&incident, &facts, &asker, knowledge, options.language);

@@ -7,6 +7,7 @@ mod condition;
 mod facts;
 mod gather;
 mod rank;
+mod requested;
 mod trend;
 
 use std::sync::Arc;
@@ -15,6 +16,7 @@ pub use condition::{Answer, Asker, names};
 pub use facts::{Facts, Known, Value};
 pub use gather::gather;
 pub use rank::{Ranked, calibrate, rank};
+pub use requested::explain_request;
 
 use crate::knowledge::{CauseRule, Knowledge, Language};
 use crate::model::{Citation, Diagnosis, Incident};
