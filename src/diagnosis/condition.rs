@@ -153,6 +153,9 @@ mod tests {
         assert_eq!(asker.ask("trend.host.slope > 6.0"), Answer::Missing("trend.host.slope".into()));
         // What is known may decide without what is missing.
         assert_eq!(asker.ask("kind == 'none' && figures.gpu_total > 6.0"), Answer::No);
+        assert_eq!(asker.ask("figures.gpu_total > 6.0 || config.stage == 3.0"), Answer::Yes);
+        assert_eq!(asker.ask("config.stage == 3.0 || figures.gpu_total > 6.0"), Answer::Yes);
+        assert_eq!(asker.ask("figures.gpu_total > 6.0 && config.stage == 2.0"), Answer::No);
         assert!(matches!(asker.ask("figures.requested"), Answer::Nonsense(_)));
         assert!(matches!(asker.ask("kind =="), Answer::Nonsense(_)));
     }

@@ -25,6 +25,9 @@ pub struct Framework {
     /// Whose messages in a log show it, by producer.
     #[serde(default)]
     pub producers: Vec<String>,
+    /// How its processes call themselves: Ray actors, engine workers; by the beginning of the name.
+    #[serde(default)]
+    pub roles: Vec<String>,
     /// What it stands on, nearest first: their knobs are its knobs.
     #[serde(default)]
     pub uses: Vec<Arc<str>>,

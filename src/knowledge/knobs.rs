@@ -252,6 +252,13 @@ impl Knob {
         self.names().any(|name| is_named(name, key))
     }
 
+    /// Whether `key`, of two steps at least, is the end of one of its names: `offload.offload_params` of
+    /// `worker.actor.offload.offload_params`.
+    pub fn ends_in(&self, key: &str) -> bool {
+        let above = |name: &str| name.strip_suffix(key).is_some_and(|above| above.ends_with('.'));
+        key.contains('.') && self.names().any(above)
+    }
+
     /// What `value` is as the fact of this knob; itself where nothing else is said.
     pub fn meaning<'v>(&'v self, value: &'v str) -> &'v str {
         let value = value.trim();
