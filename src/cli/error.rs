@@ -1,10 +1,12 @@
 use std::io;
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anstyle::{AnsiColor, Style};
 use thiserror::Error as ThisError;
 
 use crate::Error;
+use crate::calibrate::{CalibrateError, LabelError};
 use crate::fix::FixError;
 use crate::knowledge::KnowledgeError;
 use crate::rulebase::SourcesError;
@@ -19,6 +21,18 @@ pub(super) enum CliError {
     /// Nothing was mended.
     #[error(transparent)]
     Fix(#[from] FixError),
+    /// There is no calibration.
+    #[error(transparent)]
+    Calibration(#[from] CalibrateError),
+    /// A file could not be written.
+    #[error("cannot write {}: {error}", .path.display())]
+    Write {
+        /// Which.
+        path: PathBuf,
+        /// What the system says.
+        #[source]
+        error: io::Error,
+    },
     /// The report could not be written as JSON.
     #[error("the report could not be written: {0}")]
     Json(#[from] serde_json::Error),
@@ -112,6 +126,14 @@ impl CliError {
                 return Some(format!("did you mean {}?", nearest.join(", ")));
             }
             CliError::NotYours { .. } | CliError::Unexplained { .. } => Some("`oomdoc rules list` lists the rules"),
+            CliError::Calibration(CalibrateError::Labels(LabelError::NoCases { .. })) => {
+                Some("DIR holds one folder a case, each with its logs and a label: docs/accuracy.md shows both")
+            }
+            CliError::Calibration(CalibrateError::NothingLabelled(_)) => {
+                Some("a label says `kind` and `cause`: docs/accuracy.md shows how")
+            }
+            CliError::Calibration(_) => None,
+            CliError::Write { .. } => Some("name another file: `--write=calibration.toml`"),
             CliError::Json(_) | CliError::Output(_) => None,
         };
         fixed.map(str::to_owned)

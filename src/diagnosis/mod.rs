@@ -8,6 +8,7 @@ mod facts;
 mod gather;
 mod inspect;
 mod rank;
+mod requested;
 mod trend;
 
 use std::sync::Arc;
@@ -16,14 +17,15 @@ pub use condition::{Answer, Asker, Question, alternatives, names};
 pub use facts::{Facts, Known, Value};
 pub use gather::gather;
 pub use inspect::{Comparison, Literal};
-pub use rank::{Ranked, rank};
+pub use rank::{Ranked, calibrate, rank};
+pub use requested::explain_request;
 
-use crate::knowledge::{CauseRule, Language};
+use crate::knowledge::{CauseRule, Knowledge, Language};
 use crate::model::{Citation, Diagnosis, Incident};
 
 /// The cause that says that none is known.
 pub const UNKNOWN: &str = "unknown";
-/// Causes less likely than this are not named, unless they are the likeliest.
+/// Causes with a smaller share of all odds are not named, unless they are the likeliest.
 const LEAST: f64 = 0.02;
 /// More causes than this help nobody.
 const MOST: usize = 6;
@@ -35,10 +37,10 @@ pub fn diagnose<'k>(
     incident: &Incident,
     facts: &Facts,
     asker: &Asker<'_>,
-    rules: &'k [CauseRule],
+    knowledge: &'k Knowledge,
     language: Language,
 ) -> (Vec<(Diagnosis, &'k CauseRule)>, Vec<String>) {
-    let (mut ranked, not_checked) = rank(rules, incident.kind, asker);
+    let (mut ranked, not_checked) = rank(&knowledge.causes, incident.kind, asker);
     let mut named: Vec<Arc<str>> = Vec::new();
     // Two rules may conclude one cause; the surer speaks for it.
     ranked.retain(|found| {
@@ -50,10 +52,11 @@ pub fn diagnose<'k>(
     // What nothing speaks for is a guess, save where a kind has one usual cause.
     let spoken_for = |found: &Ranked<'_>| found.rule.prior >= 0.0 || found.holds.iter().any(|row| row.log_odds > 0.0);
     ranked.retain(spoken_for);
+    calibrate(&mut ranked, incident.kind, &knowledge.calibration);
     let shown = ranked
         .iter()
         .enumerate()
-        .take_while(|(place, found)| *place == 0 || (*place < MOST && found.confidence >= LEAST))
+        .take_while(|(place, found)| *place == 0 || (*place < MOST && found.share >= LEAST))
         .count();
     let diagnoses = (0..shown)
         .map(|place| {
@@ -81,7 +84,7 @@ pub fn capture(
     asker: &Asker<'_>,
     language: Language,
 ) -> Vec<String> {
-    const SURE: f64 = 0.85;
+    const SURE: f64 = 0.95;
     const MOST: usize = 5;
     let sure = diagnoses.first().is_some_and(|(first, _)| first.confidence >= SURE && &*first.cause != UNKNOWN);
     let mut hints: Vec<String> = Vec::new();

@@ -1,23 +1,31 @@
-//! Whether memory grew step by step or jumped.
+//! Whether memory grew step by step or jumped, and where growth would have ended.
 
 use std::collections::BTreeMap;
 
 use super::facts::{Facts, Value};
-use crate::model::{Citation, FigureName, Incident, Phase, TimelinePoint};
+use crate::model::{Citation, FigureName, Incident, Kind, Phase, TimelinePoint};
 
 /// Fewer moments than this show no trend.
 const FEWEST: usize = 5;
+/// Fewer moments than this cannot be parted into quarters.
+const FEWEST_FOR_QUARTERS: usize = 8;
 
 /// How one series went.
 struct Trend {
+    series: String,
+    measures: FigureName,
     /// From the first moment to the last, in bytes.
     growth: f64,
-    /// Mean change from one moment to the next.
+    /// Change from one moment to the next, in bytes: that of the straight line with the least squared distance.
     slope: f64,
+    /// Where that line stands before the first moment, in bytes.
+    start: f64,
     /// Share of the moments that were higher than the one before.
     rising: f64,
     /// How much of the growth the largest single step is.
     jump: f64,
+    /// Whether it grew step by step.
+    steady: bool,
     moments: usize,
     cites: Vec<Citation>,
 }
@@ -28,21 +36,12 @@ pub(super) fn add(facts: &mut Facts, incident: &Incident) {
     for point in incident.timeline.iter().filter(|point| !is_start(point)) {
         series.entry((&point.series, point.name)).or_default().push(point);
     }
-    for (place, names) in [
-        ("host", &[FigureName::HostUsed, FigureName::WorkerUsed, FigureName::NodeUsed, FigureName::Other][..]),
-        ("gpu", &[FigureName::TorchAllocated, FigureName::TorchReserved, FigureName::ProcessInUse][..]),
-    ] {
-        let of_place = series.iter().filter(|((_, name), _)| names.contains(name));
-        let steepest = of_place.filter_map(|(_, points)| trend(points)).max_by(|a, b| a.rank().total_cmp(&b.rank()));
-        if let Some(trend) = steepest {
-            let mut say = |name: &str, value: f64| {
-                facts.cite(&format!("trend.{place}.{name}"), Value::Number(value), trend.cites.clone())
-            };
-            say("growth", trend.growth);
-            say("slope", trend.slope);
-            say("rising_share", trend.rising);
-            say("jump_share", trend.jump);
-            say("count", trend.moments as f64);
+    let is_device = |name: &str| series.contains_key(&(name, FigureName::GpuTotal));
+    for place in [Place::Host, Place::Gpu] {
+        let of_place = series.iter().filter(|((series, name), _)| Place::of(*name, is_device(series)) == Some(place));
+        let trends = of_place.filter_map(|((series, name), points)| trend(series, *name, points));
+        if let Some(trend) = trends.max_by(|a, b| a.rank().total_cmp(&b.rank())) {
+            say(facts, incident.kind, place, &trend);
         }
     }
 }
@@ -52,29 +51,210 @@ fn is_start(point: &TimelinePoint) -> bool {
     matches!(point.phase, Some(Phase::Setup | Phase::ModelLoad | Phase::EngineInit))
 }
 
-fn trend(points: &[&TimelinePoint]) -> Option<Trend> {
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Place {
+    Host,
+    Gpu,
+}
+
+impl Place {
+    /// Whose memory a series of `name` measures, on a device when its lines state the device's capacity too.
+    fn of(name: FigureName, is_device: bool) -> Option<Place> {
+        match name {
+            FigureName::HostUsed | FigureName::WorkerUsed | FigureName::NodeUsed => Some(Place::Host),
+            FigureName::TorchAllocated | FigureName::TorchReserved | FigureName::ProcessInUse => Some(Place::Gpu),
+            FigureName::Other if is_device => Some(Place::Gpu),
+            FigureName::Other => Some(Place::Host),
+            _ => None,
+        }
+    }
+}
+
+fn say(facts: &mut Facts, kind: Kind, place: Place, trend: &Trend) {
+    let place_name = if place == Place::Host { "host" } else { "gpu" };
+    let limit = limit(facts, kind, place, trend.measures);
+    let mut cite = |name: &str, value: Value, cites: Vec<Citation>| {
+        facts.cite(&format!("trend.{place_name}.{name}"), value, cites);
+    };
+    for (name, value) in [
+        ("growth", trend.growth),
+        ("slope", trend.slope),
+        ("rising_share", trend.rising),
+        ("jump_share", trend.jump),
+        ("count", trend.moments as f64),
+    ] {
+        cite(name, Value::Number(value), trend.cites.clone());
+    }
+    cite("steady", Value::Flag(trend.steady), trend.cites.clone());
+    cite("series", Value::Text(trend.series.clone()), trend.cites.clone());
+    if let Some((limit, from)) = limit.filter(|_| trend.steady && trend.slope > 0.0) {
+        let cites: Vec<Citation> = trend.cites.iter().cloned().chain(from.clone()).collect();
+        // The moment, counted from 1, at which the line reaches the limit.
+        let moment = ((limit - trend.start) / trend.slope).ceil().max(0.0) + 1.0;
+        cite("limit", Value::Number(limit), from);
+        cite("limit_count", Value::Number(moment), cites.clone());
+        cite("limit_ratio", Value::Number(moment / trend.moments as f64), cites);
+    }
+}
+
+/// What a series of such figures may not exceed, in bytes, where somebody states it: the device's capacity; the cgroup's limit
+/// for a process killed in it, the node's memory or the share of it at which a monitor kills.
+fn limit(facts: &Facts, kind: Kind, place: Place, measures: FigureName) -> Option<(f64, Vec<Citation>)> {
+    let known = |name: &str| Some((facts.number(name)?, facts.get(name)?.cites.clone()));
+    if place == Place::Gpu {
+        return known("figures.gpu_total");
+    }
+    let is_machine = matches!(measures, FigureName::HostUsed | FigureName::NodeUsed);
+    if kind == Kind::HostOomCgroup && !is_machine {
+        return known("figures.memcg_limit");
+    }
+    let total = known("figures.node_total").or_else(|| known("host.memory"));
+    match known("figures.node_threshold") {
+        // A share of all memory, or bytes.
+        Some((threshold, cites)) if threshold > 1.0 => Some((threshold, cites)),
+        Some((share, cites)) => total.map(|(total, more)| (share * total, [more, cites].concat())),
+        None => total,
+    }
+}
+
+fn trend(series: &str, measures: FigureName, points: &[&TimelinePoint]) -> Option<Trend> {
     if points.len() < FEWEST {
         return None;
     }
     let (first, last) = (points.first()?, points.last()?);
-    let steps: Vec<f64> = points.windows(2).map(|pair| (pair[1].bytes.0 - pair[0].bytes.0) as f64).collect();
+    let amounts: Vec<f64> = points.iter().map(|point| point.bytes.0 as f64).collect();
+    let steps: Vec<f64> = amounts.windows(2).map(|pair| pair[1] - pair[0]).collect();
     let growth = (last.bytes.0 - first.bytes.0) as f64;
     let rises = steps.iter().filter(|step| **step > 0.0).count();
+    let rising = rises as f64 / steps.len() as f64;
     let largest = steps.iter().copied().fold(0.0, f64::max);
+    let jump = if growth > 0.0 { largest / growth } else { 1.0 };
+    let (start, slope) = line(&amounts);
     let cite = |point: &TimelinePoint| Citation { location: point.source.clone(), text: point.text.clone() };
     Some(Trend {
+        series: series.to_owned(),
+        measures,
         growth,
-        slope: growth / steps.len() as f64,
-        rising: rises as f64 / steps.len() as f64,
-        jump: if growth > 0.0 { largest / growth } else { 1.0 },
+        slope,
+        start,
+        rising,
+        jump,
+        steady: growth > 0.0 && ((rising > 0.8 && jump < 0.6) || floor_rises(&amounts)),
         moments: points.len(),
         cites: vec![cite(first), cite(last)],
     })
 }
 
+/// Whether the least of each quarter lies above that of the quarter before, none by most of the way: what is allocated and given
+/// back in every step hides growth, but not from the lowest moments; a spike or a plateau raises one quarter alone.
+fn floor_rises(amounts: &[f64]) -> bool {
+    if amounts.len() < FEWEST_FOR_QUARTERS {
+        return false;
+    }
+    let border = |quarter: usize| amounts.len() * quarter / 4;
+    let least =
+        |quarter: usize| amounts[border(quarter)..border(quarter + 1)].iter().copied().fold(f64::INFINITY, f64::min);
+    let floors: Vec<f64> = (0..4).map(least).collect();
+    let all = floors[3] - floors[0];
+    floors.windows(2).all(|pair| pair[1] > pair[0] && pair[1] - pair[0] < 0.6 * all)
+}
+
+/// Where the straight line nearest to `amounts` starts and by how much it rises from one to the next.
+fn line(amounts: &[f64]) -> (f64, f64) {
+    let middle = (amounts.len() as f64 - 1.0) / 2.0;
+    let mean = amounts.iter().sum::<f64>() / amounts.len() as f64;
+    let (mut together, mut alone) = (0.0, 0.0);
+    for (place, amount) in amounts.iter().enumerate() {
+        let off = place as f64 - middle;
+        together += off * (amount - mean);
+        alone += off * off;
+    }
+    let slope = if alone > 0.0 { together / alone } else { 0.0 };
+    (mean - slope * middle, slope)
+}
+
 impl Trend {
-    /// Steady growth before large growth.
+    /// Growth step by step before other growth, then steady growth before large growth.
     fn rank(&self) -> f64 {
-        self.rising * self.growth.max(0.0).sqrt()
+        let steady = if self.steady { 2.0 } else { 1.0 };
+        steady * self.rising * self.growth.max(0.0).sqrt()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const GIB: f64 = (1u64 << 30) as f64;
+
+    fn trend_of(gib: &[f64]) -> Option<Trend> {
+        use crate::model::{Bytes, Column, LineNumber, Location};
+        let point = |(place, gib): (usize, &f64)| TimelinePoint {
+            series: "process".into(),
+            time: None,
+            phase: None,
+            name: FigureName::WorkerUsed,
+            bytes: Bytes((gib * GIB) as i64),
+            source: Location { path: "job.log".into(), line: LineNumber(place as u64 + 1), column: Column(1) },
+            text: format!("{gib} GiB"),
+        };
+        let points: Vec<TimelinePoint> = gib.iter().enumerate().map(point).collect();
+        trend("process", FigureName::WorkerUsed, &points.iter().collect::<Vec<_>>())
+    }
+
+    fn is_steady(gib: &[f64]) -> bool {
+        trend_of(gib).is_some_and(|trend| trend.steady)
+    }
+
+    #[test]
+    fn tells_growth_from_a_spike_and_from_a_plateau() {
+        assert!(is_steady(&[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]));
+        assert!(!is_steady(&[1.0, 1.0, 1.0, 1.0, 1.0, 9.0]), "a spike");
+        assert!(!is_steady(&[1.0, 8.0, 8.0, 8.1, 8.0, 8.1, 8.0, 8.1, 8.0]), "a plateau");
+        assert!(!is_steady(&[1.0, 1.1, 1.2, 1.3, 1.4, 9.0]), "a spike after small growth");
+        assert!(!is_steady(&[6.0, 5.0, 4.0, 3.0, 2.0]), "a fall");
+        assert!(!is_steady(&[1.0, 2.0, 3.0, 4.0]), "too few to tell");
+    }
+
+    #[test]
+    fn sees_growth_below_what_each_step_gives_back() {
+        let saw: Vec<f64> = (0..6).flat_map(|step| [20.0, 61.0, 44.0].map(|gib| gib + f64::from(step))).collect();
+        let trend = trend_of(&saw);
+        assert!(trend.as_ref().is_some_and(|trend| trend.rising < 0.8 && trend.steady));
+        let level: Vec<f64> = (0..6).flat_map(|_| [20.0, 61.0, 44.0]).collect();
+        assert!(!is_steady(&level));
+    }
+
+    #[test]
+    fn the_line_says_when_a_limit_is_reached() -> Result<(), &'static str> {
+        let (start, slope) = line(&[2.0, 4.0, 6.0, 8.0, 10.0]);
+        assert_eq!((start, slope), (2.0, 2.0));
+        let mut facts = Facts::default();
+        facts.say("figures.memcg_limit", Value::Number(16.0 * GIB));
+        let trend = trend_of(&[2.0, 4.0, 6.0, 8.0, 10.0]).ok_or("no trend")?;
+        say(&mut facts, Kind::HostOomCgroup, Place::Host, &trend);
+        // 2, 4, 6, 8, 10, 12, 14, 16: the eighth moment.
+        assert_eq!(facts.number("trend.host.limit_count"), Some(8.0));
+        assert_eq!(facts.number("trend.host.slope"), Some(2.0 * GIB));
+        assert_eq!(facts.number("trend.host.limit_ratio"), Some(1.6));
+        Ok(())
+    }
+
+    #[test]
+    fn a_monitor_kills_at_its_share_of_the_node() {
+        let mut facts = Facts::default();
+        facts.say("figures.node_total", Value::Number(100.0 * GIB));
+        facts.say("figures.node_threshold", Value::Number(0.95));
+        let limit = |kind, measures| limit(&facts, kind, Place::Host, measures).map(|(limit, _)| (limit / GIB).round());
+        assert_eq!(limit(Kind::HostOomRay, FigureName::NodeUsed), Some(95.0));
+        // Nobody states the limit of the cgroup.
+        assert_eq!(limit(Kind::HostOomCgroup, FigureName::WorkerUsed), None);
+    }
+
+    #[test]
+    fn used_memory_beside_a_capacity_is_a_devices() {
+        assert_eq!(Place::of(FigureName::Other, true), Some(Place::Gpu));
+        assert_eq!(Place::of(FigureName::Other, false), Some(Place::Host));
+        assert_eq!(Place::of(FigureName::Requested, true), None);
     }
 }

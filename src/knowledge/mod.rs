@@ -4,6 +4,7 @@
 //! in it is of the vocabulary, every row can apply. Whoever needs a part of it receives it as an argument; nothing here
 //! knows of logs or incidents.
 
+mod calibration;
 mod causes;
 mod facts;
 mod frameworks;
@@ -24,6 +25,7 @@ use thiserror::Error;
 
 use knobs::GENERIC;
 
+pub use calibration::{Calibration, log_odds, logistic};
 pub use causes::{CaptureRow, CauseRule, Condition, EvidenceRow, ExampleRow, Must, NotAdvisedRow, Origin, PatchRow};
 pub use facts::{Fact, FactType};
 pub use frameworks::{Framework, Trains, TrainsIn};
@@ -85,6 +87,8 @@ pub struct Knowledge {
     pub frameworks: Vec<Framework>,
     /// Published models and their shapes.
     pub models: Models,
+    /// How sure to be of a diagnosis.
+    pub calibration: Calibration,
 }
 
 impl fmt::Debug for Knowledge {
@@ -117,6 +121,7 @@ impl Knowledge {
         let mut knobs: Vec<(&str, Vec<Knob>)> = Vec::new();
         let mut models = Models::default();
         let (mut levers, mut facts) = (Vec::new(), Vec::new());
+        let mut calibration = Calibration::default();
         for (origin, file, content) in files {
             match (file.split_once('/').map(|(folder, _)| folder), origin) {
                 (Some("phases"), _) => phases.add(file, parse(file, content)?)?,
@@ -138,6 +143,12 @@ impl Knowledge {
                 (None, Origin::Shipped) if file == "frameworks.toml" => {
                     frameworks = parse::<frameworks::FrameworkFile>(file, content)?.framework;
                 }
+                (None, Origin::Shipped) if file == "calibration.toml" => {
+                    calibration = parse(file, content)?;
+                    if let Some(problem) = calibration.problem() {
+                        return Err(KnowledgeError::Wrong { file: file.to_owned(), problem: problem.to_owned() });
+                    }
+                }
                 (None, Origin::Shipped) if file == "levers.toml" => {
                     levers = parse::<levers::LeverFile>(file, content)?.lever;
                 }
@@ -156,7 +167,7 @@ impl Knowledge {
             knobs::check(knobs, &mut known, &levers, &facts).map_err(wrong)?;
         }
         let knobs = knobs.into_iter().flat_map(|(_, knobs)| knobs).collect();
-        Ok(Knowledge { phases: phases.finish(), causes, knobs, levers, facts, frameworks, models })
+        Ok(Knowledge { phases: phases.finish(), causes, knobs, levers, facts, frameworks, models, calibration })
     }
 
     /// Whose knobs a job on `framework` has, its own first; the last is nobody's in particular.

@@ -5,6 +5,7 @@
 
 mod quantities;
 
+pub use quantities::Family;
 use quantities::{Quantity, Size, quantities};
 
 use super::layout::Layout;
@@ -89,7 +90,9 @@ impl Requested {
 pub struct SizeMatch {
     /// What it is.
     pub quantity: &'static str,
-    /// How the size comes about: `4096 tokens × 152064 × 4 B`.
+    /// What that belongs to.
+    pub family: Family,
+    /// How the size comes about: `4096 tokens × 152064 vocabulary × 4 B`.
     pub formula: String,
     /// Its exact size.
     pub bytes: Bytes,
@@ -137,6 +140,7 @@ fn fixed(requested: &Requested, quantity: &Quantity, count: Parameters, width: W
     let spread = (amount.high.0 - amount.low.0) as f64;
     Some(SizeMatch {
         quantity: quantity.name,
+        family: quantity.family,
         formula: quantity.formula.clone(),
         bytes: size,
         multiple: None,
@@ -151,6 +155,7 @@ fn multiple(requested: &Requested, quantity: &Quantity, each: u64) -> Option<Siz
     let spacing = (each as f64) * power_of_two_in(count) as f64;
     Some(SizeMatch {
         quantity: quantity.name,
+        family: quantity.family,
         formula: format!("{count} tokens × {}", quantity.formula),
         bytes: size(count)?,
         multiple: Some(count),
@@ -169,6 +174,7 @@ fn square(requested: &Requested, quantity: &Quantity, times: u64, width: u64) ->
     let spacing = (each as f64) * (2.0 * length as f64 * power + power * power);
     Some(SizeMatch {
         quantity: quantity.name,
+        family: quantity.family,
         formula: format!("{} × {length}² × {width} B", quantity.formula),
         bytes: size(length)?,
         multiple: Some(length),
@@ -244,7 +250,7 @@ mod tests {
         let matches = size_matches(&printed("2.32 GiB"), &model("Qwen2.5-7B")?, &Layout::default());
         assert_eq!(matches[0].quantity, "logits", "{matches:#?}");
         assert_eq!(matches[0].multiple, Some(4096));
-        assert_eq!(matches[0].formula, "4096 tokens × 152064 × 4 B");
+        assert_eq!(matches[0].formula, "4096 tokens × 152064 vocabulary × 4 B");
         assert!(matches[0].chance < 0.2);
         Ok(())
     }

@@ -27,7 +27,7 @@ pub use activations::{layer_by_paper, layer_inputs, logits_widths};
 pub use amount::Amount;
 pub use component::{Component, Place};
 pub use explain::{Excess, Explanation, Observed, States, excesses, explain, states};
-pub use fingerprint::{Requested, Rounding, SizeMatch, size_matches};
+pub use fingerprint::{Family, Requested, Rounding, SizeMatch, size_matches};
 pub use kv_cache::{kv_bytes_per_token, kv_tokens};
 pub use layout::{
     Adapter, Attention, Batch, Buckets, Checkpoint, Cluster, Companion, Engine, Export, Home, IdleOffload, Images,

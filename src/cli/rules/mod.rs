@@ -1,5 +1,6 @@
 //! `oomdoc rules`: the rule base as users see it, one file a command.
 
+mod calibrate;
 mod check;
 mod import;
 mod list;
@@ -31,6 +32,7 @@ enum Command {
     Test(test::Test),
     Import(import::Import),
     Remove(remove::Remove),
+    Calibrate(calibrate::Calibrate),
 }
 
 impl Rules {
@@ -42,6 +44,7 @@ impl Rules {
             Command::Test(test) => test.run(home),
             Command::Import(import) => import.run(home),
             Command::Remove(remove) => remove.run(home),
+            Command::Calibrate(calibrate) => calibrate.run(),
         }
     }
 }

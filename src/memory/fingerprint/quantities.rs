@@ -8,9 +8,41 @@ use crate::memory::{ModelSize, Parameters, Width};
 /// Something that may be allocated in one piece.
 pub(super) struct Quantity {
     pub name: &'static str,
+    pub family: Family,
     pub size: Size,
     /// How its size comes about, without the number that is not known.
     pub formula: String,
+}
+
+/// What a quantity belongs to, as rules name it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Family {
+    /// Scores of every word of the vocabulary for every token.
+    Logits,
+    /// What passes between and within layers.
+    Activations,
+    /// Scores of every token for every token.
+    Attention,
+    /// A matrix, a layer or an expert: weights, or their gradients.
+    Weights,
+    /// All parameters or a rank's part of them in one buffer: weights, gradients, master weights or a moment of Adam.
+    States,
+    /// What is reduced or gathered at once.
+    Bucket,
+}
+
+impl Family {
+    /// The word that rules compare with.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Family::Logits => "logits",
+            Family::Activations => "activations",
+            Family::Attention => "attention",
+            Family::Weights => "weights",
+            Family::States => "states",
+            Family::Bucket => "bucket",
+        }
+    }
 }
 
 pub(super) enum Size {
@@ -27,16 +59,15 @@ pub(super) fn quantities(model: &ModelSize, layout: &Layout) -> Vec<Quantity> {
     let mut all = Vec::new();
     for bytes in [4, 2] {
         let width = Width::exactly(bytes as f64);
-        let mut fixed = |name, count: Parameters, formula: String| {
+        let mut fixed = |name, family, count: Parameters, formula: String| {
             if count.low > 0 {
-                all.push(Quantity {
-                    name, size: Size::Fixed(count, width), formula: format!("{formula} × {width} B")
-                });
+                let formula = format!("{formula} × {width} B");
+                all.push(Quantity { name, family, size: Size::Fixed(count, width), formula });
             }
         };
         states(model, layout, &mut fixed);
         if let Some(shape) = &model.shape {
-            weights(shape, layout, &mut fixed);
+            weights(shape, layout, &mut |name, count, formula| fixed(name, Family::Weights, count, formula));
             activations(shape, layout, bytes, &mut all);
         }
     }
@@ -44,20 +75,21 @@ pub(super) fn quantities(model: &ModelSize, layout: &Layout) -> Vec<Quantity> {
 }
 
 /// Flat buffers of states and of communication.
-fn states(model: &ModelSize, layout: &Layout, fixed: &mut impl FnMut(&'static str, Parameters, String)) {
+fn states(model: &ModelSize, layout: &Layout, fixed: &mut impl FnMut(&'static str, Family, Parameters, String)) {
+    use Family::{Bucket, States};
     let job = Job { model, layout };
     let whole = layout.on_rank(model);
-    fixed("all parameters", whole, whole.to_string());
+    fixed("all parameters", States, whole, whole.to_string());
     if !layout.sharding.is_zero() {
         return;
     }
     if layout.shards() > 1 {
-        fixed("a rank's part of the parameters", job.stepped(), format!("{whole} ÷ {}", layout.shards()));
+        fixed("a rank's part of the parameters", States, job.stepped(), format!("{whole} ÷ {}", layout.shards()));
     }
     let (bucket, group) = (layout.buckets.reduce, layout.offload.sub_group_size);
-    fixed("gradient bucket", Parameters::exactly(bucket), format!("{bucket:.0e}"));
+    fixed("gradient bucket", Bucket, Parameters::exactly(bucket), format!("{bucket:.0e}"));
     if job.stepped().low > group {
-        fixed("a sub-group of the optimizer", Parameters::exactly(group), format!("{group:.0e}"));
+        fixed("a sub-group of the optimizer", States, Parameters::exactly(group), format!("{group:.0e}"));
     }
 }
 
@@ -98,24 +130,24 @@ fn activations(shape: &Shape, layout: &Layout, bytes: u64, all: &mut Vec<Quantit
     let tensor = layout.parallel.tensor.max(1);
     let width = Width::exactly(bytes as f64);
     let known = layout.batch.map(|batch| batch.tokens(layout.parallel.sequence)).filter(|tokens| *tokens > 0);
-    for (name, each) in [
-        ("logits", shape.vocabulary.div_ceil(tensor)),
-        ("hidden states", shape.hidden),
-        ("an intermediate of the MLP", shape.intermediate.div_ceil(tensor)),
+    for (name, family, each, width_name) in [
+        ("logits", Family::Logits, shape.vocabulary.div_ceil(tensor), "vocabulary"),
+        ("hidden states", Family::Activations, shape.hidden, "hidden"),
+        ("an intermediate of the MLP", Family::Activations, shape.intermediate.div_ceil(tensor), "intermediate"),
     ] {
-        let formula = format!("{each} × {bytes} B");
+        let formula = format!("{each} {width_name} × {bytes} B");
         if let Some(tokens) = known {
             let size = Size::Fixed(Parameters::exactly(tokens.saturating_mul(each)), width);
-            all.push(Quantity { name, size, formula: format!("{tokens} tokens × {formula}") });
+            all.push(Quantity { name, family, size, formula: format!("{tokens} tokens × {formula}") });
         }
-        all.push(Quantity { name, size: Size::Tokens { each: each * bytes }, formula });
+        all.push(Quantity { name, family, size: Size::Tokens { each: each * bytes }, formula });
     }
-    let name = "attention matrix";
+    let (name, family) = ("attention matrix", Family::Attention);
     let times = layout.batch.map_or(1, |batch| batch.micro_batch.max(1)).saturating_mul(shape.heads.div_ceil(tensor));
     if let Some(sequence) = layout.batch.map(|batch| batch.sequence).filter(|sequence| *sequence > 0) {
         let count = Parameters::exactly(sequence.saturating_mul(sequence).saturating_mul(times));
         let formula = format!("{times} × {sequence}² × {bytes} B");
-        all.push(Quantity { name, size: Size::Fixed(count, width), formula });
+        all.push(Quantity { name, family, size: Size::Fixed(count, width), formula });
     }
-    all.push(Quantity { name, size: Size::Square { times, width: bytes }, formula: times.to_string() });
+    all.push(Quantity { name, family, size: Size::Square { times, width: bytes }, formula: times.to_string() });
 }

@@ -1,0 +1,145 @@
+//! What a requested size was asked for, as facts.
+
+use super::facts::{Facts, Value};
+use crate::knowledge::Models;
+use crate::memory::{
+    Batch, Cluster, Layout, ModelSize, Parallel, Requested, Rounding, Sharding, SizeMatch, size_matches,
+};
+use crate::model::{FigureName, Incident, Kind};
+
+/// A match that comes about by chance more often says nothing.
+const MOST_CHANCE: f64 = 0.15;
+/// What else might have been asked for must be so many times likelier to match by chance.
+const DISTINCT: f64 = 3.0;
+
+/// `requested.family`, `requested.quantity` and `requested.formula`, where the model is known and one quantity of it alone has
+/// the requested size: `2.32 GiB = 4096 tokens × 152064 vocabulary × 4 B`.
+pub fn explain_request(facts: &mut Facts, incident: &Incident, models: &Models) {
+    let figure =
+        incident.figures.iter().find(|figure| figure.name == FigureName::Requested && figure.derived.is_none());
+    let Some((figure, bytes)) = figure.and_then(|figure| Some((figure, figure.bytes?))) else { return };
+    let Some((name, model)) = model(facts, models) else { return };
+    // PyTorch's caching allocator prints what it asked for, rounded twice; whoever prints bytes prints what was needed.
+    let is_exact = incident.kind != Kind::GpuOom || !figure.text.contains('.');
+    let rounding = if is_exact { Rounding::Exact } else { Rounding::Caching };
+    let matches = size_matches(&Requested::printed(bytes, &figure.text, rounding), &model, &layout(facts));
+    let Some(found) = distinct(&matches) else { return };
+    // So many tokens in fp32 or twice as many in 16 bit: the size does not say.
+    let is_as_good = |other: &&SizeMatch| {
+        (other.family, other.quantity) == (found.family, found.quantity) && other.chance < DISTINCT * found.chance
+    };
+    let formulas: Vec<&str> = matches.iter().filter(is_as_good).take(2).map(|found| &*found.formula).collect();
+    let cites = facts.get("figures.requested").map(|known| known.cites.clone()).unwrap_or_default();
+    let text = |words: &str| Value::Text(words.to_owned());
+    facts.cite("requested.family", text(found.family.as_str()), cites.clone());
+    facts.cite("requested.quantity", text(found.quantity), cites.clone());
+    facts.cite("requested.formula", Value::Text(format!("{} = {}", figure.text, formulas.join(" or "))), cites);
+    facts.say("requested.model", Value::Text(name));
+}
+
+/// The first match, unless it may be chance or something of another family may as well be meant.
+fn distinct(matches: &[SizeMatch]) -> Option<&SizeMatch> {
+    let (first, others) = matches.split_first()?;
+    let other = others.iter().find(|other| other.family != first.family);
+    let is_distinct = other.is_none_or(|other| other.chance >= DISTINCT * first.chance);
+    (first.chance <= MOST_CHANCE && is_distinct).then_some(first)
+}
+
+/// The job's model by name or, failing that, by its number of parameters.
+fn model(facts: &Facts, models: &Models) -> Option<(String, ModelSize)> {
+    let names = ["model", "job.model", "config.model"].into_iter().filter_map(|name| facts.text(name));
+    let named = names.into_iter().find_map(|name| Some((name.to_owned(), ModelSize::from(models.find(name)?))));
+    named.or_else(|| {
+        let count = facts.number("job.parameters").filter(|count| *count >= 1.0)?;
+        Some((format!("{:.2}e9 parameters", count / 1e9), ModelSize::of_parameters(count as u64)))
+    })
+}
+
+/// How the job spreads its model, as far as that decides what is allocated in one piece.
+fn layout(facts: &Facts) -> Layout {
+    let count = |name: &str| facts.number(name).filter(|count| *count >= 1.0).map(|count| count as u64);
+    let mut layout = Layout {
+        sharding: match count("config.zero_stage") {
+            Some(1) => Sharding::ZeroOne,
+            Some(2) => Sharding::ZeroTwo,
+            Some(3) => Sharding::ZeroThree,
+            _ => Sharding::Replicated,
+        },
+        cluster: Cluster::of(1, count("job.world_size").unwrap_or(1)),
+        parallel: Parallel {
+            tensor: count("config.tensor_parallel").unwrap_or(1),
+            pipeline: count("config.pipeline_parallel").unwrap_or(1),
+            ..Parallel::default()
+        },
+        batch: count("config.micro_batch")
+            .zip(count("config.sequence_length"))
+            .map(|(batch, tokens)| Batch::of(batch, tokens)),
+        ..Layout::default()
+    };
+    layout.buckets.reduce = count("config.reduce_bucket").unwrap_or(layout.buckets.reduce);
+    layout.offload.sub_group_size = count("config.sub_group_size").unwrap_or(layout.offload.sub_group_size);
+    layout
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::knowledge::Knowledge;
+    use crate::model::Bytes;
+    use crate::source::Input;
+    use crate::{Options, analyze_inputs};
+
+    type Outcome = Result<(), Box<dyn std::error::Error>>;
+
+    /// Why the first diagnosis of a log that ends in a request of `size` is made, told that the model is `model`.
+    fn why(log: &str, model: &str) -> Result<Vec<(String, String)>, Box<dyn std::error::Error>> {
+        let input = Input::new("job.log", std::io::Cursor::new(log.as_bytes().to_vec()))?;
+        let facts = vec![("model".to_owned(), Value::Text(model.to_owned()))];
+        let report = analyze_inputs(vec![input], Vec::new(), &Options { facts, ..Options::default() })?;
+        let diagnoses = report.incidents.into_iter().flat_map(|incident| incident.diagnoses);
+        Ok(diagnoses.map(|diagnosis| (diagnosis.cause.to_string(), diagnosis.why)).collect())
+    }
+
+    fn out_of_memory(size: &str) -> String {
+        format!(
+            "Traceback (most recent call last):\n  File \"train.py\", line 40, in <module>\n    loss.backward()\n  \
+             File \"/usr/lib/python3/site-packages/torch/_tensor.py\", line 525, in backward\n    torch.autograd.backward(\n\
+             torch.OutOfMemoryError: CUDA out of memory. Tried to allocate {size}. GPU 0 has a total capacity of 79.15 GiB \
+             of which 1.01 GiB is free. Including non-PyTorch memory, this process has 78.13 GiB memory in use. Of the allocated \
+             memory 70.00 GiB is allocated by PyTorch, and 1.00 GiB is reserved by PyTorch but unallocated.\n"
+        )
+    }
+
+    #[test]
+    fn shows_the_arithmetic_of_logits() -> Outcome {
+        let said = why(&out_of_memory("2.32 GiB"), "Qwen2.5-7B")?;
+        let activations = said.iter().find(|(cause, _)| cause == "activations_too_large");
+        let arithmetic = "2.32 GiB = 4096 tokens × 152064 vocabulary × 4 B";
+        assert!(activations.is_some_and(|(_, why)| why.contains(arithmetic)), "{said:#?}");
+        Ok(())
+    }
+
+    #[test]
+    fn says_nothing_of_a_size_that_much_could_have() -> Outcome {
+        for (size, model) in [("20.00 MiB", "Qwen2.5-7B"), ("1.37 GiB", "Qwen2.5-7B"), ("2.32 GiB", "nobody's model")] {
+            let said = why(&out_of_memory(size), model)?;
+            assert!(said.iter().all(|(_, why)| !why.contains(&format!("{size} ="))), "{size} {model}: {said:#?}");
+        }
+        Ok(())
+    }
+
+    #[test]
+    fn one_of_two_families_is_not_chosen() -> Outcome {
+        let models = Knowledge::shipped()?.models;
+        let model = models.find("Qwen2.5-7B").map(ModelSize::from).ok_or("no such model")?;
+        let requested =
+            Requested::printed(Bytes::of(2.32, Bytes::GIB).unwrap_or_default(), "2.32 GiB", Rounding::Caching);
+        let mut matches = size_matches(&requested, &model, &Layout::default());
+        assert_eq!(distinct(&matches).map(|found| found.family), Some(crate::memory::Family::Logits));
+        let mut rival = matches[0].clone();
+        rival.family = crate::memory::Family::Weights;
+        matches.push(rival);
+        assert_eq!(distinct(&matches), None);
+        Ok(())
+    }
+}
