@@ -9,28 +9,33 @@
 pub mod cli;
 pub mod config;
 pub mod diagnosis;
+pub mod fix;
 pub mod incident;
 pub mod knowledge;
+pub mod launch;
 pub mod memory;
 pub mod model;
 pub mod parse;
+pub mod patch;
+mod reading;
 pub mod report;
 pub mod rulebase;
 pub mod scan;
 pub mod source;
 pub mod store;
 
-use std::io;
 use std::sync::Arc;
 
 use thiserror::Error;
 
 use diagnosis::{Asker, Value};
-use incident::{Found, Read};
+use incident::Found;
 use knowledge::{Knowledge, KnowledgeError, Language};
-use model::{Incident, InputSummary, Job, Report, Role};
-use parse::{Extractor, GRAMMARS, Grammars};
-use scan::{Extent, Scanner, Totals};
+use launch::Launch;
+use model::{Diagnosis, Incident, InputSummary, Job, Report};
+use parse::{GRAMMARS, Grammars};
+use patch::Workbench;
+use reading::Reading;
 use source::{Input, SourceError};
 
 /// Why there is no report.
@@ -89,58 +94,48 @@ pub fn analyze_inputs(inputs: Vec<Input>, unreadable: Vec<SourceError>, options:
         None => Arc::new(Knowledge::shipped()?),
     };
     let grammars = Grammars::new(GRAMMARS).map_err(|error| Error::Search(error.to_string()))?;
-    let (mut summaries, mut reads) = (Vec::new(), Vec::new());
+    let mut reading = Reading::default();
     for input in inputs {
-        let (summary, read) = read(input, &grammars, &knowledge, options.block);
-        summaries.push(summary);
-        reads.extend(read);
+        reading.add(input, &grammars, &knowledge, options);
     }
-    summaries.extend(unreadable.iter().map(report::unreadable));
-    let outcome = incident::build(reads, &knowledge);
-    let (verdict, job) = (outcome.verdict(), outcome.job);
-    let explain = |found| explain(found, &job, &summaries, &knowledge, options);
+    reading.summaries.extend(unreadable.iter().map(report::unreadable));
+    let outcome = incident::build(std::mem::take(&mut reading.reads), &knowledge);
+    let verdict = outcome.verdict();
+    // A healthy job's configuration is nobody's question.
+    let printed = if outcome.found.is_empty() { Vec::new() } else { reading.printed() };
+    let launch = Launch::new(&knowledge, &outcome.job, reading.files, printed);
+    let job = launch.complete(outcome.job);
+    let explain = |found| explain(found, &job, &launch, &reading.summaries, &knowledge, options);
     let incidents = outcome.found.into_iter().map(explain).collect();
-    Ok(report::assemble(summaries, job, verdict, incidents, outcome.other_failure))
+    Ok(report::assemble(reading.summaries, job, verdict, incidents, outcome.other_failure))
 }
 
-/// Adds to an incident why it happened.
-fn explain(found: Found, job: &Job, inputs: &[InputSummary], knowledge: &Knowledge, options: &Options) -> Incident {
-    let facts = diagnosis::gather(&found, job, inputs, &options.facts);
-    let asker = Asker::new(&facts);
+/// Adds to an incident why it happened and what to change.
+fn explain(
+    found: Found,
+    job: &Job,
+    launch: &Launch<'_>,
+    inputs: &[InputSummary],
+    knowledge: &Knowledge,
+    options: &Options,
+) -> Incident {
+    let Options { language, .. } = *options;
+    let mut facts = diagnosis::gather(&found, job, inputs, &options.facts);
+    launch.configure(&mut facts);
+    let asker = &Asker::new(&facts);
     let mut incident = found.incident;
-    let (diagnoses, not_checked) = diagnosis::diagnose(&incident, &facts, &asker, &knowledge.causes, options.language);
-    incident.capture_next = diagnosis::capture(&diagnoses, &facts, &asker, options.language);
-    incident.diagnoses = diagnoses.into_iter().map(|(diagnosis, _)| diagnosis).collect();
+    let (diagnoses, not_checked) = diagnosis::diagnose(&incident, &facts, asker, &knowledge.causes, language);
+    incident.capture_next = diagnosis::capture(&diagnoses, &facts, asker, language);
     incident.not_checked = not_checked;
+    let prediction = launch.predict(&facts);
+    incident.memory = prediction.as_ref().map(|prediction| prediction.beside(&incident)).unwrap_or_default();
+    let (prediction, phase) = (prediction.as_ref(), incident.phase.name);
+    let workbench = Workbench { knowledge, launch, facts: &facts, asker, prediction, phase, language };
+    let with_patches = |(diagnosis, rule)| Diagnosis {
+        patches: workbench.patches(rule),
+        not_advised: workbench.not_advised(rule),
+        ..diagnosis
+    };
+    incident.diagnoses = diagnoses.into_iter().map(with_patches).collect();
     incident
-}
-
-/// Reads one input. A configuration or a binary file holds no events.
-fn read(mut input: Input, grammars: &Grammars, knowledge: &Knowledge, block: usize) -> (InputSummary, Option<Read>) {
-    let (role, path, mut warning) = (input.role, input.path.clone(), input.warning.take());
-    let is_log = matches!(role, Role::Log | Role::Kernel);
-    if !is_log {
-        let bytes = input.size.unwrap_or(0);
-        return (InputSummary { path, role, bytes, lines: 0, producers: Vec::new(), warning }, None);
-    }
-    let mut extractor = Extractor::new(path.clone(), grammars, knowledge);
-    let mut scanner = Scanner::new(grammars.anchors(), Extent::DEFAULT);
-    loop {
-        match scanner.read_from(&mut input, block, &mut extractor) {
-            Ok(0) => break,
-            Ok(_) => {}
-            Err(error) => {
-                warning = Some(cut_short(&error));
-                break;
-            }
-        }
-    }
-    let Totals { bytes, lines } = scanner.finish(&mut extractor);
-    let findings = extractor.finish();
-    let producers = findings.producers.iter().map(|producer| (*producer).to_owned()).collect();
-    (InputSummary { path: path.clone(), role, bytes, lines, producers, warning }, Some(Read { path, role, findings }))
-}
-
-fn cut_short(error: &io::Error) -> String {
-    format!("reading stopped: {error}; what came before was analysed")
 }

@@ -188,7 +188,8 @@ fn what_is_wrong_is_named_with_its_line_and_refused() -> Outcome {
 fn a_missing_translation_is_a_warning_for_ones_own_rules() -> Outcome {
     let home = tempfile::tempdir()?;
     let folder = rules(&RULE.replace("title.zh = \"图像编码器没有卸载\"\n", ""))?;
-    let said = contains("warning").and(contains("the Chinese words are missing")).and(contains("0 errors"));
+    let said =
+        contains("warning").and(contains("the Chinese words of 1 sentences are missing")).and(contains("0 errors"));
     oomdoc(home.path()).args(["rules", "check"]).arg(folder.path()).assert().success().stdout(said);
     oomdoc(home.path()).args(["rules", "import"]).arg(folder.path()).assert().success();
     let shown = oomdoc(home.path()).args(["rules", "list", "--lang", "zh"]).assert().success();

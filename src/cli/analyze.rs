@@ -87,7 +87,7 @@ impl Analyze {
 }
 
 /// `host.memory=500GiB`: a name and a number, an amount of memory, yes or no, or words.
-fn told(text: &str) -> Result<(String, Value), String> {
+pub(super) fn told(text: &str) -> Result<(String, Value), String> {
     match text.split_once('=') {
         Some((name, value)) if !name.is_empty() && !value.is_empty() => Ok((name.to_owned(), Value::read(value))),
         _ => Err("write it as KEY=VALUE, e.g. model=8b".to_owned()),

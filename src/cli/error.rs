@@ -5,6 +5,7 @@ use anstyle::{AnsiColor, Style};
 use thiserror::Error as ThisError;
 
 use crate::Error;
+use crate::fix::FixError;
 use crate::knowledge::KnowledgeError;
 use crate::rulebase::SourcesError;
 use crate::store::{HomeUnknown, StoreError};
@@ -15,6 +16,9 @@ pub(super) enum CliError {
     /// There is no report.
     #[error(transparent)]
     Analysis(#[from] Error),
+    /// Nothing was mended.
+    #[error(transparent)]
+    Fix(#[from] FixError),
     /// The report could not be written as JSON.
     #[error("the report could not be written: {0}")]
     Json(#[from] serde_json::Error),
@@ -70,7 +74,9 @@ impl CliError {
             return ExitCode::SUCCESS;
         }
         anstream::eprintln!("{ERROR}error{ERROR:#}: {self}");
-        if let CliError::Analysis(Error::NothingRead(errors)) = self {
+        if let CliError::Analysis(Error::NothingRead(errors))
+        | CliError::Fix(FixError::Analysis(Error::NothingRead(errors))) = self
+        {
             errors.iter().for_each(|error| anstream::eprintln!("  {error}"));
         }
         if let Some(hint) = self.hint() {
@@ -81,10 +87,11 @@ impl CliError {
 
     fn hint(&self) -> Option<String> {
         let fixed = match self {
-            CliError::Analysis(Error::NothingRead(_)) => {
+            CliError::Analysis(Error::NothingRead(_)) | CliError::Fix(FixError::Analysis(Error::NothingRead(_))) => {
                 Some("name a log file, a folder of logs, or `-` for standard input: `oomdoc analyze job.log dmesg.log`")
             }
-            CliError::Analysis(Error::Knowledge(_) | Error::Search(_)) => {
+            CliError::Analysis(Error::Knowledge(_) | Error::Search(_))
+            | CliError::Fix(FixError::Analysis(Error::Knowledge(_) | Error::Search(_))) => {
                 Some("this is a fault of oomdoc's own: please report it")
             }
             CliError::Sources(_) => {
@@ -97,6 +104,14 @@ impl CliError {
                 return Some(format!("did you mean {}?", nearest.join(", ")));
             }
             CliError::NotYours { .. } | CliError::Unexplained { .. } => Some("`oomdoc rules list` lists the rules"),
+            CliError::Fix(FixError::NothingToFix(_) | FixError::NoFile { .. }) => Some(
+                "give the launch script or the configuration beside the log: `oomdoc fix job.log launch.sh --diff`",
+            ),
+            CliError::Fix(FixError::NoSuchPatch { .. }) => Some("`oomdoc analyze` numbers them under “What to change”"),
+            CliError::Fix(FixError::Changed { .. }) => {
+                Some("take your own change over by hand, then remove the file as it was and run it again")
+            }
+            CliError::Fix(FixError::File { .. }) => Some("nothing was changed"),
             CliError::Json(_) | CliError::Output(_) => None,
         };
         fixed.map(str::to_owned)

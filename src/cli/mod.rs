@@ -3,6 +3,7 @@
 mod analyze;
 mod error;
 mod explain;
+mod fix;
 mod home;
 mod rules;
 mod table;
@@ -26,6 +27,7 @@ enum Command {
     Analyze(analyze::Analyze),
     Explain(explain::Explain),
     Rules(rules::Rules),
+    Fix(fix::Fix),
 }
 
 /// Runs the command that the process was started with.
@@ -35,6 +37,7 @@ pub fn run() -> ExitCode {
         Command::Analyze(analyze) => analyze.run(&home),
         Command::Explain(explain) => explain.run(&home),
         Command::Rules(rules) => rules.run(&home),
+        Command::Fix(fix) => fix.run(&home),
     };
     done.unwrap_or_else(|error| error.report())
 }

@@ -82,6 +82,27 @@ fn full_name(condition: &str, part: &str) -> String {
     names(condition).into_iter().find(is_meant).unwrap_or(part).to_owned()
 }
 
+/// The parts of `condition` that `||` joins, outside of brackets and quotes.
+pub fn alternatives(condition: &str) -> Vec<&str> {
+    let (mut parts, mut start, mut depth, mut quoted) = (Vec::new(), 0, 0u32, None);
+    for (at, c) in condition.char_indices() {
+        match (quoted, c) {
+            (Some(quote), c) if c == quote => quoted = None,
+            (Some(_), _) => {}
+            (None, '"' | '\'') => quoted = Some(c),
+            (None, '(' | '[') => depth += 1,
+            (None, ')' | ']') => depth = depth.saturating_sub(1),
+            (None, '|') if depth == 0 && condition[at..].starts_with("||") => {
+                parts.push(condition[start..at].trim());
+                start = at + 2;
+            }
+            _ => {}
+        }
+    }
+    parts.push(condition[start..].trim());
+    parts
+}
+
 /// The dotted names that stand in `condition`.
 pub fn names(condition: &str) -> Vec<&str> {
     let mut names = Vec::new();
@@ -171,8 +192,17 @@ mod tests {
         assert_eq!(asker.ask("trend.host.slope > 6.0"), Answer::Missing("trend.host.slope".into()));
         // What is known may decide without what is missing.
         assert_eq!(asker.ask("kind == 'none' && figures.gpu_total > 6.0"), Answer::No);
+        assert_eq!(asker.ask("figures.gpu_total > 6.0 || config.stage == 3.0"), Answer::Yes);
+        assert_eq!(asker.ask("config.stage == 3.0 || figures.gpu_total > 6.0"), Answer::Yes);
+        assert_eq!(asker.ask("figures.gpu_total > 6.0 && config.stage == 2.0"), Answer::No);
         assert!(matches!(asker.ask("figures.requested"), Answer::Nonsense(_)));
         assert!(matches!(asker.ask("kind =="), Answer::Nonsense(_)));
+    }
+
+    #[test]
+    fn tells_alternatives_apart() {
+        assert_eq!(alternatives("a == '||' || (b || c) && d"), ["a == '||'", "(b || c) && d"]);
+        assert_eq!(alternatives("f.exists(x, x || y)"), ["f.exists(x, x || y)"]);
     }
 
     #[test]

@@ -62,6 +62,12 @@ impl Facts {
         self.by_name.entry(name.to_owned()).or_insert(Known { value, cites, shown });
     }
 
+    /// States something anew, whatever was known.
+    pub fn replace(&mut self, name: &str, value: Value) {
+        self.by_name.remove(name);
+        self.say(name, value);
+    }
+
     /// What is known under a name.
     pub fn get(&self, name: &str) -> Option<&Known> {
         self.by_name.get(name)

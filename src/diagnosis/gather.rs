@@ -147,12 +147,8 @@ fn holders(facts: &mut Facts, incident: &Incident) {
 }
 
 fn of_job(facts: &mut Facts, job: &Job) {
-    let words = [
-        ("job.framework", &job.framework),
-        ("job.version", &job.framework_version),
-        ("job.model", &job.model),
-        ("job.gpu", &job.gpu),
-    ];
+    facts.say("job.framework", text(job.framework.as_deref().unwrap_or("unknown")));
+    let words = [("job.version", &job.framework_version), ("job.model", &job.model), ("job.gpu", &job.gpu)];
     for (name, value) in words {
         if let Some(value) = value {
             facts.say(name, text(value));

@@ -20,9 +20,11 @@ pub(super) fn of(case: &Case, knowledge: &Knowledge) -> Job {
     };
     let files = || case.stacks().flat_map(|(_, frames)| frames).map(|frame| frame.file.as_str());
     let producers = || case.events.iter().map(|event| event.producer);
+    let roles = || case.events.iter().filter_map(|event| event.origin.role.as_deref());
     let shows = |framework: &&Framework| {
         framework.paths.iter().any(|path| files().any(|file| file.contains(path.as_str())))
             || framework.producers.iter().any(|known| producers().any(|producer| producer == known))
+            || framework.roles.iter().any(|known| roles().any(|role| role.starts_with(known.as_str())))
     };
     let framework = knowledge.frameworks.iter().find(shows).map(|framework| framework.name.to_string());
     let version = framework.as_deref().and_then(|name| text(&format!("version.{name}")));

@@ -173,6 +173,9 @@ pub struct Turn {
     /// Never beyond this.
     #[serde(default)]
     pub limit: Option<f64>,
+    /// What it costs this way, where that is not the knob's own price.
+    #[serde(default)]
+    pub cost: Option<Words>,
     /// Where memory gets free by it, to choose among several knobs; empty: in every phase.
     #[serde(default)]
     pub phases: Vec<Phase>,
@@ -225,7 +228,15 @@ pub struct Constraint {
     pub text: Words,
 }
 
+/// The framework of the knobs that every script has in some form.
+pub(super) const GENERIC: &str = "generic";
+
 impl Knob {
+    /// Whether it is nobody's in particular: the last resort.
+    pub fn is_generic(&self) -> bool {
+        &*self.framework == GENERIC
+    }
+
     /// How `version` spells it; `None` where that version does not have it. An unknown version is the newest.
     pub fn spelling_at(&self, version: Option<&str>) -> Option<&Spelling> {
         match version.and_then(|version| version.parse::<Version>().ok()) {
@@ -250,6 +261,13 @@ impl Knob {
     /// one. A dotted name may stand below other keys: `spec.containers[0].resources.limits.memory`.
     pub fn knows(&self, key: &str) -> bool {
         self.names().any(|name| is_named(name, key))
+    }
+
+    /// Whether `key`, of two steps at least, is the end of one of its names: `offload.offload_params` of
+    /// `worker.actor.offload.offload_params`.
+    pub fn ends_in(&self, key: &str) -> bool {
+        let above = |name: &str| name.strip_suffix(key).is_some_and(|above| above.ends_with('.'));
+        key.contains('.') && self.names().any(above)
     }
 
     /// What `value` is as the fact of this knob; itself where nothing else is said.

@@ -22,9 +22,11 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
+use knobs::GENERIC;
+
 pub use causes::{CaptureRow, CauseRule, Condition, EvidenceRow, ExampleRow, Must, NotAdvisedRow, Origin, PatchRow};
 pub use facts::{Fact, FactType};
-pub use frameworks::Framework;
+pub use frameworks::{Framework, Trains, TrainsIn};
 pub use glossary::{Glossary, Word};
 pub use knobs::{Constraint, DefaultValue, Direction, Knob, Spelling, Target, To, Turn, Type, newest_version_with};
 pub use levers::Lever;
@@ -179,8 +181,6 @@ impl Knowledge {
 
 /// What a job of an unknown framework stands on.
 const PLAIN_PYTORCH: &[&str] = &["torch", "system"];
-/// The knobs that every script has in some form: the last resort.
-const GENERIC: &str = "generic";
 
 /// The files of `rules/` that are part of the binary: path below `rules/`, content.
 pub fn shipped_files() -> impl Iterator<Item = (&'static str, &'static str)> {

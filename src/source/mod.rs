@@ -4,6 +4,7 @@
 //! stream of bytes each, with the role that their first bytes show. Nothing is assumed of a file's name or its
 //! encoding, and nothing here reads a whole file.
 
+mod keep;
 mod role;
 mod walk;
 
@@ -14,6 +15,7 @@ use std::sync::Arc;
 use thiserror::Error;
 
 use crate::model::Role;
+pub use keep::Keep;
 pub use walk::walk;
 
 /// An input that could not be read. The others are read all the same.

@@ -52,7 +52,7 @@ impl Grammar for Growing {
 fn amount(line: &str) -> Option<(&str, Size<'_>)> {
     const UNITS: &[&str] = &[" MB", " GB", " MiB", " GiB", " kB"];
     let unit = UNITS.iter().filter_map(|unit| line.rfind(unit)).max()?;
-    let start = line[..unit].rfind(|c: char| !(c.is_ascii_digit() || c == '.')).map_or(0, |at| at + 1);
+    let start = line[..unit].trim_end_matches(|c: char| c.is_ascii_digit() || c == '.').len();
     let ended = |rest: &str| !rest.starts_with(|c: char| c.is_alphanumeric() || c == '/');
     let (rest, size) = text::size(&line[start..]).ok()?;
     (start < unit && ended(rest) && size.bytes.is_some_and(|bytes| bytes > Bytes(0))).then_some((&line[..start], size))

@@ -10,8 +10,6 @@ pub(super) mod wrap;
 use std::ops::Range;
 use std::sync::Arc;
 
-use nom::Offset;
-
 use super::line::Line;
 use crate::model::{
     Bytes, Citation, Derivation, Event, Fact, FactValue, Figure, FigureName, LineNumber, Origin, Setting, What,
@@ -111,7 +109,7 @@ impl Record {
 
     /// The places where `part`, a slice of [`Record::text`], stands: one for each line it runs over.
     pub fn cites(&self, part: &str) -> Vec<Citation> {
-        let start = self.text.offset(part);
+        let start = self.place(part);
         let end = start + part.len();
         let mut cites = Vec::new();
         for line in &self.lines[self.line_at(start)..] {
@@ -135,7 +133,13 @@ impl Record {
 
     /// The whole line in which `part` begins.
     pub fn cite_line_of(&self, part: &str) -> Citation {
-        self.lines[self.line_at(self.text.offset(part))].line.cite(&self.path)
+        self.lines[self.line_at(self.place(part))].line.cite(&self.path)
+    }
+
+    /// Where `part` begins in the text; at its beginning where it is no part of it.
+    fn place(&self, part: &str) -> usize {
+        let place = (part.as_ptr() as usize).checked_sub(self.text.as_ptr() as usize);
+        place.filter(|place| place + part.len() <= self.text.len()).unwrap_or(0)
     }
 
     /// A figure in bytes; `None` for "no limit".
@@ -184,7 +188,7 @@ impl Record {
             figures: Vec::new(),
             facts: Vec::new(),
             origin: self.origin.clone(),
-            time: time(&self.lines[self.line_at(self.text.offset(part))]).or_else(|| self.lines.iter().find_map(time)),
+            time: time(&self.lines[self.line_at(self.place(part))]).or_else(|| self.lines.iter().find_map(time)),
             repeated: self.lines.iter().map(|line| line.line.envelope().repeated).max().unwrap_or(0),
             setting: self.setting.clone(),
         }

@@ -27,6 +27,8 @@ const DEVICE: &str = "Free memory on device";
 const TOO_LITTLE: &str = "less than desired GPU memory utilization (";
 const WARM_UP: &str = "out of memory occurred when warming up ";
 const DIED: &str = "died unexpectedly";
+/// Says no more than whose log it is.
+const FATAL: &str = "Got fatal signal from worker processes, shutting down.";
 
 impl Grammar for Failures {
     fn producer(&self) -> &'static str {
@@ -38,7 +40,7 @@ impl Grammar for Failures {
     }
 
     fn triggers(&self) -> &'static [&'static str] {
-        &[NO_BLOCKS, LENGTH, DEVICE, WARM_UP, DIED]
+        &[NO_BLOCKS, LENGTH, DEVICE, WARM_UP, DIED, FATAL]
     }
 
     fn is_multiline(&self) -> bool {
@@ -63,7 +65,12 @@ impl Grammar for Failures {
     }
 
     fn parse(&self, record: &Record) -> Vec<Event> {
-        heads(record.text()).filter_map(|message| shortage(record, message)).chain(death(record)).collect()
+        let notice = record.text().contains(FATAL).then(|| record.event("vllm", record.text(), What::Notice));
+        heads(record.text())
+            .filter_map(|message| shortage(record, message))
+            .chain(death(record))
+            .chain(notice)
+            .collect()
     }
 
     fn examples(&self) -> &'static [Example] {

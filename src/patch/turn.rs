@@ -1,0 +1,69 @@
+//! How far a knob is turned.
+
+use crate::knowledge::{Knob, To, Turn, Type};
+use crate::model::Bytes;
+
+/// What to turn a knob to, from what it is; a step (`× 0.5`) where that is not known. `None` where it is there already.
+pub(super) fn to(knob: &Knob, turn: &Turn, from: Option<&str>) -> Option<String> {
+    let to = match &turn.to {
+        To::On => switched(knob, true),
+        To::Off => switched(knob, false),
+        To::Value(value) => value.clone(),
+        To::Scale(by) => match from.map(|from| stepped(knob, turn, from, |number| number * by)) {
+            Some(stepped) => stepped?,
+            None => format!("× {by}"),
+        },
+        To::Add(by) => match from.map(|from| stepped(knob, turn, from, |number| number + by)) {
+            Some(stepped) => stepped?,
+            None => format!("{}{}", if *by < 0.0 { "− " } else { "+ " }, by.abs()),
+        },
+    };
+    (!from.is_some_and(|from| is_at(knob, from, &to))).then_some(to)
+}
+
+/// Whether `knob` at `from` is at `to` already.
+pub(super) fn is_at(knob: &Knob, from: &str, to: &str) -> bool {
+    let same_number = from.parse::<f64>().ok().zip(to.parse::<f64>().ok()).is_some_and(|(from, to)| from == to);
+    from.eq_ignore_ascii_case(to) || knob.meaning(from) == knob.meaning(to) || same_number
+}
+
+/// A step from `from`, not beyond the limit; `None` where the limit is reached or there is nothing to count from.
+fn stepped(knob: &Knob, turn: &Turn, from: &str, step: impl Fn(f64) -> f64) -> Option<String> {
+    let size = || crate::parse::memory_size(from).map(|Bytes(bytes)| bytes as f64);
+    let plain = from.replace('_', "").parse::<f64>().ok();
+    let number = plain.or_else(size).filter(|number| *number > 0.0)?;
+    let is_less = step(number) < number;
+    let limited = match turn.limit {
+        Some(limit) if is_less => step(number).max(limit),
+        Some(limit) => step(number).min(limit),
+        None => step(number),
+    };
+    let reached = if is_less { limited >= number } else { limited <= number };
+    let written = match knob.r#type {
+        Type::Integer if number < 0.0 => return None,
+        Type::Integer => format!("{}", limited.floor().max(1.0)),
+        // In the unit that it had.
+        _ if plain.is_none() => in_unit(from, limited / number)?,
+        _ => format!("{}", (limited * 1000.0).round() / 1000.0),
+    };
+    (!reached && written != from).then_some(written)
+}
+
+/// `500GiB` times `factor`, in its own unit.
+fn in_unit(words: &str, factor: f64) -> Option<String> {
+    let unit = words.find(|c: char| !c.is_ascii_digit() && c != '.')?;
+    let number: f64 = words[..unit].parse().ok()?;
+    Some(format!("{}{}", (number * factor * 100.0).round() / 100.0, &words[unit..]))
+}
+
+/// The value that means on or off: a choice has words of its own for them.
+fn switched(knob: &Knob, on: bool) -> String {
+    let (words, plain): (&[&str], &str) =
+        if on { (&["true", "True", "1", "on"], "true") } else { (&["false", "False", "0", "off", "none"], "false") };
+    let own = |value: &&String| words.contains(&value.as_str());
+    match knob.r#type {
+        Type::Flag | Type::Bool => plain.to_owned(),
+        Type::Integer | Type::Number => if on { "1" } else { "0" }.to_owned(),
+        Type::Size | Type::Choice | Type::Text => knob.means.keys().find(own).map_or(plain, |value| value).to_owned(),
+    }
+}
