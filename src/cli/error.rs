@@ -94,6 +94,14 @@ impl CliError {
             | CliError::Fix(FixError::Analysis(Error::Knowledge(_) | Error::Search(_))) => {
                 Some("this is a fault of oomdoc's own: please report it")
             }
+            CliError::Fix(FixError::NothingToFix(_) | FixError::NoFile { .. }) => Some(
+                "give the launch script or the configuration beside the log: `oomdoc fix job.log launch.sh --diff`",
+            ),
+            CliError::Fix(FixError::NoSuchPatch { .. }) => Some("`oomdoc analyze` numbers them under “What to change”"),
+            CliError::Fix(FixError::Changed { .. }) => {
+                Some("take your own change over by hand, then remove the file as it was and run it again")
+            }
+            CliError::Fix(FixError::File { .. }) => Some("nothing was changed"),
             CliError::Sources(_) => {
                 Some("name a .toml file or a folder of them; docs/writing-rules.md shows how to write one")
             }
@@ -104,14 +112,6 @@ impl CliError {
                 return Some(format!("did you mean {}?", nearest.join(", ")));
             }
             CliError::NotYours { .. } | CliError::Unexplained { .. } => Some("`oomdoc rules list` lists the rules"),
-            CliError::Fix(FixError::NothingToFix(_) | FixError::NoFile { .. }) => Some(
-                "give the launch script or the configuration beside the log: `oomdoc fix job.log launch.sh --diff`",
-            ),
-            CliError::Fix(FixError::NoSuchPatch { .. }) => Some("`oomdoc analyze` numbers them under “What to change”"),
-            CliError::Fix(FixError::Changed { .. }) => {
-                Some("take your own change over by hand, then remove the file as it was and run it again")
-            }
-            CliError::Fix(FixError::File { .. }) => Some("nothing was changed"),
             CliError::Json(_) | CliError::Output(_) => None,
         };
         fixed.map(str::to_owned)

@@ -36,8 +36,8 @@ pub(super) struct Fix {
 
 impl Fix {
     pub fn run(self, home: &Home) -> Result<ExitCode, CliError> {
-        let options =
-            Options { language: self.lang, facts: self.fact, knowledge: Some(home.knowledge()?), ..Options::default() };
+        let knowledge = Some(home.knowledge()?);
+        let options = Options { language: self.lang, facts: self.fact, knowledge, ..Options::default() };
         let report = fix::analyze(&self.paths, &options)?;
         let patch = fix::pick(&report, self.pick.as_deref())?;
         let mut out = anstream::stdout();

@@ -25,9 +25,9 @@ struct Cli {
 #[derive(Debug, Subcommand)]
 enum Command {
     Analyze(analyze::Analyze),
+    Fix(fix::Fix),
     Explain(explain::Explain),
     Rules(rules::Rules),
-    Fix(fix::Fix),
 }
 
 /// Runs the command that the process was started with.
@@ -36,8 +36,8 @@ pub fn run() -> ExitCode {
     let done = match command {
         Command::Analyze(analyze) => analyze.run(&home),
         Command::Explain(explain) => explain.run(&home),
-        Command::Rules(rules) => rules.run(&home),
         Command::Fix(fix) => fix.run(&home),
+        Command::Rules(rules) => rules.run(&home),
     };
     done.unwrap_or_else(|error| error.report())
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::facts::{Facts, Value};
-use crate::model::{Citation, FigureName, Incident, TimelinePoint};
+use crate::model::{Citation, FigureName, Incident, Phase, TimelinePoint};
 
 /// Fewer moments than this show no trend.
 const FEWEST: usize = 5;
@@ -25,7 +25,7 @@ struct Trend {
 /// `trend.host.…` and `trend.gpu.…` of the series that grew most.
 pub(super) fn add(facts: &mut Facts, incident: &Incident) {
     let mut series: BTreeMap<(&str, FigureName), Vec<&TimelinePoint>> = BTreeMap::new();
-    for point in &incident.timeline {
+    for point in incident.timeline.iter().filter(|point| !is_start(point)) {
         series.entry((&point.series, point.name)).or_default().push(point);
     }
     for (place, names) in [
@@ -45,6 +45,11 @@ pub(super) fn add(facts: &mut Facts, incident: &Incident) {
             say("count", trend.moments as f64);
         }
     }
+}
+
+/// Whether the job was still being made: memory always rises then.
+fn is_start(point: &TimelinePoint) -> bool {
+    matches!(point.phase, Some(Phase::Setup | Phase::ModelLoad | Phase::EngineInit))
 }
 
 fn trend(points: &[&TimelinePoint]) -> Option<Trend> {
