@@ -140,7 +140,8 @@ fn explain(
     incident.capture_next = diagnosis::capture(&diagnoses, &facts, asker, language);
     incident.not_checked = not_checked;
     let prediction = launch.predict(&facts);
-    incident.memory = prediction.as_ref().map(|prediction| prediction.beside(&incident)).unwrap_or_default();
+    let comparison = prediction.as_ref().map(|prediction| prediction.beside(&incident)).unwrap_or_default();
+    incident.memory = report::memory(comparison, language);
     let (prediction, phase) = (prediction.as_ref(), incident.phase.name);
     let workbench = Workbench { knowledge, launch, facts: &facts, asker, prediction, phase, language };
     let with_patches = |(diagnosis, rule)| Diagnosis {
