@@ -99,7 +99,7 @@ fn default(DefaultValue { value, since }: &DefaultValue) -> String {
     }
 }
 
-fn turned(Turn { name, direction, to, limit, phases }: &Turn) -> String {
+fn turned(Turn { name, direction, to, limit, phases, cost }: &Turn) -> String {
     let way = direction.map(|direction| format!(" {}", direction.as_str())).unwrap_or_default();
     let step = match to {
         To::On => "on".to_owned(),
@@ -112,5 +112,6 @@ fn turned(Turn { name, direction, to, limit, phases }: &Turn) -> String {
     let limit = limit.map(|limit| format!(", not beyond {limit}")).unwrap_or_default();
     let phases: Vec<&str> = phases.iter().map(|phase| phase.as_str()).collect();
     let phases = if phases.is_empty() { String::new() } else { format!(" in {}", phases.join(", ")) };
-    format!("{name}{way}: {step}{limit}{phases}")
+    let cost = cost.as_ref().map(|cost| format!("; costs: {}", cost.en)).unwrap_or_default();
+    format!("{name}{way}: {step}{limit}{phases}{cost}")
 }

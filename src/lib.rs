@@ -10,6 +10,7 @@ pub mod calibrate;
 pub mod cli;
 pub mod config;
 pub mod diagnosis;
+pub mod fix;
 pub mod incident;
 pub mod knowledge;
 pub mod launch;
@@ -19,8 +20,12 @@ pub mod parse;
 pub mod patch;
 mod reading;
 pub mod report;
+pub mod rulebase;
 pub mod scan;
 pub mod source;
+pub mod store;
+
+use std::sync::Arc;
 
 use thiserror::Error;
 
@@ -55,13 +60,15 @@ pub struct Options {
     pub language: Language,
     /// What the user knows and no log says: `model` is `8b`, `host.memory` is `500GiB`.
     pub facts: Vec<(String, Value)>,
+    /// What to analyse with; absent: what is part of the binary.
+    pub knowledge: Option<Arc<Knowledge>>,
     /// Bytes read at a time.
     pub block: usize,
 }
 
 impl Default for Options {
     fn default() -> Options {
-        Options { language: Language::En, facts: Vec::new(), block: 1 << 20 }
+        Options { language: Language::En, facts: Vec::new(), knowledge: None, block: 1 << 20 }
     }
 }
 
@@ -83,29 +90,23 @@ pub fn analyze(paths: &[String], options: &Options) -> Result<Report, Error> {
 
 /// [`analyze`] for streams that are open already.
 pub fn analyze_inputs(inputs: Vec<Input>, unreadable: Vec<SourceError>, options: &Options) -> Result<Report, Error> {
-    analyze_with(&Knowledge::shipped()?, inputs, unreadable, options)
-}
-
-/// [`analyze_inputs`] by what `knowledge` holds.
-pub fn analyze_with(
-    knowledge: &Knowledge,
-    inputs: Vec<Input>,
-    unreadable: Vec<SourceError>,
-    options: &Options,
-) -> Result<Report, Error> {
+    let knowledge = match &options.knowledge {
+        Some(knowledge) => Arc::clone(knowledge),
+        None => Arc::new(Knowledge::shipped()?),
+    };
     let grammars = Grammars::new(GRAMMARS).map_err(|error| Error::Search(error.to_string()))?;
     let mut reading = Reading::default();
     for input in inputs {
-        reading.add(input, &grammars, knowledge, options);
+        reading.add(input, &grammars, &knowledge, options);
     }
     reading.summaries.extend(unreadable.iter().map(report::unreadable));
-    let outcome = incident::build(std::mem::take(&mut reading.reads), knowledge);
+    let outcome = incident::build(std::mem::take(&mut reading.reads), &knowledge);
     let verdict = outcome.verdict();
     // A healthy job's configuration is nobody's question.
     let printed = if outcome.found.is_empty() { Vec::new() } else { reading.printed() };
-    let launch = Launch::new(knowledge, &outcome.job, reading.files, printed);
+    let launch = Launch::new(&knowledge, &outcome.job, reading.files, printed);
     let job = launch.complete(outcome.job);
-    let explain = |found| explain(found, &job, &launch, &reading.summaries, knowledge, options);
+    let explain = |found| explain(found, &job, &launch, &reading.summaries, &knowledge, options);
     let incidents = outcome.found.into_iter().map(explain).collect();
     Ok(report::assemble(reading.summaries, job, verdict, incidents, outcome.other_failure))
 }
@@ -128,7 +129,10 @@ fn explain(
     let (diagnoses, not_checked) = diagnosis::diagnose(&incident, &facts, asker, knowledge, language);
     incident.capture_next = diagnosis::capture(&diagnoses, &facts, asker, language);
     incident.not_checked = not_checked;
-    let workbench = Workbench { knowledge, launch, facts: &facts, asker, phase: incident.phase.name, language };
+    let prediction = launch.predict(&facts);
+    incident.memory = prediction.as_ref().map(|prediction| prediction.beside(&incident)).unwrap_or_default();
+    let (prediction, phase) = (prediction.as_ref(), incident.phase.name);
+    let workbench = Workbench { knowledge, launch, facts: &facts, asker, prediction, phase, language };
     let with_patches = |(diagnosis, rule)| Diagnosis {
         patches: workbench.patches(rule),
         not_advised: workbench.not_advised(rule),

@@ -141,3 +141,47 @@ fn confidence_is_fitted_on_labelled_incidents() -> Outcome {
     assert!(offset.is_some_and(|offset| offset > 0.0), "{rules}");
     Ok(())
 }
+
+/// A job that fails in the optimizer's step, and what it was launched with.
+fn failed_step(folder: &std::path::Path) -> Result<[String; 2], Box<dyn std::error::Error>> {
+    let log = "Traceback (most recent call last):\n  \
+        File \"/opt/venv/lib/python3.11/site-packages/deepspeed/runtime/zero/stage_1_and_2.py\", line 1892, in step\n    \
+        self._optimizer_step(i)\n  \
+        File \"/opt/venv/lib/python3.11/site-packages/torch/optim/adamw.py\", line 176, in _init_group\n    \
+        state[\"exp_avg\"] = torch.zeros_like(p, memory_format=torch.preserve_format)\n\
+        torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 29.92 GiB. GPU 0 has a total capacity of 79.15 GiB of which 2.33 GiB is free.\n";
+    let config =
+        "{\n  // two GPUs\n  \"zero_optimization\": {\"stage\": 2, \"offload_optimizer\": {\"device\": \"none\"}}\n}\n";
+    let paths = [folder.join("job.log"), folder.join("ds_config.json")];
+    std::fs::write(&paths[0], log)?;
+    std::fs::write(&paths[1], config)?;
+    Ok(paths.map(|path| path.display().to_string()))
+}
+
+#[test]
+fn a_fix_is_written_once_and_the_file_before_it_is_kept() -> Outcome {
+    let folder = tempfile::tempdir()?;
+    let [log, config] = failed_step(folder.path())?;
+    let fix = |how: &[&str]| oomdoc().args(["fix", &log, &config]).args(how).assert();
+    let before = std::fs::read_to_string(&config)?;
+    fix(&["--diff"])
+        .success()
+        .stdout(contains("+  \"zero_optimization\": {\"stage\": 2, \"offload_optimizer\": {\"device\": \"cpu\"}}"));
+    assert_eq!(std::fs::read_to_string(&config)?, before);
+    fix(&["--write"]).success().stdout(contains("written"));
+    assert_eq!(std::fs::read_to_string(&config)?, before.replace("none", "cpu"));
+    assert_eq!(std::fs::read_to_string(format!("{config}.before-oomdoc"))?, before);
+    fix(&["--write"]).success().stdout(contains("already so"));
+    std::fs::write(&config, "{\"zero_optimization\": {\"stage\": 3}}\n")?;
+    fix(&["--write"]).code(2).stderr(contains("changed since"));
+    Ok(())
+}
+
+#[test]
+fn a_fix_without_a_file_says_what_is_missing() -> Outcome {
+    let folder = tempfile::tempdir()?;
+    let [log, config] = failed_step(folder.path())?;
+    oomdoc().args(["fix", &log, "--diff"]).assert().code(2).stderr(contains("beside the log"));
+    oomdoc().args(["fix", &log, &config, "--pick", "17", "--diff"]).assert().code(2).stderr(contains("no patch `17`"));
+    Ok(())
+}

@@ -31,6 +31,7 @@ fn all_facts(knowledge: &Knowledge, number: f64, flag: bool) -> Facts {
             FactType::Number => Value::Number(number),
             FactType::Flag => Value::Flag(flag),
             FactType::Text => Value::Text(fact.values.first().map_or("x", |value| value).to_owned()),
+            FactType::List => Value::List(Vec::new()),
         };
         facts.say(&fact.name, value);
     }

@@ -5,6 +5,7 @@ use std::str::FromStr;
 use clap::{Args, ValueEnum};
 
 use super::error::CliError;
+use super::home::Home;
 use crate::Options;
 use crate::diagnosis::Value;
 use crate::knowledge::Language;
@@ -61,8 +62,13 @@ impl FromStr for FailOn {
 }
 
 impl Analyze {
-    pub fn run(self) -> Result<ExitCode, CliError> {
-        let options = Options { language: self.lang, facts: self.fact.clone(), ..Options::default() };
+    pub fn run(self, home: &Home) -> Result<ExitCode, CliError> {
+        let options = Options {
+            language: self.lang,
+            facts: self.fact.clone(),
+            knowledge: Some(home.knowledge()?),
+            ..Options::default()
+        };
         let report = crate::analyze(&self.paths, &options)?;
         match self.format {
             Format::Text => anstream::stdout().write_all(report::text(&report, self.lang).as_bytes())?,
@@ -81,7 +87,7 @@ impl Analyze {
 }
 
 /// `host.memory=500GiB`: a name and a number, an amount of memory, yes or no, or words.
-fn told(text: &str) -> Result<(String, Value), String> {
+pub(super) fn told(text: &str) -> Result<(String, Value), String> {
     match text.split_once('=') {
         Some((name, value)) if !name.is_empty() && !value.is_empty() => Ok((name.to_owned(), Value::read(value))),
         _ => Err("write it as KEY=VALUE, e.g. model=8b".to_owned()),

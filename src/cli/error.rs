@@ -7,6 +7,10 @@ use thiserror::Error as ThisError;
 
 use crate::Error;
 use crate::calibrate::{CalibrateError, LabelError};
+use crate::fix::FixError;
+use crate::knowledge::KnowledgeError;
+use crate::rulebase::SourcesError;
+use crate::store::{HomeUnknown, StoreError};
 
 /// Why a command did not do what it was asked for.
 #[derive(Debug, ThisError)]
@@ -26,12 +30,52 @@ pub(super) enum CliError {
         #[source]
         error: io::Error,
     },
+    /// Nothing was mended.
+    #[error(transparent)]
+    Fix(#[from] FixError),
     /// The report could not be written as JSON.
     #[error("the report could not be written: {0}")]
     Json(#[from] serde_json::Error),
+    /// No rules could be read.
+    #[error(transparent)]
+    Sources(#[from] SourcesError),
+    /// The store could not be used.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// There is no place for the store.
+    #[error(transparent)]
+    Home(#[from] HomeUnknown),
+    /// Rules were refused.
+    #[error("{path} was not imported")]
+    NotImported {
+        /// The file or folder.
+        path: String,
+    },
+    /// A rule that should be removed is not the user's.
+    #[error("you imported no rule `{id}`")]
+    NotYours {
+        /// What was asked for.
+        id: String,
+        /// What is spelled most like it.
+        nearest: Vec<String>,
+    },
+    /// Nothing is called so.
+    #[error("nothing is called `{word}`")]
+    Unexplained {
+        /// What was asked for.
+        word: String,
+        /// What is spelled most like it.
+        nearest: Vec<String>,
+    },
     /// Standard output could not be written.
     #[error("the report could not be printed: {0}")]
     Output(#[from] io::Error),
+}
+
+impl From<KnowledgeError> for CliError {
+    fn from(error: KnowledgeError) -> CliError {
+        CliError::Analysis(error.into())
+    }
 }
 
 impl CliError {
@@ -44,7 +88,9 @@ impl CliError {
             return ExitCode::SUCCESS;
         }
         anstream::eprintln!("{ERROR}error{ERROR:#}: {self}");
-        if let CliError::Analysis(Error::NothingRead(errors)) = self {
+        if let CliError::Analysis(Error::NothingRead(errors))
+        | CliError::Fix(FixError::Analysis(Error::NothingRead(errors))) = self
+        {
             errors.iter().for_each(|error| anstream::eprintln!("  {error}"));
         }
         if let Some(hint) = self.hint() {
@@ -53,12 +99,13 @@ impl CliError {
         ExitCode::from(2)
     }
 
-    fn hint(&self) -> Option<&'static str> {
-        match self {
-            CliError::Analysis(Error::NothingRead(_)) => {
+    fn hint(&self) -> Option<String> {
+        let fixed = match self {
+            CliError::Analysis(Error::NothingRead(_)) | CliError::Fix(FixError::Analysis(Error::NothingRead(_))) => {
                 Some("name a log file, a folder of logs, or `-` for standard input: `oomdoc analyze job.log dmesg.log`")
             }
-            CliError::Analysis(Error::Knowledge(_) | Error::Search(_)) => {
+            CliError::Analysis(Error::Knowledge(_) | Error::Search(_))
+            | CliError::Fix(FixError::Analysis(Error::Knowledge(_) | Error::Search(_))) => {
                 Some("this is a fault of oomdoc's own: please report it")
             }
             CliError::Calibration(CalibrateError::Labels(LabelError::NoCases { .. })) => {
@@ -69,7 +116,26 @@ impl CliError {
             }
             CliError::Calibration(_) => None,
             CliError::Write { .. } => Some("name another file: `--write=calibration.toml`"),
+            CliError::Fix(FixError::NothingToFix(_) | FixError::NoFile { .. }) => Some(
+                "give the launch script or the configuration beside the log: `oomdoc fix job.log launch.sh --diff`",
+            ),
+            CliError::Fix(FixError::NoSuchPatch { .. }) => Some("`oomdoc analyze` numbers them under “What to change”"),
+            CliError::Fix(FixError::Changed { .. }) => {
+                Some("take your own change over by hand, then remove the file as it was and run it again")
+            }
+            CliError::Fix(FixError::File { .. }) => Some("nothing was changed"),
+            CliError::Sources(_) => {
+                Some("name a .toml file or a folder of them; docs/writing-rules.md shows how to write one")
+            }
+            CliError::Store(error) => Some(error.advice()),
+            CliError::Home(_) => Some("name a folder with --home or $OOMDOC_HOME"),
+            CliError::NotImported { .. } => Some("mend the errors above; `oomdoc rules check` shows them again"),
+            CliError::NotYours { nearest, .. } | CliError::Unexplained { nearest, .. } if !nearest.is_empty() => {
+                return Some(format!("did you mean {}?", nearest.join(", ")));
+            }
+            CliError::NotYours { .. } | CliError::Unexplained { .. } => Some("`oomdoc rules list` lists the rules"),
             CliError::Json(_) | CliError::Output(_) => None,
-        }
+        };
+        fixed.map(str::to_owned)
     }
 }

@@ -1,8 +1,12 @@
 //! The command line: one file a subcommand, one place where errors become advice.
 
 mod analyze;
-mod calibrate;
 mod error;
+mod explain;
+mod fix;
+mod home;
+mod rules;
+mod table;
 
 use std::process::ExitCode;
 
@@ -14,26 +18,26 @@ use clap::{Parser, Subcommand};
 struct Cli {
     #[command(subcommand)]
     command: Command,
+    #[command(flatten)]
+    home: home::Home,
 }
 
 #[derive(Debug, Subcommand)]
 enum Command {
     Analyze(analyze::Analyze),
-    /// The rules by which causes are told
-    #[command(subcommand)]
-    Rules(Rules),
-}
-
-#[derive(Debug, Subcommand)]
-enum Rules {
-    Calibrate(calibrate::Calibrate),
+    Fix(fix::Fix),
+    Explain(explain::Explain),
+    Rules(rules::Rules),
 }
 
 /// Runs the command that the process was started with.
 pub fn run() -> ExitCode {
-    let done = match Cli::parse().command {
-        Command::Analyze(analyze) => analyze.run(),
-        Command::Rules(Rules::Calibrate(calibrate)) => calibrate.run(),
+    let Cli { command, home } = Cli::parse();
+    let done = match command {
+        Command::Analyze(analyze) => analyze.run(&home),
+        Command::Explain(explain) => explain.run(&home),
+        Command::Fix(fix) => fix.run(&home),
+        Command::Rules(rules) => rules.run(&home),
     };
     done.unwrap_or_else(|error| error.report())
 }

@@ -42,16 +42,34 @@ impl<'f> Asker<'f> {
 
     /// Whether `condition` holds.
     pub fn ask(&self, condition: &str) -> Answer {
-        let program = match Program::compile(condition) {
-            Ok(program) => program,
-            Err(error) => return Answer::Nonsense(error.to_string()),
-        };
-        match program.execute(&self.context) {
+        match Question::new(condition) {
+            Ok(question) => question.ask(self),
+            Err(problem) => Answer::Nonsense(problem),
+        }
+    }
+}
+
+/// A condition, ready to be asked of several incidents.
+pub struct Question<'c> {
+    condition: &'c str,
+    pub(super) program: Program,
+}
+
+impl<'c> Question<'c> {
+    /// Reads `condition`; the error says where it makes no sense.
+    pub fn new(condition: &'c str) -> Result<Question<'c>, String> {
+        let program = Program::compile(condition).map_err(|error| error.to_string())?;
+        Ok(Question { condition, program })
+    }
+
+    /// Whether it holds for the facts that `asker` knows.
+    pub fn ask(&self, asker: &Asker<'_>) -> Answer {
+        match self.program.execute(&asker.context) {
             Ok(CelValue::Bool(true)) => Answer::Yes,
             Ok(CelValue::Bool(false)) => Answer::No,
             Ok(other) => Answer::Nonsense(format!("it is {other:?}, not true or false")),
             Err(ExecutionError::NoSuchKey(name) | ExecutionError::UndeclaredReference(name)) => {
-                Answer::Missing(full_name(condition, &name))
+                Answer::Missing(full_name(self.condition, &name))
             }
             Err(error) => Answer::Nonsense(error.to_string()),
         }
@@ -62,6 +80,27 @@ impl<'f> Asker<'f> {
 fn full_name(condition: &str, part: &str) -> String {
     let is_meant = |name: &&str| name.split('.').any(|word| word == part);
     names(condition).into_iter().find(is_meant).unwrap_or(part).to_owned()
+}
+
+/// The parts of `condition` that `||` joins, outside of brackets and quotes.
+pub fn alternatives(condition: &str) -> Vec<&str> {
+    let (mut parts, mut start, mut depth, mut quoted) = (Vec::new(), 0, 0u32, None);
+    for (at, c) in condition.char_indices() {
+        match (quoted, c) {
+            (Some(quote), c) if c == quote => quoted = None,
+            (Some(_), _) => {}
+            (None, '"' | '\'') => quoted = Some(c),
+            (None, '(' | '[') => depth += 1,
+            (None, ')' | ']') => depth = depth.saturating_sub(1),
+            (None, '|') if depth == 0 && condition[at..].starts_with("||") => {
+                parts.push(condition[start..at].trim());
+                start = at + 2;
+            }
+            _ => {}
+        }
+    }
+    parts.push(condition[start..].trim());
+    parts
 }
 
 /// The dotted names that stand in `condition`.
@@ -158,6 +197,12 @@ mod tests {
         assert_eq!(asker.ask("figures.gpu_total > 6.0 && config.stage == 2.0"), Answer::No);
         assert!(matches!(asker.ask("figures.requested"), Answer::Nonsense(_)));
         assert!(matches!(asker.ask("kind =="), Answer::Nonsense(_)));
+    }
+
+    #[test]
+    fn tells_alternatives_apart() {
+        assert_eq!(alternatives("a == '||' || (b || c) && d"), ["a == '||'", "(b || c) && d"]);
+        assert_eq!(alternatives("f.exists(x, x || y)"), ["f.exists(x, x || y)"]);
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use super::facts::{Facts, Value};
 use super::trend;
 use crate::incident::Found;
-use crate::model::{Citation, FactValue, Figure, FigureName, Incident, InputSummary, Job, Role};
+use crate::model::{Citation, FactValue, Figure, FigureName, Incident, InputSummary, Job, Kind, Role};
 
 /// The facts of `found`, of its job and of what was read; `told` is what the user knows.
 pub fn gather(found: &Found, job: &Job, inputs: &[InputSummary], told: &[(String, Value)]) -> Facts {
@@ -136,14 +136,26 @@ fn holders(facts: &mut Facts, incident: &Incident) {
         facts.cite("consumers.largest", Value::Number(largest.bytes.0 as f64), vec![cite(largest)]);
         facts.cite("consumers.largest_role", text(largest.role.as_deref().unwrap_or_default()), vec![cite(largest)]);
         // Whose memory is another's can be told only where the victim is known.
-        if let Some(victim) = incident.victim.pid {
-            let others = incident.consumers.iter().filter(|consumer| consumer.pid != Some(victim));
-            let others: i64 = others.map(|consumer| consumer.bytes.0).sum();
-            facts.say("consumers.others", Value::Number(others as f64));
+        if incident.victim.pid.is_some() {
+            facts.say("consumers.others", Value::Number(held_by(incident, |of_job| !of_job)));
         }
     }
+    facts.say("consumers.own", Value::Number(held_by(incident, |of_job| of_job)));
     let roles = incident.consumers.iter().filter_map(|consumer| consumer.role.as_deref()).map(text).collect();
     facts.say("consumers.roles", Value::List(roles));
+}
+
+/// Bytes of all holders but the victim that are `wanted`, which is asked whether one is of the victim's job: it is called
+/// as the victim is, or, on a device, the job's own log knows its pid.
+fn held_by(incident: &Incident, wanted: fn(bool) -> bool) -> f64 {
+    let victim = incident.victim.pid;
+    let name = incident.consumers.iter().find(|consumer| victim.is_some() && consumer.pid == victim);
+    let name = name.and_then(|consumer| consumer.role.as_ref());
+    let on_device = incident.kind == Kind::GpuOom;
+    let of_job = |role: &Option<String>| role.is_some() && (on_device || role.as_ref() == name);
+    let others = incident.consumers.iter().filter(|consumer| victim.is_none() || consumer.pid != victim);
+    let bytes: i64 = others.filter(|other| wanted(of_job(&other.role))).map(|other| other.bytes.0).sum();
+    bytes as f64
 }
 
 fn of_job(facts: &mut Facts, job: &Job) {

@@ -6,15 +6,17 @@
 mod condition;
 mod facts;
 mod gather;
+mod inspect;
 mod rank;
 mod requested;
 mod trend;
 
 use std::sync::Arc;
 
-pub use condition::{Answer, Asker, names};
+pub use condition::{Answer, Asker, Question, alternatives, names};
 pub use facts::{Facts, Known, Value};
 pub use gather::gather;
+pub use inspect::{Comparison, Literal};
 pub use rank::{Ranked, calibrate, rank};
 pub use requested::explain_request;
 
@@ -65,7 +67,7 @@ pub fn diagnose<'k>(
                 confidence: found.confidence,
                 title: found.rule.title.in_language(language).to_owned(),
                 why: why(found, ranked.get(place + 1).filter(|_| place == 0), facts, language),
-                evidence: evidence(found, facts, incident),
+                evidence: evidence(found, facts, asker, incident),
                 patches: Vec::new(),
                 not_advised: Vec::new(),
             };
@@ -118,7 +120,7 @@ fn why(found: &Ranked<'_>, next: Option<&Ranked<'_>>, facts: &Facts, language: L
 }
 
 /// The lines in which the facts stand that its conditions name.
-fn evidence(found: &Ranked<'_>, facts: &Facts, incident: &Incident) -> Vec<Citation> {
+fn evidence(found: &Ranked<'_>, facts: &Facts, asker: &Asker<'_>, incident: &Incident) -> Vec<Citation> {
     let mut cites: Vec<Citation> = Vec::new();
     let mut add = |cite: &Citation| {
         if cites.len() < MOST_EVIDENCE && !cites.contains(cite) {
@@ -126,7 +128,9 @@ fn evidence(found: &Ranked<'_>, facts: &Facts, incident: &Incident) -> Vec<Citat
         }
     };
     for row in found.holds.iter().filter(|row| row.log_odds > 0.0) {
-        for name in names(&row.when) {
+        // Of alternatives those that hold.
+        let holds = alternatives(&row.when).into_iter().filter(|part| asker.ask(part) == Answer::Yes);
+        for name in holds.flat_map(names) {
             facts.get(name).iter().flat_map(|known| &known.cites).for_each(&mut add);
         }
     }

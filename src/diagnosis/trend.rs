@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::facts::{Facts, Value};
-use crate::model::{Citation, FigureName, Incident, Kind, TimelinePoint};
+use crate::model::{Citation, FigureName, Incident, Kind, Phase, TimelinePoint};
 
 /// Fewer moments than this show no trend.
 const FEWEST: usize = 5;
@@ -33,7 +33,7 @@ struct Trend {
 /// `trend.host.…` and `trend.gpu.…` of the series that grew most.
 pub(super) fn add(facts: &mut Facts, incident: &Incident) {
     let mut series: BTreeMap<(&str, FigureName), Vec<&TimelinePoint>> = BTreeMap::new();
-    for point in &incident.timeline {
+    for point in incident.timeline.iter().filter(|point| !is_start(point)) {
         series.entry((&point.series, point.name)).or_default().push(point);
     }
     let is_device = |name: &str| series.contains_key(&(name, FigureName::GpuTotal));
@@ -44,6 +44,11 @@ pub(super) fn add(facts: &mut Facts, incident: &Incident) {
             say(facts, incident.kind, place, &trend);
         }
     }
+}
+
+/// Whether the job was still being made: memory always rises then.
+fn is_start(point: &TimelinePoint) -> bool {
+    matches!(point.phase, Some(Phase::Setup | Phase::ModelLoad | Phase::EngineInit))
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -188,6 +193,7 @@ mod tests {
             series: "process".into(),
             time: None,
             name: FigureName::WorkerUsed,
+            phase: None,
             bytes: Bytes((gib * GIB) as i64),
             source: Location { path: "job.log".into(), line: LineNumber(place as u64 + 1), column: Column(1) },
             text: format!("{gib} GiB"),

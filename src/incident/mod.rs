@@ -11,6 +11,7 @@ mod phase;
 mod root;
 mod victims;
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use sha2::{Digest, Sha256};
@@ -82,9 +83,12 @@ pub fn build(reads: Vec<Read>, knowledge: &Knowledge) -> Outcome {
 }
 
 /// Everything that was found, in one order.
+#[derive(Default)]
 struct Case {
     events: Vec<Event>,
     timeline: Vec<TimelinePoint>,
+    /// What the job's own processes call themselves, by pid.
+    processes: BTreeMap<u32, Arc<str>>,
     /// What was going on at the end of each of the job's own logs, by path.
     endings: Vec<(Arc<str>, Setting)>,
     started: Option<Timestamp>,
@@ -92,15 +96,16 @@ struct Case {
 
 impl Case {
     fn new(reads: Vec<Read>) -> Case {
-        let mut case = Case { events: Vec::new(), timeline: Vec::new(), endings: Vec::new(), started: None };
+        let mut case = Case::default();
         // A job's own words before the kernel's: where no clock decides, they came first.
         let (jobs, kernels): (Vec<_>, Vec<_>) = reads.into_iter().partition(|read| read.role != Role::Kernel);
         for read in jobs.into_iter().chain(kernels) {
-            let Findings { mut events, timeline, started, last, .. } = read.findings;
+            let Findings { mut events, timeline, processes, started, last, .. } = read.findings;
             events.sort_by(|a, b| a.at.location.cmp(&b.at.location));
             case.events.extend(events);
             case.timeline.extend(timeline);
             if read.role != Role::Kernel {
+                case.processes.extend(processes);
                 case.started = case.started.or(started);
                 case.endings.push((read.path, last));
             }
@@ -141,7 +146,8 @@ impl Case {
     }
 }
 
-fn incident(case: &Case, group: root::Group, knowledge: &Knowledge) -> Found {
+fn incident(case: &Case, mut group: root::Group, knowledge: &Knowledge) -> Found {
+    forget_reprints(case, &mut group.events);
     let events: Vec<&Event> = group.events.iter().map(|index| &case.events[*index]).collect();
     let phase = phase::of(case, &group, knowledge);
     let (victim, victims) = victims::of(case, &group);
@@ -165,7 +171,7 @@ fn incident(case: &Case, group: root::Group, knowledge: &Knowledge) -> Found {
         started: case.started.map(|time| time.to_string()),
         failed_at: root.time.map(|time| time.to_string()),
         figures: figures::of(case, group.kind, &events),
-        consumers: victims::consumers(&events),
+        consumers: victims::consumers(case, &events),
         timeline: case.timeline.clone(),
         memory: Memory::default(),
         evidence,
@@ -180,6 +186,21 @@ fn incident(case: &Case, group: root::Group, knowledge: &Knowledge) -> Found {
     let at_the_end = case.endings.iter().map(|(_, ending)| ending.progress).max().unwrap_or(0);
     let progress = if root.setting.progress > 0 { root.setting.progress } else { at_the_end };
     Found { incident, frames: frames.to_vec(), messages, progress, facts }
+}
+
+/// Leaves out of `events` what repeats an earlier line, numbers and all, as job managers do at the end, where nobody says
+/// that it is another process's.
+fn forget_reprints(case: &Case, events: &mut Vec<usize>) {
+    let mut printed: Vec<&Citation> = Vec::new();
+    events.retain(|index| {
+        let event = &case.events[*index];
+        let here = &event.at;
+        let is_reprint = event.origin.is_anonymous()
+            && !event.figures.is_empty()
+            && printed.iter().any(|cite| cite.text == here.text && cite.location.line != here.location.line);
+        printed.push(here);
+        !is_reprint
+    });
 }
 
 /// The lines in which launchers and shells report the ends of `victims`: the job's own view of the kill.

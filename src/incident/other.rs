@@ -16,14 +16,34 @@ pub(super) fn failure(case: &Case) -> Option<OtherFailure> {
         let vague = matches!(name, OtherFailureName::Unknown | OtherFailureName::PythonError | OtherFailureName::Abort);
         (vague, *follows)
     };
-    let (chosen, _, _) = named.iter().min_by_key(|found| weight(found))?;
-    let evidence: Vec<Citation> = named
-        .iter()
-        .filter(|(name, _, _)| name == chosen)
-        .map(|(_, _, event)| event.at.clone())
-        .take(MOST_EVIDENCE)
-        .collect();
+    let likeliest = named.iter().min_by_key(|found| weight(found))?;
+    let (chosen, _, _) = bug_of_a_peer(&named, likeliest).unwrap_or(likeliest);
+    // The exception in which another failure ends is no proof of this one.
+    let other = |event: &Event| named.iter().any(|(name, _, at)| name != chosen && at.at.location == event.at.location);
+    let mut evidence: Vec<Citation> = Vec::new();
+    for (_, _, event) in named.iter().filter(|(name, _, event)| name == chosen && !other(event)) {
+        if evidence.len() < MOST_EVIDENCE && !evidence.contains(&event.at) {
+            evidence.push(event.at.clone());
+        }
+    }
     Some(OtherFailure { name: *chosen, evidence })
+}
+
+/// Where the likeliest failure is one that follows, the error that another process had printed before: its peers lost it.
+fn bug_of_a_peer<'a>(
+    named: &'a [(OtherFailureName, bool, &'a Event)],
+    (likeliest, follows, lost): &(OtherFailureName, bool, &Event),
+) -> Option<&'a (OtherFailureName, bool, &'a Event)> {
+    let first =
+        named.iter().filter(|(name, _, event)| name == likeliest && event.at.location.path == lost.at.location.path);
+    let line = first.map(|(_, _, event)| event.at.location.line).min().filter(|_| *follows)?;
+    let before = |event: &Event| event.at.location.path == lost.at.location.path && event.at.location.line < line;
+    named.iter().find(|(name, _, event)| {
+        *name == OtherFailureName::PythonError
+            && before(event)
+            && !event.origin.is_anonymous()
+            && event.origin != lost.origin
+    })
 }
 
 fn name(event: &Event) -> Option<OtherFailureName> {

@@ -13,7 +13,9 @@ pub(super) fn of(case: &Case, group: &Group) -> (Victim, Vec<Victim>) {
     for event in group.events.iter().map(|index| &case.events[*index]) {
         let stack = case.stack_of(event).map(|(stack, _)| of_origin(&stack.origin));
         for victim in named(event) {
+            let is_named = victim.pid.is_some() && victim.pid != event.origin.pid;
             let known = match &stack {
+                _ if is_named => victim,
                 // A driver prints what a remote process raised: the process that the traceback names is the victim.
                 Some(remote) if remote.pid.is_some() && remote.pid != event.origin.pid => {
                     Victim { pid: remote.pid, ..victim.clone().or(remote) }
@@ -70,10 +72,13 @@ fn add(victims: &mut Vec<Victim>, victim: Victim) {
     }
 }
 
-/// Whether two descriptions are of one process: they share a pid, or a rank, and nothing speaks against it.
+/// Whether two descriptions are of one process: they share a pid, or a rank, or one of them names nothing but the host,
+/// and nothing speaks against it.
 fn is_same(a: &Victim, b: &Victim) -> bool {
-    let shares = (a.pid.is_some() && a.pid == b.pid) || (a.rank.is_some() && a.rank == b.rank) || a.is_unknown();
-    shares && a.may_be(b)
+    let somebody = |victim: &Victim| Victim { host: None, ..victim.clone() }.is_unknown();
+    let shares = (a.pid.is_some() && a.pid == b.pid) || (a.rank.is_some() && a.rank == b.rank);
+    let vague = a.is_unknown() || (a.host == b.host && (somebody(a) || somebody(b)));
+    (shares || vague) && a.may_be(b)
 }
 
 /// A launcher's word on how a process ended tells its rank and host; with one victim and one kill they are the same.
@@ -105,8 +110,8 @@ fn learn(victims: &mut [Victim], event: &Event) {
     }
 }
 
-/// Who held the memory, largest first.
-pub(super) fn consumers(events: &[&Event]) -> Vec<Consumer> {
+/// Who held the memory, largest first. A message that knows only pids is told what the job's own processes call themselves.
+pub(super) fn consumers(case: &Case, events: &[&Event]) -> Vec<Consumer> {
     let mut consumers: Vec<Consumer> = Vec::new();
     for event in events {
         if let What::Shortage(shortage) = &event.what {
@@ -124,5 +129,9 @@ pub(super) fn consumers(events: &[&Event]) -> Vec<Consumer> {
     }
     consumers.sort_by_key(|consumer| std::cmp::Reverse(consumer.bytes));
     consumers.truncate(MOST_CONSUMERS);
+    for consumer in consumers.iter_mut().filter(|consumer| consumer.role.is_none()) {
+        let own = consumer.pid.and_then(|pid| case.processes.get(&pid));
+        consumer.role = own.map(|role| role.to_string());
+    }
     consumers
 }

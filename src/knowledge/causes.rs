@@ -10,8 +10,11 @@ use crate::model::Kind;
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CauseRule {
-    /// Its name; unique.
+    /// Its name; unique among the shipped rules and among the user's.
     pub id: Arc<str>,
+    /// Whose it is; set when it is loaded.
+    #[serde(skip)]
+    pub origin: Origin,
     /// The word of the vocabulary of causes that it concludes.
     pub cause: Arc<str>,
     /// The kinds of incident that it is asked about.
@@ -44,6 +47,16 @@ pub struct CauseRule {
     /// Logs and what must come out.
     #[serde(default)]
     pub example: Vec<ExampleRow>,
+}
+
+/// Whose a file of rules is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Origin {
+    /// Part of the binary.
+    #[default]
+    Shipped,
+    /// The user's own.
+    Own,
 }
 
 /// An expression of the Common Expression Language over an incident's facts.
@@ -137,4 +150,16 @@ pub enum Must {
     NotFirst,
     /// It is no diagnosis at all.
     Absent,
+}
+
+impl Must {
+    /// The word for it in rules.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Must::First => "first",
+            Must::TopThree => "top_three",
+            Must::NotFirst => "not_first",
+            Must::Absent => "absent",
+        }
+    }
 }

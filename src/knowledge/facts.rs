@@ -39,6 +39,8 @@ pub enum FactType {
     Text,
     /// `true` or `false`.
     Flag,
+    /// Several words: ask with `exists`.
+    List,
 }
 
 impl FactType {
@@ -48,6 +50,7 @@ impl FactType {
             FactType::Number => "number",
             FactType::Text => "text",
             FactType::Flag => "flag",
+            FactType::List => "list",
         }
     }
 }
@@ -58,6 +61,7 @@ impl Fact {
         match self.r#type {
             FactType::Number => value.parse::<f64>().is_ok_and(f64::is_finite),
             FactType::Flag => matches!(value, "true" | "false"),
+            FactType::List => false,
             FactType::Text => self.values.is_empty() || self.values.iter().any(|known| &**known == value),
         }
     }

@@ -31,8 +31,35 @@ pub struct Framework {
     /// What it stands on, nearest first: their knobs are its knobs.
     #[serde(default)]
     pub uses: Vec<Arc<str>>,
+    /// How it trains, where it decides that.
+    #[serde(default)]
+    pub trains: Option<Trains>,
     /// Where settings of one of those are written, if no configuration of the user's reaches them: a place in its code,
     /// a key or an option that passes them on.
     #[serde(default)]
     pub set_in: BTreeMap<Arc<str>, Arc<str>>,
+}
+
+/// How a framework trains.
+#[derive(Debug, Clone, Copy, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Trains {
+    /// In which numbers.
+    pub precision: TrainsIn,
+    /// Whether PyTorch's FSDP shares states out, not ZeRO.
+    #[serde(default)]
+    pub fsdp: bool,
+}
+
+/// In which numbers weights, gradients and states are kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TrainsIn {
+    /// 16-bit weights and gradients, fp32 master weights.
+    Mixed,
+    /// The same with fp32 gradients.
+    MixedFp32Gradients,
+    /// All in fp32, computed in 16 bit.
+    #[serde(rename = "fp32_computed_in_16_bit")]
+    Fp32ComputedIn16Bit,
 }

@@ -173,6 +173,9 @@ pub struct Turn {
     /// Never beyond this.
     #[serde(default)]
     pub limit: Option<f64>,
+    /// What it costs this way, where that is not the knob's own price.
+    #[serde(default)]
+    pub cost: Option<Words>,
     /// Where memory gets free by it, to choose among several knobs; empty: in every phase.
     #[serde(default)]
     pub phases: Vec<Phase>,
@@ -225,7 +228,15 @@ pub struct Constraint {
     pub text: Words,
 }
 
+/// The framework of the knobs that every script has in some form.
+pub(super) const GENERIC: &str = "generic";
+
 impl Knob {
+    /// Whether it is nobody's in particular: the last resort.
+    pub fn is_generic(&self) -> bool {
+        &*self.framework == GENERIC
+    }
+
     /// How `version` spells it; `None` where that version does not have it. An unknown version is the newest.
     pub fn spelling_at(&self, version: Option<&str>) -> Option<&Spelling> {
         match version.and_then(|version| version.parse::<Version>().ok()) {

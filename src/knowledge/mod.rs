@@ -8,6 +8,7 @@ mod calibration;
 mod causes;
 mod facts;
 mod frameworks;
+mod glossary;
 mod knobs;
 mod levers;
 mod models;
@@ -16,14 +17,19 @@ mod version;
 mod words;
 
 use std::collections::HashSet;
+use std::fmt;
 
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
+use knobs::GENERIC;
+
 pub use calibration::{Calibration, log_odds, logistic};
-pub use causes::{CaptureRow, CauseRule, Condition, EvidenceRow, ExampleRow, Must, NotAdvisedRow, PatchRow};
+pub use causes::{CaptureRow, CauseRule, Condition, EvidenceRow, ExampleRow, Must, NotAdvisedRow, Origin, PatchRow};
 pub use facts::{Fact, FactType};
-pub use frameworks::Framework;
+pub use frameworks::{Framework, Trains, TrainsIn};
+pub use glossary::{Glossary, Word};
 pub use knobs::{Constraint, DefaultValue, Direction, Knob, Spelling, Target, To, Turn, Type, newest_version_with};
 pub use levers::Lever;
 pub use models::{Bias, Experts, Found, HfConfigError, LatentAttention, Model, Models, Shape};
@@ -56,6 +62,15 @@ pub enum KnowledgeError {
 /// The files of `rules/` that are part of the binary: path below `rules/`, content.
 static SHIPPED: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/rules.rs"));
 
+/// A file of rules that is not part of the binary.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RuleFile {
+    /// Its path as below `rules/`: `causes/nvlink.toml`.
+    pub path: String,
+    /// What it holds.
+    pub content: String,
+}
+
 /// What oomdoc knows.
 pub struct Knowledge {
     /// Signs of phases.
@@ -76,41 +91,74 @@ pub struct Knowledge {
     pub calibration: Calibration,
 }
 
+impl fmt::Debug for Knowledge {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Knowledge({} causes, {} knobs)", self.causes.len(), self.knobs.len())
+    }
+}
+
 impl Knowledge {
     /// What is part of the binary.
     pub fn shipped() -> Result<Knowledge, KnowledgeError> {
-        Knowledge::load(SHIPPED.iter().copied())
+        Knowledge::load(shipped_files())
+    }
+
+    /// What is part of the binary, with the user's `own` files over it: a cause or a knob of a known name takes the place
+    /// of the shipped one, everything else is added.
+    pub fn with_own(own: &[RuleFile]) -> Result<Knowledge, KnowledgeError> {
+        let own = own.iter().map(|file| (Origin::Own, file.path.as_str(), file.content.as_str()));
+        Knowledge::load_all(shipped_files().map(|(file, content)| (Origin::Shipped, file, content)).chain(own))
     }
 
     /// What `files` hold: path below `rules/`, content.
     pub fn load<'a>(files: impl Iterator<Item = (&'a str, &'a str)>) -> Result<Knowledge, KnowledgeError> {
+        Knowledge::load_all(files.map(|(file, content)| (Origin::Shipped, file, content)))
+    }
+
+    fn load_all<'a>(files: impl Iterator<Item = (Origin, &'a str, &'a str)>) -> Result<Knowledge, KnowledgeError> {
         let mut phases = phases::Builder::default();
-        let (mut causes, mut knobs, mut frameworks) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut causes, mut frameworks) = (Vec::new(), Vec::new());
+        let mut knobs: Vec<(&str, Vec<Knob>)> = Vec::new();
         let mut models = Models::default();
         let (mut levers, mut facts) = (Vec::new(), Vec::new());
         let mut calibration = Calibration::default();
-        for (file, content) in files {
-            match file.split_once('/').map(|(folder, _)| folder) {
-                Some("phases") => phases.add(file, parse(file, content)?)?,
-                Some("causes") => causes.push(parse::<CauseRule>(file, content)?),
-                Some("knobs") => {
+        for (origin, file, content) in files {
+            match (file.split_once('/').map(|(folder, _)| folder), origin) {
+                (Some("phases"), _) => phases.add(file, parse(file, content)?)?,
+                (Some("causes"), _) => add_cause(&mut causes, file, CauseRule { origin, ..parse(file, content)? })?,
+                (Some("knobs"), _) => {
                     let rows: knobs::KnobFile = parse(file, content)?;
                     let of_file = rows.knob.into_iter().map(|knob| Knob { framework: rows.framework.clone(), ..knob });
-                    knobs.push((file, of_file.collect::<Vec<Knob>>()));
+                    let of_file: Vec<Knob> = of_file.collect();
+                    if origin == Origin::Own {
+                        let is_replaced = |knob: &Knob| {
+                            of_file.iter().any(|own| (&own.framework, &own.id) == (&knob.framework, &knob.id))
+                        };
+                        knobs.iter_mut().for_each(|(_, known)| known.retain(|knob| !is_replaced(knob)));
+                    }
+                    knobs.push((file, of_file));
                 }
-                Some("models") => models.add(file, parse(file, content)?)?,
-                None if file == "frameworks.toml" => {
+                (Some("models"), _) => models.add(file, parse(file, content)?)?,
+                (Some("glossary"), Origin::Shipped) => {}
+                (None, Origin::Shipped) if file == "frameworks.toml" => {
                     frameworks = parse::<frameworks::FrameworkFile>(file, content)?.framework;
                 }
-                None if file == "calibration.toml" => {
+                (None, Origin::Shipped) if file == "calibration.toml" => {
                     calibration = parse(file, content)?;
                     if let Some(problem) = calibration.problem() {
                         return Err(KnowledgeError::Wrong { file: file.to_owned(), problem: problem.to_owned() });
                     }
                 }
-                None if file == "levers.toml" => levers = parse::<levers::LeverFile>(file, content)?.lever,
-                None if file == "facts.toml" => facts = parse::<facts::FactFile>(file, content)?.fact,
-                _ => {}
+                (None, Origin::Shipped) if file == "levers.toml" => {
+                    levers = parse::<levers::LeverFile>(file, content)?.lever;
+                }
+                (None, Origin::Shipped) if file == "facts.toml" => {
+                    facts = parse::<facts::FactFile>(file, content)?.fact;
+                }
+                _ => {
+                    let problem = "nothing is read from here; rules stand in causes/, knobs/, phases/ or models/";
+                    return Err(KnowledgeError::Wrong { file: file.to_owned(), problem: problem.to_owned() });
+                }
             }
         }
         let mut known = HashSet::new();
@@ -144,8 +192,24 @@ impl Knowledge {
 
 /// What a job of an unknown framework stands on.
 const PLAIN_PYTORCH: &[&str] = &["torch", "system"];
-/// The knobs that every script has in some form: the last resort.
-const GENERIC: &str = "generic";
+
+/// The files of `rules/` that are part of the binary: path below `rules/`, content.
+pub fn shipped_files() -> impl Iterator<Item = (&'static str, &'static str)> {
+    SHIPPED.iter().copied()
+}
+
+/// A user's own rule takes the place of the shipped one; two of one owner are a slip.
+fn add_cause(causes: &mut Vec<CauseRule>, file: &str, rule: CauseRule) -> Result<(), KnowledgeError> {
+    match causes.iter_mut().find(|known| known.id == rule.id) {
+        Some(known) if known.origin != rule.origin => *known = rule,
+        Some(_) => {
+            let problem = format!("another file has a rule `{}`; give this one a name of its own", rule.id);
+            return Err(KnowledgeError::Wrong { file: file.to_owned(), problem });
+        }
+        None => causes.push(rule),
+    }
+    Ok(())
+}
 
 fn parse<T: DeserializeOwned>(file: &str, content: &str) -> Result<T, KnowledgeError> {
     toml::from_str(content).map_err(|error| KnowledgeError::Malformed { file: file.to_owned(), error: Box::new(error) })

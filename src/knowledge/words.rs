@@ -24,13 +24,15 @@ impl FromStr for Language {
     }
 }
 
-/// The same words in every language.
+/// The same words in every language. Shipped rules say everything in all of them; a user's own may leave out Chinese, and
+/// English stands in for it.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Words {
     /// English.
     pub en: String,
     /// Chinese.
+    #[serde(default)]
     pub zh: String,
 }
 
@@ -39,6 +41,7 @@ impl Words {
     pub fn in_language(&self, language: Language) -> &str {
         match language {
             Language::En => &self.en,
+            Language::Zh if self.zh.trim().is_empty() => &self.en,
             Language::Zh => &self.zh,
         }
     }

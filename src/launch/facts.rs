@@ -49,6 +49,8 @@ fn meaning(knob: &Knob, fact: &Fact, value: &str) -> Option<Value> {
     match fact.r#type {
         FactType::Text => fact.allows(words).then(|| Value::Text(words.to_owned())),
         FactType::Flag => words.to_ascii_lowercase().parse().ok().map(Value::Flag),
+        // No knob holds several values.
+        FactType::List => None,
         FactType::Number => match Value::read(words) {
             Value::Number(number) if number.is_finite() => Some(Value::Number(number)),
             _ => None,

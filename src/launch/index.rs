@@ -15,6 +15,13 @@ pub struct Setting<'l> {
     pub entry: &'l Entry,
 }
 
+impl Setting<'_> {
+    /// Whether it stands in a file of the user's, not in what the job printed.
+    pub fn is_own(&self) -> bool {
+        self.document.format() != Format::Log
+    }
+}
+
 /// Places of settings, document and entry, by the last step of their names.
 pub(super) struct Index {
     places: HashMap<String, Vec<(usize, usize)>>,

@@ -5,6 +5,8 @@
 
 mod facts;
 mod index;
+mod layout;
+mod prediction;
 
 use std::sync::Arc;
 
@@ -13,6 +15,8 @@ use crate::knowledge::{Framework, Knob, Knowledge, Target, newest_version_with};
 use crate::model::Job;
 use index::Index;
 pub use index::Setting;
+pub(crate) use layout::{device_memory, host_memory};
+pub use prediction::{Moved, Prediction};
 
 /// The configurations of a job.
 pub struct Launch<'k> {
@@ -97,9 +101,12 @@ impl<'k> Launch<'k> {
         self.configured.iter().any(|known| *known.name == *framework)
     }
 
-    /// The knobs that the job has, its framework's own first.
+    /// The knobs that the job has, its framework's own first. Where its configuration is known, what looks like anybody's
+    /// setting is none.
     pub fn knobs(&self) -> impl Iterator<Item = &'k Knob> {
-        self.knowledge.stack(self.framework()).into_iter().flat_map(|name| self.knobs_of(name))
+        let is_known = self.framework().is_some_and(|framework| self.is_configured(framework));
+        let knobs = self.knowledge.stack(self.framework()).into_iter().flat_map(|name| self.knobs_of(name));
+        knobs.filter(move |knob| !(is_known && knob.is_generic()))
     }
 
     fn knobs_of<'n>(&self, framework: &'n str) -> impl Iterator<Item = &'k Knob> + use<'k, 'n> {

@@ -36,7 +36,15 @@ impl Place {
     }
 }
 
+/// What stays from one moment to the next, however a step goes.
+const STATES: [&str; 4] = ["weights", "master weights", "gradients", "optimizer states"];
+
 impl Component {
+    /// Whether it stays from one moment to the next: the rest comes and goes within a moment.
+    pub fn is_state(&self) -> bool {
+        STATES.contains(&self.name.as_str())
+    }
+
     /// Something on a device.
     pub(super) fn on_device(name: impl Into<String>, bytes: Amount, formula: impl Into<String>) -> Component {
         Component { name: name.into(), bytes, formula: formula.into(), place: Place::Device }

@@ -48,16 +48,17 @@ impl Observed {
     }
 }
 
-/// The sums of parts of `plan` that explain `observed`, best first: near it, of few bounds, with few parts left out. Only
-/// at `moment` where that is known.
+/// The sums of parts of `plan` that explain `observed`, best first: near it, of few bounds, with few parts left out. What
+/// stays from moment to moment is part of every sum; the rest comes and goes. Only at `moment` where that is known.
 pub fn explain(observed: Bytes, at: Observed, moment: Option<Moment>, plan: &Plan) -> Vec<Explanation> {
     let mut found: Vec<(f64, Explanation)> = Vec::new();
     for planned in plan.moments.iter().filter(|planned| moment.is_none_or(|moment| moment == planned.moment)) {
-        let parts: Vec<&Component> =
+        let mut parts: Vec<&Component> =
             planned.components.iter().filter(|part| at.holds(part.place) && !part.bytes.is_nothing()).collect();
-        let tried = parts.len().min(MOST_PARTS);
-        for chosen in 1u32..1 << tried {
-            let is_chosen = |place: usize| place >= MOST_PARTS || chosen & (1 << place) != 0;
+        parts.sort_by_key(|part| part.is_state());
+        let tried = parts.iter().filter(|part| !part.is_state()).count().min(MOST_PARTS);
+        for chosen in 0u32..1 << tried {
+            let is_chosen = |place: usize| place >= tried || chosen & (1 << place) != 0;
             let sum: Amount = parts.iter().enumerate().filter(|(i, _)| is_chosen(*i)).map(|(_, part)| part.bytes).sum();
             let error = error(observed, sum);
             let spread = (sum.high.0 - sum.low.0) as f64 / observed.0.max(1) as f64;
@@ -66,13 +67,15 @@ pub fn explain(observed: Bytes, at: Observed, moment: Option<Moment>, plan: &Pla
             }
             // A part left out, however small, needs a reason.
             let left_out = parts.iter().enumerate().filter(|(i, _)| !is_chosen(*i)).count();
-            let cost = error.abs() + 0.1 * spread + 0.02 * left_out as f64;
+            let cost = error.abs() + 0.1 * spread + 0.005 * left_out as f64;
             if found.len() >= MOST && found.last().is_some_and(|(worst, _)| *worst <= cost) {
                 continue;
             }
             let split = |chosen: bool| {
                 let taken = parts.iter().enumerate().filter(|(i, _)| is_chosen(*i) == chosen);
-                taken.map(|(_, part)| (*part).clone()).collect::<Vec<_>>()
+                let mut taken: Vec<Component> = taken.map(|(_, part)| (*part).clone()).collect();
+                taken.sort_by_key(|part| !part.is_state());
+                taken
             };
             let explanation = explanation(observed, planned, split(true), split(false), sum, error);
             // Moments share their parts: the first that has them speaks for all.

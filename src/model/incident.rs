@@ -92,7 +92,10 @@ impl Victim {
             rank: self.rank.or(other.rank),
             device: self.device.or(other.device),
             pid: self.pid.or(other.pid),
-            role: self.role.or_else(|| other.role.clone()),
+            role: match (self.role, &other.role) {
+                (Some(cut), Some(whole)) if is_cut_from(&cut, whole) => Some(whole.clone()),
+                (own, other) => own.or_else(|| other.clone()),
+            },
         }
     }
 
@@ -127,6 +130,13 @@ impl Victim {
             && agree(both(&self.device, &other.device))
             && agree(both(&self.pid, &other.pid))
     }
+}
+
+/// Whether `role` is what the kernel keeps of a process' title, 15 bytes, where `whole` names it: `ray::RolloutWor` of the
+/// actor class `RolloutWorker`.
+fn is_cut_from(role: &str, whole: &str) -> bool {
+    let title = role.strip_prefix("ray::").unwrap_or(role);
+    role.len() == 15 && title.len() < whole.len() && whole.starts_with(title)
 }
 
 /// A process or group that held memory.
@@ -193,6 +203,9 @@ pub struct Patch {
     pub file: Option<String>,
     /// The edit as a unified diff.
     pub diff: Option<String>,
+    /// The whole file afterwards; no part of what is written or kept.
+    #[serde(skip)]
+    pub edited: Option<String>,
     /// What it moves.
     pub effect: PatchEffect,
     /// What it costs.

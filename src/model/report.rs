@@ -94,6 +94,8 @@ pub struct TimelinePoint {
     pub series: Arc<str>,
     /// When, if the line said so.
     pub time: Option<String>,
+    /// What its writer was doing, by the last sign of it.
+    pub phase: Option<super::Phase>,
     /// What it measures.
     pub name: super::FigureName,
     /// How much.

@@ -10,6 +10,8 @@ use crate::launch::{Launch, Setting};
 pub(super) struct Edited {
     pub file: Arc<str>,
     pub diff: String,
+    /// The whole file afterwards.
+    pub text: String,
 }
 
 /// The edit that sets `knob` to `to`: where it is set, else in the configuration of its framework. `None` where there is no
@@ -22,8 +24,7 @@ pub(super) fn edit(
     to: &str,
 ) -> Option<Edited> {
     let value = value(knob, to)?;
-    let is_own = |setting: &Setting<'_>| setting.document.format() != Format::Log;
-    let (document, after) = match setting.filter(is_own) {
+    let (document, after) = match setting.filter(Setting::is_own) {
         Some(Setting { document, entry }) => {
             (document, document.set_as(entry.kind, entry.command, &entry.key, &value).ok()?)
         }
@@ -38,7 +39,7 @@ pub(super) fn edit(
         })?,
     };
     let diff = config::diff(document.path(), document.text(), &after);
-    (!diff.is_empty()).then(|| Edited { file: document.path().clone(), diff })
+    (!diff.is_empty()).then(|| Edited { file: document.path().clone(), diff, text: after })
 }
 
 /// The value as a configuration holds it; a step (`× 0.5`) or a placeholder (`<bytes>`) is none.

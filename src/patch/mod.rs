@@ -8,14 +8,17 @@ mod edit;
 mod turn;
 
 use crate::diagnosis::{Answer, Asker, Facts};
-use crate::knowledge::{CauseRule, Condition, Knob, Knowledge, Language, PatchRow, Turn};
-use crate::launch::Launch;
-use crate::model::{NotAdvised, Patch, PatchEffect, Phase};
+use crate::knowledge::{CauseRule, Condition, Direction, Knob, Knowledge, Language, PatchRow, To, Turn};
+use crate::launch::{Launch, Prediction, device_memory, host_memory};
+use crate::model::{Bytes, NotAdvised, Patch, PatchEffect, Phase};
 
 /// More patches than this for one cause are no advice.
 const MOST: usize = 6;
 /// As many settings of the user's are changed for one lever.
 const MOST_EDITS: usize = 2;
+
+/// More than this on every device is more than many have.
+const DOUBTFUL: Bytes = Bytes(24 << 30);
 
 /// What turns levers into patches: one incident of a job.
 pub struct Workbench<'a> {
@@ -27,6 +30,8 @@ pub struct Workbench<'a> {
     pub facts: &'a Facts,
     /// The same, to be asked.
     pub asker: &'a Asker<'a>,
+    /// What it should have needed.
+    pub prediction: Option<&'a Prediction>,
     /// When it happened.
     pub phase: Phase,
     /// Of titles and prices.
@@ -38,6 +43,10 @@ pub struct Workbench<'a> {
 struct Candidate<'k> {
     knob: &'k Knob,
     turn: &'k Turn,
+    /// Whether it frees memory in other phases only.
+    is_elsewhere: bool,
+    /// Whether the user's own files set it.
+    is_set: bool,
 }
 
 impl<'a> Workbench<'a> {
@@ -48,21 +57,24 @@ impl<'a> Workbench<'a> {
             let turned = self.turned(row, &patches);
             patches.extend(turned);
         }
+        patches.sort_by_key(|patch| self.may_overfill(&patch.effect));
         patches.truncate(MOST);
         patches
     }
 
-    /// The patches of one row that are not `known`: one knob a lever, but all that the user's own files set, as in
-    /// `offload_params` and `offload_optimizer`.
+    /// The patches of one row that are not `known`: one knob a lever, but all that the user's own files set of its
+    /// framework, as in `offload_params` and `offload_optimizer`.
     fn turned(&self, row: &'a PatchRow, known: &[Patch]) -> Vec<Patch> {
         let is_new = |patch: &Patch| !known.iter().any(|known| known.knob == patch.knob);
-        let is_edit = |patch: &Patch| patch.diff.is_some() && patch.from.is_some();
-        let candidates = self.candidates(row).into_iter();
-        let mut patches = candidates.filter_map(|candidate| self.patch(row, candidate)).filter(is_new);
-        let Some(first) = patches.next() else { return Vec::new() };
-        let more = if is_edit(&first) { MOST_EDITS - 1 } else { 0 };
-        let more: Vec<Patch> = patches.take(more).take_while(is_edit).collect();
-        [vec![first], more].concat()
+        let mut candidates = self.candidates(row).into_iter();
+        let patch =
+            |candidate: Candidate<'a>| self.patch(row, candidate).filter(is_new).map(|patch| (candidate, patch));
+        let Some((first, patched)) = candidates.by_ref().find_map(patch) else { return Vec::new() };
+        let is_alike = |other: &Candidate<'a>| {
+            first.is_set && other.is_set && !other.is_elsewhere && other.knob.framework == first.knob.framework
+        };
+        let more = candidates.filter(is_alike).filter_map(patch).map(|(_, patch)| patch);
+        [patched].into_iter().chain(more).take(MOST_EDITS).collect()
     }
 
     /// What not to change against it, and why.
@@ -93,28 +105,57 @@ impl<'a> Workbench<'a> {
         let is_named =
             |knob: &Knob| row.knob.as_deref().is_none_or(|name| name == format!("{}.{}", knob.framework, knob.id));
         let all = self.knowledge.knobs_for(self.launch.framework(), &row.lever, row.direction);
-        let mut candidates: Vec<Candidate<'a>> =
-            all.filter(|(knob, _)| is_named(knob)).map(|(knob, turn)| Candidate { knob, turn }).collect();
-        candidates.sort_by_key(|Candidate { knob, turn }| {
-            let is_elsewhere = !turn.phases.is_empty() && !turn.phases.contains(&self.phase);
-            (is_elsewhere, self.launch.setting(knob).is_none())
-        });
+        let mut candidates: Vec<Candidate<'a>> = all
+            .filter(|(knob, _)| is_named(knob))
+            .map(|(knob, turn)| Candidate {
+                knob,
+                turn,
+                is_elsewhere: !turn.phases.is_empty() && !turn.phases.contains(&self.phase),
+                is_set: self.launch.setting(knob).is_some_and(|setting| setting.is_own()),
+            })
+            .collect();
+        candidates.sort_by_key(|candidate| (candidate.is_elsewhere, candidate.knob.is_generic(), !candidate.is_set));
         candidates
     }
 
-    fn patch(&self, row: &PatchRow, Candidate { knob, turn }: Candidate<'_>) -> Option<Patch> {
+    fn patch(&self, row: &PatchRow, Candidate { knob, turn, .. }: Candidate<'_>) -> Option<Patch> {
         let version = self.launch.version_of(knob);
-        let spelling = &*knob.spelling_at(version)?.name;
         let setting = self.launch.setting(knob);
-        let default =
-            || knob.default_at(version).filter(|_| self.launch.is_configured(&knob.framework)).map(str::to_owned);
-        let from = setting.map(|setting| setting.entry.value.to_string()).or_else(default);
+        // The user's own word for it, where there are several.
+        let written = setting.and_then(|setting| knob.names().find(|name| is_written(name, &setting.entry.key)));
+        let spelling = written.unwrap_or(&*knob.spelling_at(version)?.name);
+        let usual = knob.default_at(version).map(str::to_owned);
+        let default = usual.clone().filter(|_| self.launch.is_configured(&knob.framework));
+        let from = setting.map(|setting| setting.entry.value.to_string()).or(default);
         let to = match &row.to {
             Some(to) => self.facts.fill(to)?,
             None => turn::to(knob, turn, from.as_deref())?,
         };
-        let constraint = self.constraint(knob, &to)?;
+        // What nobody is known to set is as it usually is.
+        if from.is_none() && usual.is_some_and(|usual| turn::is_at(knob, &usual, &to)) {
+            return None;
+        }
+        let mut needs = self.constraint(knob, turn, &to)?;
+        let effect = self.effect(knob, &to);
+        let cost = self.cost(knob, turn, &to).map(str::to_owned);
+        if self.overfills(&effect) {
+            return None;
+        }
+        if let Some(moved) = effect.gpu_bytes.filter(|_| self.may_overfill(&effect)) {
+            needs.insert(
+                0,
+                match self.language {
+                    Language::En => format!("{moved} more on every GPU."),
+                    Language::Zh => format!("每张 GPU 需再多 {moved}。"),
+                },
+            );
+        }
         let edited = edit::edit(self.launch, knob, spelling, setting, &to);
+        let set_in = self.launch.set_in(&knob.framework).filter(|_| edited.is_none());
+        needs.extend(set_in.map(|place| match self.language {
+            Language::En => format!("Set in {place}."),
+            Language::Zh => format!("在 {place} 中设置。"),
+        }));
         Some(Patch {
             lever: row.lever.clone(),
             knob: spelling.to_owned(),
@@ -122,34 +163,69 @@ impl<'a> Workbench<'a> {
             to,
             target: knob.target.as_str().to_owned(),
             file: edited.as_ref().map(|edited| edited.file.to_string()),
-            diff: edited.map(|edited| edited.diff),
-            effect: PatchEffect::default(),
-            cost: Some(knob.cost.in_language(self.language).to_owned()),
-            constraint,
+            diff: edited.as_ref().map(|edited| edited.diff.clone()),
+            edited: edited.map(|edited| edited.text),
+            effect,
+            cost,
+            constraint: (!needs.is_empty()).then(|| needs.join(" ")),
         })
     }
 
-    /// What must hold for `knob` to work at `to`, as far as that is not known to hold; `None` where it is known not to.
-    fn constraint(&self, knob: &Knob, to: &str) -> Option<Option<String>> {
-        let mut open: Vec<String> = Vec::new();
-        if knob.constraint.iter().any(|constraint| constraint.unless.is_some()) {
-            let facts = self.launch.turned(self.facts, knob, to);
-            let asker = Asker::new(&facts);
-            for constraint in &knob.constraint {
-                match constraint.unless.as_ref().map(|unless| asker.ask(unless)) {
-                    Some(Answer::Yes) => return None,
-                    Some(Answer::No) => {}
-                    _ => open.push(constraint.text.in_language(self.language).to_owned()),
-                }
-            }
-        } else {
-            open.extend(knob.constraint.iter().map(|constraint| constraint.text.in_language(self.language).to_owned()));
-        }
-        let set_in = self.launch.set_in(&knob.framework).filter(|_| self.launch.setting(knob).is_none());
-        open.extend(set_in.map(|place| match self.language {
-            Language::En => format!("Set in {place}."),
-            Language::Zh => format!("在 {place} 中设置。"),
-        }));
-        Some((!open.is_empty()).then(|| open.join(" ")))
+    /// Whether it would take more of a device or of the host than there is.
+    fn overfills(&self, effect: &PatchEffect) -> bool {
+        let beyond =
+            |moved: Option<Bytes>, room: Option<Bytes>| moved.zip(room).is_some_and(|(moved, room)| moved > room);
+        beyond(effect.gpu_bytes, device_memory(self.facts)) || beyond(effect.host_bytes, host_memory(self.facts))
     }
+
+    /// Whether it takes so much of a device of unknown size that it may well not fit.
+    fn may_overfill(&self, effect: &PatchEffect) -> bool {
+        effect.gpu_bytes.is_some_and(|moved| moved > DOUBTFUL) && device_memory(self.facts).is_none()
+    }
+
+    /// What it moves at the incident's moment, as far as the arithmetic knows.
+    fn effect(&self, knob: &Knob, to: &str) -> PatchEffect {
+        let after = self.prediction.and_then(|_| self.launch.predict(&self.launch.turned(self.facts, knob, to)));
+        let Some((before, after)) = self.prediction.zip(after) else { return PatchEffect::default() };
+        let moved = before.moved(&after, self.phase);
+        PatchEffect { gpu_bytes: moved.device, host_bytes: moved.host }
+    }
+
+    /// What `knob` must have to work at `to`, as far as that is not known to hold; `None` where it is known not to.
+    /// What is switched off needs nothing.
+    fn constraint(&self, knob: &Knob, turn: &Turn, to: &str) -> Option<Vec<String>> {
+        if is_off(turn, to) {
+            return Some(Vec::new());
+        }
+        let is_asked = knob.constraint.iter().any(|constraint| constraint.unless.is_some());
+        let facts = is_asked.then(|| self.launch.turned(self.facts, knob, to));
+        let asker = facts.as_ref().map(Asker::new);
+        let mut open: Vec<String> = Vec::new();
+        for constraint in &knob.constraint {
+            match constraint.unless.as_ref().zip(asker.as_ref()).map(|(unless, asker)| asker.ask(unless)) {
+                Some(Answer::Yes) => return None,
+                Some(Answer::No) => {}
+                _ => open.push(constraint.text.in_language(self.language).to_owned()),
+            }
+        }
+        Some(open)
+    }
+
+    /// What it costs this way: a knob's price is that of its usual way.
+    fn cost<'k>(&self, knob: &'k Knob, turn: &'k Turn, to: &str) -> Option<&'k str> {
+        let is_usual = !is_off(turn, to) && turn.direction != Some(Direction::Raise);
+        let usual = is_usual.then_some(&knob.cost);
+        turn.cost.as_ref().or(usual).map(|cost| cost.in_language(self.language))
+    }
+}
+
+/// Whether a knob is switched off.
+fn is_off(turn: &Turn, to: &str) -> bool {
+    turn.to == To::Off || to == "none"
+}
+
+/// Whether `key` is `name` but for its dashes.
+fn is_written(name: &str, key: &str) -> bool {
+    let plain = |text: &str| text.trim_start_matches('-').replace('-', "_");
+    plain(name) == plain(key)
 }

@@ -18,11 +18,13 @@ pub(super) fn to(knob: &Knob, turn: &Turn, from: Option<&str>) -> Option<String>
             None => format!("{}{}", if *by < 0.0 { "− " } else { "+ " }, by.abs()),
         },
     };
-    let is_there = |from: &str| {
-        let same_number = from.parse::<f64>().ok().zip(to.parse::<f64>().ok()).is_some_and(|(from, to)| from == to);
-        from.eq_ignore_ascii_case(&to) || knob.meaning(from) == knob.meaning(&to) || same_number
-    };
-    (!from.is_some_and(is_there)).then_some(to)
+    (!from.is_some_and(|from| is_at(knob, from, &to))).then_some(to)
+}
+
+/// Whether `knob` at `from` is at `to` already.
+pub(super) fn is_at(knob: &Knob, from: &str, to: &str) -> bool {
+    let same_number = from.parse::<f64>().ok().zip(to.parse::<f64>().ok()).is_some_and(|(from, to)| from == to);
+    from.eq_ignore_ascii_case(to) || knob.meaning(from) == knob.meaning(to) || same_number
 }
 
 /// A step from `from`, not beyond the limit; `None` where the limit is reached or there is nothing to count from.

@@ -1,5 +1,6 @@
 //! What an input is, by its first bytes: nobody names a log as we would.
 
+use crate::config::{Document, Format};
 use crate::model::Role;
 
 /// Lines enough to tell one kind of text from another.
@@ -57,7 +58,8 @@ fn of_json(text: &str) -> Option<Role> {
         return Some(Role::Kernel);
     }
     let one_record_a_line = first.trim_end().ends_with('}') && text.lines().count() > 1;
-    let is_whole = serde_json::from_str::<serde::de::IgnoredAny>(text).is_ok();
+    // With comments, too: DeepSpeed reads them.
+    let is_whole = Document::read_as(Format::Json, "", text).is_ok_and(|document| !document.entries().is_empty());
     let is_torn =
         text.len() as u64 >= super::HEAD && text.lines().nth(1).is_some_and(|line| line.trim_start().starts_with('"'));
     ((is_whole || is_torn) && !one_record_a_line).then_some(Role::Config)

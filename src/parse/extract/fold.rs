@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use crate::model::{Event, Figure, TimelinePoint, Timestamp, Victim, What};
+use crate::model::{Event, Figure, TimelinePoint, Victim, What};
 
 /// Alike events kept whole; of further ones only who and how often.
 const ALIKE: usize = 16;
@@ -83,11 +83,12 @@ impl Series {
     }
 
     /// Adds a moment.
-    pub fn add(&mut self, series: &Arc<str>, figure: &Figure, time: Option<Timestamp>) {
+    pub fn add(&mut self, series: &Arc<str>, figure: &Figure, event: &Event) {
         let Some(bytes) = figure.bytes else { return };
         let point = TimelinePoint {
             series: series.clone(),
-            time: time.map(|time| time.to_string()),
+            time: event.time.map(|time| time.to_string()),
+            phase: event.setting.own.as_ref().filter(|mark| !mark.ended).map(|mark| mark.phase),
             name: figure.name,
             bytes,
             source: figure.source.clone(),

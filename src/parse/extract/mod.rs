@@ -78,6 +78,8 @@ pub struct Findings {
     pub timeline: Vec<TimelinePoint>,
     /// Whose messages were found.
     pub producers: BTreeSet<&'static str>,
+    /// What the processes that wrote call themselves, by pid.
+    pub processes: BTreeMap<u32, Arc<str>>,
     /// The first time stamp.
     pub started: Option<Timestamp>,
     /// What was going on at the end.
@@ -136,6 +138,7 @@ impl<'k> Extractor<'k> {
             events: self.folded.finish(),
             timeline: self.memory.into_values().flat_map(Series::finish).collect(),
             producers: self.producers,
+            processes: self.origins.named(),
             started: self.started,
             last: self.now,
         }
@@ -211,7 +214,7 @@ impl<'k> Extractor<'k> {
             let key = (series.clone(), figure.name);
             if self.memory.len() < MOST_SERIES || self.memory.contains_key(&key) {
                 let known = self.memory.entry(key).or_insert_with(|| Series::of_at_least(fewest));
-                known.add(&series, figure, event.time);
+                known.add(&series, figure, event);
             }
         }
         let mut latest: Vec<Figure> = self.now.memory.to_vec();

@@ -1,4 +1,4 @@
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use super::super::line::Line;
@@ -49,6 +49,11 @@ impl Origins {
     /// What is known of an origin so far.
     pub fn origin(&self, index: usize) -> &Origin {
         &self.list[index]
+    }
+
+    /// What each process calls itself, by pid.
+    pub fn named(&self) -> BTreeMap<u32, Arc<str>> {
+        self.list.iter().filter_map(|origin| Some((origin.pid?, origin.role.clone()?))).collect()
     }
 
     /// Whether the lines of `origin` say nothing of who wrote them.

@@ -81,7 +81,7 @@ fn facts(record: &Record, part: &str) -> Vec<Fact> {
         number("sglang.tokens_requested", "Try to allocate "),
         number("sglang.tokens_available", "Available tokens: "),
         number("sglang.tokens_available", "Avaliable tokens: "),
-        words("sglang.cuda_graphs", "Capture cuda graph failed"),
+        words("sglang.capture_error", "Capture cuda graph failed"),
         words("sglang.request_slots", "alloc_req_slots"),
     ]
     .into_iter()
@@ -106,7 +106,7 @@ const EXAMPLES: &[Example] = &[
         states: &[
             ("kind", "gpu_oom"),
             ("requested", "416.00 MiB"),
-            ("sglang.cuda_graphs", "Capture cuda graph failed"),
+            ("sglang.capture_error", "Capture cuda graph failed"),
         ],
     },
     Example {

@@ -4,13 +4,13 @@ use std::fmt::{self, Write};
 
 use anstyle::{AnsiColor, Style};
 
+use super::super::choice::{numbered, telling};
 use super::{BOLD, DIM, Page};
+use crate::diagnosis::UNKNOWN;
 use crate::model::{Bytes, Diagnosis, Incident, Patch};
 
-/// Causes, patches, warnings and hints that are shown.
-const CAUSES: usize = 3;
+/// Lines of evidence, warnings and hints that are shown.
 const EVIDENCE: usize = 2;
-const PATCHES: usize = 3;
 const USELESS: usize = 3;
 const HINTS: usize = 3;
 
@@ -22,10 +22,13 @@ impl Page {
         if incident.diagnoses.is_empty() {
             return Ok(());
         }
-        self.heading(self.labels.why)?;
-        for diagnosis in incident.diagnoses.iter().take(CAUSES) {
-            self.diagnosis(diagnosis)?;
+        if let Some(words) = &incident.memory.explains {
+            self.heading(self.labels.arithmetic)?;
+            words.lines().try_for_each(|line| writeln!(self.text, "  {line}"))?;
         }
+        self.heading(self.labels.why)?;
+        let shown = telling(&incident.diagnoses);
+        shown.iter().try_for_each(|diagnosis| self.diagnosis(diagnosis))?;
         self.patches(incident)?;
         self.useless(incident)?;
         if !incident.capture_next.is_empty() {
@@ -47,21 +50,13 @@ impl Page {
         Ok(())
     }
 
-    /// The likeliest cause's patches first, then the best of each other one.
     fn patches(&mut self, incident: &Incident) -> fmt::Result {
-        let first = incident.diagnoses.iter().take(1).flat_map(|diagnosis| diagnosis.patches.iter().take(PATCHES));
-        let others =
-            incident.diagnoses.iter().take(CAUSES).skip(1).flat_map(|diagnosis| diagnosis.patches.iter().take(1));
-        let mut shown: Vec<&Patch> = Vec::new();
-        for patch in first.chain(others) {
-            if shown.len() < PATCHES + 1 && !shown.iter().any(|known| known.knob == patch.knob) {
-                shown.push(patch);
-            }
-        }
+        let shown = numbered(incident);
         if shown.is_empty() {
             return Ok(());
         }
-        self.heading(self.labels.change)?;
+        let is_known = incident.diagnoses.first().is_some_and(|diagnosis| &*diagnosis.cause != UNKNOWN);
+        self.heading(if is_known { self.labels.change } else { self.labels.first_steps })?;
         for (number, patch) in (1..).zip(shown) {
             self.patch(number, patch)?;
         }

@@ -2,6 +2,8 @@
 
 use std::fmt::{self, Write};
 
+use unicode_width::UnicodeWidthStr;
+
 use super::{BAD, BOLD, DIM, Page, shorten, strip, words};
 use crate::model::{Figure, FigureName, Incident, Phase, Victim};
 
@@ -29,7 +31,8 @@ impl Page {
     }
 
     fn row(&mut self, label: &str, words: &str) -> fmt::Result {
-        writeln!(self.text, "  {BOLD}{label:<6}{BOLD:#} {words}")
+        let label = padded(label, 6);
+        writeln!(self.text, "  {BOLD}{label}{BOLD:#} {words}")
     }
 
     fn phase(&mut self, incident: &Incident) -> fmt::Result {
@@ -58,7 +61,12 @@ impl Page {
             return Ok(());
         }
         self.heading(self.labels.figures)?;
-        for figure in figures.iter().take(FIGURES) {
+        // The first of each name is the incident's own; who was hit stands above.
+        let is_news = |&(place, figure): &(usize, &Figure)| {
+            let is_known = figures.iter().take(place).any(|known| known.name == figure.name);
+            !is_known && !matches!(figure.name, FigureName::GpuIndex | FigureName::VictimPid | FigureName::Other)
+        };
+        for (_, figure) in figures.iter().enumerate().filter(is_news).take(FIGURES) {
             let amount = match (figure.bytes, figure.value) {
                 (Some(bytes), _) => bytes.to_string(),
                 (None, Some(value))
@@ -75,10 +83,10 @@ impl Page {
             } else {
                 format!("“{}”  ", said.trim())
             };
-            let meaning = words::figure(figure.name, self.language);
-            writeln!(self.text, "  {meaning:<34} {amount:>12}  {DIM}{said}{}{DIM:#}", figure.source)?;
+            let meaning = padded(words::figure(figure.name, self.language), 30);
+            writeln!(self.text, "  {meaning} {amount:>12}  {DIM}{said}{}{DIM:#}", figure.source)?;
         }
-        self.rest(figures.len(), FIGURES, self.labels.more_in_json)
+        self.rest(figures.iter().enumerate().filter(is_news).count(), FIGURES, self.labels.more_in_json)
     }
 
     fn consumers(&mut self, incident: &Incident) -> fmt::Result {
@@ -98,6 +106,11 @@ impl Page {
         }
         self.rest(incident.consumers.len(), CONSUMERS, self.labels.more)
     }
+}
+
+/// `words` in a column so wide: a Chinese character takes two.
+fn padded(words: &str, width: usize) -> String {
+    format!("{words}{}", " ".repeat(width.saturating_sub(words.width())))
 }
 
 fn describe(victim: &Victim) -> String {

@@ -1,0 +1,29 @@
+use std::io::Write;
+use std::process::ExitCode;
+
+use clap::Args;
+
+use super::error::CliError;
+use super::home::Home;
+use crate::knowledge::{Glossary, Language};
+use crate::rulebase;
+
+/// Says what a word of reports and rules means: a cause, kind, phase, figure, lever, fact, or a knob as you spell it.
+#[derive(Debug, Args)]
+pub(super) struct Explain {
+    /// `fragmentation`, `weight_sync`, `--gpu-memory-utilization`, `deepspeed.offload_optimizer` …
+    word: String,
+    /// The language: `en` or `zh`
+    #[arg(long, value_name = "LANG", default_value = "en")]
+    lang: Language,
+}
+
+impl Explain {
+    pub fn run(self, home: &Home) -> Result<ExitCode, CliError> {
+        let (knowledge, glossary) = (home.knowledge()?, Glossary::shipped()?);
+        let text = rulebase::explain(&self.word, &knowledge, &glossary, self.lang)
+            .map_err(|unknown| CliError::Unexplained { word: self.word, nearest: unknown.nearest })?;
+        anstream::stdout().write_all(text.as_bytes())?;
+        Ok(ExitCode::SUCCESS)
+    }
+}

@@ -1,0 +1,67 @@
+//! `oomdoc rules`: the rule base as users see it, one file a command.
+
+mod calibrate;
+mod check;
+mod import;
+mod list;
+mod remove;
+mod show;
+mod test;
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use clap::{Args, Subcommand};
+
+use super::error::CliError;
+use super::home::Home;
+use crate::rulebase::RuleSource;
+
+/// Lists, checks, tries and imports rules: what oomdoc knows of the causes of out-of-memory failures.
+#[derive(Debug, Args)]
+pub(super) struct Rules {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    List(list::List),
+    Show(show::Show),
+    Check(check::Check),
+    Test(test::Test),
+    Calibrate(calibrate::Calibrate),
+    Import(import::Import),
+    Remove(remove::Remove),
+}
+
+impl Rules {
+    pub fn run(self, home: &Home) -> Result<ExitCode, CliError> {
+        match self.command {
+            Command::List(list) => list.run(home),
+            Command::Show(show) => show.run(home),
+            Command::Check(check) => check.run(home),
+            Command::Test(test) => test.run(home),
+            Command::Calibrate(calibrate) => calibrate.run(home),
+            Command::Import(import) => import.run(home),
+            Command::Remove(remove) => remove.run(home),
+        }
+    }
+}
+
+/// The rules at `path`; without one, the shipped ones and those that were imported.
+fn sources(path: Option<&PathBuf>, home: &Home) -> Result<Vec<RuleSource>, CliError> {
+    match path {
+        Some(path) => Ok(RuleSource::read(path)?),
+        None => Ok(RuleSource::shipped().into_iter().chain(RuleSource::imported(&home.own_rules())).collect()),
+    }
+}
+
+/// `1 rule`, `2 rules`.
+fn count(number: usize, what: &str) -> String {
+    format!("{number} {what}{}", if number == 1 { "" } else { "s" })
+}
+
+fn shown(path: &Path) -> String {
+    path.to_string_lossy().into_owned()
+}

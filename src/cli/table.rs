@@ -1,0 +1,39 @@
+use std::fmt::Write;
+
+/// `rows` as text, each column as wide as its widest cell. The last column may be as long as it likes.
+pub(super) fn table<const N: usize>(rows: &[[String; N]]) -> String {
+    let mut widths = [0; N];
+    for row in rows {
+        for (width, cell) in widths.iter_mut().zip(row) {
+            *width = (*width).max(cells(cell));
+        }
+    }
+    let mut text = String::new();
+    for row in rows {
+        let mut line = String::new();
+        for (cell, width) in row.iter().zip(widths) {
+            // Writing to a string does not fail.
+            let _ = write!(line, "{cell}{}", " ".repeat(width + 2 - cells(cell)));
+        }
+        text += line.trim_end();
+        text.push('\n');
+    }
+    text
+}
+
+/// How many cells of a terminal `text` takes: Chinese characters take two.
+fn cells(text: &str) -> usize {
+    let is_wide = |c: char| matches!(c, '\u{1100}'..='\u{115f}' | '\u{2e80}'..='\u{a4cf}' | '\u{ac00}'..='\u{d7a3}' | '\u{f900}'..='\u{faff}' | '\u{fe30}'..='\u{fe6f}' | '\u{ff00}'..='\u{ff60}');
+    text.chars().map(|c| if is_wide(c) { 2 } else { 1 }).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_are_aligned() {
+        let row = |a: &str, b: &str| [a.to_owned(), b.to_owned()];
+        assert_eq!(table(&[row("显存", "x"), row("abcdef", "y"), row("a", "")]), "显存    x\nabcdef  y\na\n");
+    }
+}

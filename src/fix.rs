@@ -1,0 +1,161 @@
+//! Writes a patch into the user's own file.
+//!
+//! The file as it was stays beside it (`ds_config.json.before-oomdoc`), so that the same fix asked for twice is done once,
+//! patches keep their numbers, and a file that was changed since is not overwritten.
+
+use std::fs;
+use std::io::{self, Cursor, Write};
+use std::path::{Path, PathBuf};
+
+use thiserror::Error;
+
+use crate::Options;
+use crate::model::{Patch, Report, Role};
+use crate::report;
+use crate::source::{self, Input};
+
+/// Behind the name of a file: as it was before the first fix.
+const BEFORE: &str = ".before-oomdoc";
+
+/// Why nothing was written.
+#[derive(Debug, Error)]
+pub enum FixError {
+    /// The inputs say nothing.
+    #[error(transparent)]
+    Analysis(#[from] crate::Error),
+    /// No incident, or no cause with a patch.
+    #[error("there is nothing to fix: {0}")]
+    NothingToFix(&'static str),
+    /// There are fewer patches, or none of that name.
+    #[error("there is no patch `{asked}`; there are {known}")]
+    NoSuchPatch {
+        /// What was asked for.
+        asked: String,
+        /// What there is.
+        known: String,
+    },
+    /// The patch is not one of a file.
+    #[error("`{knob}` is set in no file that was given")]
+    NoFile {
+        /// The knob.
+        knob: String,
+    },
+    /// Somebody else edited the file after oomdoc did.
+    #[error("{path} was changed since; what it was stands in {before}")]
+    Changed {
+        /// The file.
+        path: String,
+        /// As it was.
+        before: String,
+    },
+    /// The file system refuses.
+    #[error("{path}: {error}")]
+    File {
+        /// The file.
+        path: String,
+        /// Why.
+        #[source]
+        error: io::Error,
+    },
+}
+
+/// What was done to a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Done {
+    /// It was edited.
+    Written,
+    /// It was so already.
+    Already,
+}
+
+/// Analyses `paths`, configurations as they were before an earlier fix.
+pub fn analyze(paths: &[String], options: &Options) -> Result<Report, FixError> {
+    let (files, mut unreadable) = source::walk(paths);
+    let mut inputs = Vec::new();
+    for file in files.iter().filter(|file| !file.ends_with(BEFORE)) {
+        match open(file) {
+            Ok(input) => inputs.push(input),
+            Err(error) => unreadable.push(error),
+        }
+    }
+    if inputs.is_empty() {
+        return Err(FixError::Analysis(crate::Error::NothingRead(unreadable)));
+    }
+    Ok(crate::analyze_inputs(inputs, unreadable, options)?)
+}
+
+/// Opens a file, as it was where that is kept.
+fn open(file: &str) -> Result<Input, source::SourceError> {
+    let input = Input::open(file)?;
+    let is_config = matches!(input.role, Role::Config | Role::Script);
+    match fs::read(before(Path::new(file))) {
+        Ok(bytes) if is_config => Input::new(file, Cursor::new(bytes))
+            .map_err(|error| source::SourceError::Unreadable { path: file.to_owned(), error }),
+        _ => Ok(input),
+    }
+}
+
+/// The patch of this number, as the report counts them, or of this knob; the first that edits a file where nothing is asked.
+pub fn pick<'r>(report: &'r Report, asked: Option<&str>) -> Result<&'r Patch, FixError> {
+    let incident = report.incidents.first().ok_or(FixError::NothingToFix("no incident was found"))?;
+    let patches = report::numbered(incident);
+    let Some(asked) = asked else {
+        let edits = patches.iter().find(|patch| patch.diff.is_some());
+        return edits.copied().ok_or(FixError::NothingToFix("no patch edits a file that was given"));
+    };
+    let plain = |knob: &str| knob.trim_start_matches('-').replace('-', "_");
+    let by_number = asked.parse::<usize>().ok().and_then(|number| patches.get(number.checked_sub(1)?));
+    let by_knob = || patches.iter().find(|patch| plain(&patch.knob) == plain(asked));
+    by_number.or_else(by_knob).copied().ok_or_else(|| {
+        let known: Vec<String> =
+            (1..).zip(&patches).map(|(number, patch)| format!("{number} {}", patch.knob)).collect();
+        FixError::NoSuchPatch { asked: asked.to_owned(), known: known.join(", ") }
+    })
+}
+
+/// Writes `patch` into its file: whole or not at all, the old text kept beside it.
+pub fn write(patch: &Patch) -> Result<Done, FixError> {
+    let no_file = || FixError::NoFile { knob: patch.knob.clone() };
+    let (file, edited) = patch.file.as_deref().zip(patch.edited.as_deref()).ok_or_else(no_file)?;
+    let path = Path::new(file);
+    let failed = |error| FixError::File { path: file.to_owned(), error };
+    let now = fs::read_to_string(path).map_err(failed)?;
+    if now == edited {
+        return Ok(Done::Already);
+    }
+    let kept = before(path);
+    let is_as_analysed = Some(crate::config::diff(file, &now, edited)) == patch.diff;
+    if !is_as_analysed {
+        return Err(FixError::Changed { path: file.to_owned(), before: kept.display().to_string() });
+    }
+    if !kept.exists() {
+        replace(&kept, &now, path).map_err(failed)?;
+    }
+    replace(path, edited, path).map_err(failed)?;
+    Ok(Done::Written)
+}
+
+fn before(path: &Path) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(BEFORE);
+    PathBuf::from(name)
+}
+
+/// Puts `text` at `path` in one step, with the permissions of `like`.
+fn replace(path: &Path, text: &str, like: &Path) -> io::Result<()> {
+    let mut name = path.as_os_str().to_owned();
+    name.push(format!(".{}", std::process::id()));
+    let temporary = PathBuf::from(name);
+    let written = (|| {
+        let mut file = fs::File::create(&temporary)?;
+        file.write_all(text.as_bytes())?;
+        file.set_permissions(fs::metadata(like)?.permissions())?;
+        file.sync_all()?;
+        fs::rename(&temporary, path)
+    })();
+    if written.is_err() {
+        // What is left behind is worth nothing; the first error is the one to tell.
+        let _ = fs::remove_file(&temporary);
+    }
+    written
+}

@@ -1,0 +1,58 @@
+use std::sync::Arc;
+
+use serde::Deserialize;
+
+use super::facts::{Fact, FactFile};
+use super::words::Words;
+use super::{KnowledgeError, parse, shipped_files};
+
+/// `rules/glossary/`: what the words of reports and rules mean. An analysis needs none of it, so it is read only by whoever
+/// explains or checks.
+#[derive(Debug, Default)]
+pub struct Glossary {
+    /// Kinds, phases and figures.
+    pub words: Vec<Word>,
+    /// The names, beside those of `rules/facts.toml`, that conditions may use: what a log states of the incident.
+    pub facts: Vec<Fact>,
+}
+
+/// A word of the vocabulary.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Word {
+    /// What sort of word: `kind`, `phase`, `figure`.
+    pub of: Arc<str>,
+    /// The word.
+    pub name: Arc<str>,
+    /// What it says.
+    pub meaning: Words,
+    /// Whose messages state it, in their own words.
+    #[serde(default)]
+    pub source: Option<Arc<str>>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct WordFile {
+    word: Vec<Word>,
+}
+
+impl Glossary {
+    /// What is part of the binary.
+    pub fn shipped() -> Result<Glossary, KnowledgeError> {
+        let mut glossary = Glossary::default();
+        for (file, content) in shipped_files() {
+            match file {
+                "glossary/words.toml" => glossary.words = parse::<WordFile>(file, content)?.word,
+                "glossary/facts.toml" => glossary.facts = parse::<FactFile>(file, content)?.fact,
+                _ => {}
+            }
+        }
+        Ok(glossary)
+    }
+
+    /// What a word of the vocabulary means.
+    pub fn word(&self, of: &str, name: &str) -> Option<&Word> {
+        self.words.iter().find(|word| &*word.of == of && &*word.name == name)
+    }
+}

@@ -1,0 +1,145 @@
+//! What the job should have needed, beside what it did.
+
+use super::Launch;
+use crate::diagnosis::Facts;
+use crate::memory::{self, Amount, Explanation, Layout, ModelSize, Moment, MomentPlan, Observed, Plan, Step};
+use crate::model::{Bytes, Citation, Derivation, Figure, FigureName, Incident, Kind, Memory, Phase, TimelinePoint};
+
+/// What the arithmetic says of a job.
+pub struct Prediction {
+    model: ModelSize,
+    layout: Layout,
+    plan: Plan,
+    /// The words that it is computed from.
+    from: Vec<Citation>,
+}
+
+/// Bytes that a change moves on each device and on each host, where that is known; negative frees.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Moved {
+    /// On each device.
+    pub device: Option<Bytes>,
+    /// On each host.
+    pub host: Option<Bytes>,
+}
+
+/// The moments of which training prints figures.
+const TRAINING: [Moment; 4] = [Moment::AfterPrepare, Moment::Forward, Moment::Backward, Moment::OptimizerStep];
+/// As many figures are explained.
+const MOST: usize = 3;
+/// A sum of parts explains a figure this near, as a share of it.
+const NEAR: f64 = 0.05;
+/// Bounds wider than this share of an amount say too little to print.
+const WIDE: f64 = 0.5;
+
+impl Launch<'_> {
+    /// What the job that `facts` describe should need; `None` where too little is known.
+    pub fn predict(&self, facts: &Facts) -> Option<Prediction> {
+        let (model, from) = self.model(facts)?;
+        let layout = self.layout(facts)?;
+        let plan = Plan::of(&model, &layout);
+        Some(Prediction { model, layout, plan, from })
+    }
+}
+
+impl Prediction {
+    /// The predicted figures of the incident's moment beside the observed ones, and how the one explains the other.
+    pub fn beside(&self, incident: &Incident) -> Memory {
+        let moment = self.moment(incident.phase.name);
+        let mut words: Vec<String> = Vec::new();
+        let mut observed: Vec<Figure> = Vec::new();
+        let at_the_end = Moment::of_phase(incident.phase.name).filter(|_| incident.kind == Kind::GpuOom);
+        let sums = |words: &str| words.split_once(" = ").map(|(_, sum)| sum.to_owned());
+        for (figure, is_last) in device_figures(incident) {
+            let moments = if is_last { at_the_end.as_slice() } else { &TRAINING };
+            let Some(explained) = figure.bytes.and_then(|bytes| self.explain(bytes, moments)) else { continue };
+            if words.len() < MOST && !words.iter().any(|known| sums(known) == sums(&explained)) {
+                words.push(explained);
+                observed.push(figure);
+            }
+        }
+        let capacity = self.layout.cluster.device_memory;
+        let is_alone = self.layout.cluster.devices() == 1 && self.layout.offload.optimizer.is_none();
+        let states = memory::states(&self.model, &self.layout);
+        words.extend(capacity.filter(|_| is_alone).and_then(|capacity| states.beyond(capacity)));
+        let predicted = moment.map(|moment| self.figures(moment)).unwrap_or_default();
+        Memory { predicted, observed, explains: (!words.is_empty()).then(|| words.join("\n")) }
+    }
+
+    /// What a change of the layout to `after` moves at the incident's moment.
+    pub fn moved(&self, after: &Prediction, phase: Phase) -> Moved {
+        let (Some(before), Some(after)) = (self.moment(phase), after.moment(phase)) else { return Moved::default() };
+        let difference = |amount: fn(&MomentPlan) -> Amount| {
+            let (before, after) = (amount(before), amount(after));
+            let moved = after.middle() - before.middle();
+            let spread = (after.high - after.low).max(before.high - before.low);
+            let is_telling = moved != Bytes(0) && spread.gib() * WIDE <= moved.gib().abs();
+            is_telling.then_some(moved)
+        };
+        Moved { device: difference(MomentPlan::device), host: difference(MomentPlan::host) }
+    }
+
+    /// What a host needs at the incident's moment, and what it has, where both are known.
+    pub fn host(&self, phase: Phase) -> Option<(Bytes, Bytes)> {
+        let need = self.moment(phase)?.host().low;
+        Some((need, self.layout.cluster.host_memory?))
+    }
+
+    /// The moment of an incident in `phase`; the hungriest where that is not known.
+    fn moment(&self, phase: Phase) -> Option<&MomentPlan> {
+        match Moment::of_phase(phase) {
+            Some(Moment::OptimizerStep) => self.plan.at_step(Moment::OptimizerStep, Step::First),
+            Some(moment) => self.plan.at(moment),
+            None => self.plan.moments.iter().max_by_key(|plan| plan.device().middle()),
+        }
+    }
+
+    /// The sum of parts that explains `observed` at one of `moments`; of several the nearest.
+    fn explain(&self, observed: Bytes, moments: &[Moment]) -> Option<String> {
+        let is_sound = |found: &Explanation| {
+            let spread = (found.sum.high - found.sum.low).gib();
+            let is_near = found.error.abs() <= NEAR && spread <= NEAR * observed.gib();
+            is_near && found.parts.len() > 1
+        };
+        let at = |moment: &Moment| memory::explain(observed, Observed::Device, Some(*moment), &self.plan);
+        let sound = moments.iter().flat_map(at).filter(is_sound);
+        sound.min_by(|a, b| a.error.abs().total_cmp(&b.error.abs())).map(|found| found.words)
+    }
+
+    fn figures(&self, plan: &MomentPlan) -> Vec<Figure> {
+        let figure = |name: FigureName, amount: Amount, at: Observed| {
+            let cite = self.from.first()?;
+            let is_here = |place: crate::memory::Place| place.is_host() == (at == Observed::Host);
+            let parts: Vec<String> =
+                plan.components.iter().filter(|part| is_here(part.place)).map(ToString::to_string).collect();
+            let is_known =
+                amount.middle() > Bytes(0) && (amount.high - amount.low).gib() <= WIDE * amount.middle().gib();
+            is_known.then(|| Figure {
+                name,
+                bytes: Some(amount.middle()),
+                value: None,
+                text: cite.text.clone(),
+                source: cite.location.clone(),
+                derived: Some(Derivation { formula: parts.join(" + "), from: self.from.clone() }),
+            })
+        };
+        let device = figure(FigureName::TorchAllocated, plan.device(), Observed::Device);
+        let host = figure(FigureName::HostUsed, plan.host(), Observed::Host);
+        device.into_iter().chain(host).collect()
+    }
+}
+
+/// What PyTorch held on a device, over time and, last, when it failed.
+fn device_figures(incident: &Incident) -> Vec<(Figure, bool)> {
+    let of_point = |point: &TimelinePoint| Figure {
+        name: point.name,
+        bytes: Some(point.bytes),
+        value: None,
+        text: point.text.clone(),
+        source: point.source.clone(),
+        derived: None,
+    };
+    let over_time = incident.timeline.iter().filter(|point| point.name == FigureName::TorchAllocated).map(of_point);
+    let at_the_end = incident.figures.iter().find(|figure| figure.name == FigureName::TorchAllocated).cloned();
+    over_time.map(|figure| (figure, false)).chain(at_the_end.map(|figure| (figure, true))).collect()
+}

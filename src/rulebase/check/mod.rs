@@ -1,0 +1,191 @@
+//! Whether rules hold together: what can be told of them without an incident, and whether their examples hold.
+
+mod cause;
+mod condition;
+mod places;
+mod whole;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use crate::Error;
+use crate::knowledge::{CauseRule, Glossary, Knowledge, KnowledgeError, Origin, RuleFile};
+
+use super::example::{Tried, try_examples};
+use super::sources::RuleSource;
+use condition::Conditions;
+use places::Places;
+
+/// Something about a rule that is not as it should be.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Finding {
+    /// How bad it is.
+    pub severity: Severity,
+    /// The file, as its owner knows it.
+    pub file: String,
+    /// The line in it, where one can be told.
+    pub line: Option<usize>,
+    /// What is wrong.
+    pub problem: String,
+    /// What to do about it.
+    pub advice: String,
+}
+
+/// How bad a finding is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Severity {
+    /// The rule, or a part of it, cannot do what it says.
+    Error,
+    /// It works and could be better.
+    Warning,
+}
+
+/// What was looked at and what was found, the errors first.
+#[derive(Debug, Default)]
+pub struct Checked {
+    /// What is wrong.
+    pub findings: Vec<Finding>,
+    /// Rules that could be read.
+    pub rules: usize,
+    /// Examples that were run.
+    pub examples: usize,
+}
+
+impl Checked {
+    /// Whether an error is among the findings.
+    pub fn fails(&self) -> bool {
+        self.findings.iter().any(|finding| finding.severity == Severity::Error)
+    }
+}
+
+/// Checks `sources`, which lie over the shipped rules where they are a user's own.
+pub fn check(sources: &[RuleSource]) -> Result<Checked, Error> {
+    let mut findings = Vec::new();
+    let (mut own, mut causes) = (Vec::new(), Vec::new());
+    let mut ids: BTreeMap<(bool, Arc<str>), String> = BTreeMap::new();
+    for source in sources {
+        let places = Places::of(&source.file.content);
+        let mut note = Notes { findings: &mut findings, source, places: &places };
+        let fits = match (source.is_cause(), source.origin) {
+            (true, _) => match toml::from_str::<CauseRule>(&source.file.content) {
+                Ok(rule) => {
+                    let known = (source.origin == Origin::Own, rule.id.clone());
+                    let first = ids.insert(known, source.shown.clone());
+                    if let Some(first) = &first {
+                        let problem = format!("{first} has a rule `{}` already", rule.id);
+                        note.error(&["id"], problem, "give one of them another id".to_owned());
+                    }
+                    causes.push((source, places, CauseRule { origin: source.origin, ..rule }));
+                    first.is_none()
+                }
+                Err(error) => {
+                    note.malformed(&error);
+                    false
+                }
+            },
+            (false, Origin::Shipped) => true,
+            // Alone over the shipped ones, so that its faults are its own.
+            (false, Origin::Own) => match Knowledge::with_own(std::slice::from_ref(&source.file)) {
+                Ok(_) => true,
+                Err(error) => {
+                    note.refused(&error);
+                    false
+                }
+            },
+        };
+        if fits && source.origin == Origin::Own {
+            own.push(source.file.clone());
+        }
+    }
+    let knowledge = Arc::new(overlaid(&own, sources, &mut findings)?);
+    let glossary = Glossary::shipped()?;
+    let conditions = Conditions::new(&knowledge, &glossary);
+    let mut checked = Checked { rules: causes.len(), ..Checked::default() };
+    for (source, places, rule) in &causes {
+        let mut notes = Notes { findings: &mut findings, source, places };
+        cause::check(rule, &knowledge, &conditions, &mut notes);
+        let tried = try_examples(rule, &knowledge)?;
+        checked.examples += tried.len();
+        for (index, tried) in tried.iter().enumerate() {
+            notes.example(index, tried);
+        }
+    }
+    whole::check(sources, &knowledge, &glossary, &conditions, &mut findings);
+    findings.sort_by(|a, b| (a.severity, &a.file, a.line).cmp(&(b.severity, &b.file, b.line)));
+    findings.dedup();
+    Ok(Checked { findings, ..checked })
+}
+
+/// The shipped rules with `own` over them; without `own` where they do not go together.
+fn overlaid(
+    own: &[RuleFile],
+    sources: &[RuleSource],
+    findings: &mut Vec<Finding>,
+) -> Result<Knowledge, KnowledgeError> {
+    Knowledge::with_own(own).or_else(|error| {
+        let file = match &error {
+            KnowledgeError::Malformed { file, .. } | KnowledgeError::Wrong { file, .. } => file,
+        };
+        if let Some(source) = sources.iter().find(|source| source.file.path == *file && source.origin == Origin::Own) {
+            let places = Places::of(&source.file.content);
+            Notes { findings, source, places: &places }.refused(&error);
+        }
+        Knowledge::shipped()
+    })
+}
+
+/// Takes down what is found in one file.
+pub(super) struct Notes<'n> {
+    findings: &'n mut Vec<Finding>,
+    source: &'n RuleSource,
+    places: &'n Places,
+}
+
+impl Notes<'_> {
+    fn note(&mut self, severity: Severity, line: Option<usize>, problem: String, advice: String) {
+        let file = self.source.shown.clone();
+        self.findings.push(Finding { severity, file, line, problem, advice });
+    }
+
+    /// `path` leads to what is wrong: `["evidence", "2", "when"]`.
+    fn error(&mut self, path: &[&str], problem: String, advice: String) {
+        self.note(Severity::Error, self.places.line(path), problem, advice);
+    }
+
+    fn warning(&mut self, path: &[&str], problem: String, advice: String) {
+        self.note(Severity::Warning, self.places.line(path), problem, advice);
+    }
+
+    /// What shipped rules must have and the user's own should.
+    fn expected(&mut self, path: &[&str], problem: String, advice: String) {
+        match self.source.origin {
+            Origin::Shipped => self.error(path, problem, advice),
+            Origin::Own => self.warning(path, problem, advice),
+        }
+    }
+
+    fn malformed(&mut self, error: &toml::de::Error) {
+        let line = error.span().and_then(|span| places::line_at(&self.source.file.content, span.start));
+        let advice = "docs/writing-rules.md lists every field of a rule".to_owned();
+        self.note(Severity::Error, line, error.message().to_owned(), advice);
+    }
+
+    fn refused(&mut self, error: &KnowledgeError) {
+        match error {
+            KnowledgeError::Malformed { error, .. } => self.malformed(error),
+            KnowledgeError::Wrong { problem, .. } => {
+                let advice = "compare with the files of this folder that are shipped".to_owned();
+                self.note(Severity::Error, None, problem.clone(), advice);
+            }
+        }
+    }
+
+    fn example(&mut self, index: usize, tried: &Tried) {
+        let Some(problem) = &tried.problem else { return };
+        let named: Vec<String> =
+            tried.named.iter().map(|(cause, confidence)| format!("{cause} {confidence:.2}")).collect();
+        let came = if named.is_empty() { tried.verdict.to_string() } else { named.join(", ") };
+        let problem = format!("example “{}” must be {}: {problem}", tried.example, tried.must.as_str());
+        self.error(&["example", &index.to_string(), "must"], problem, format!("what came out: {came}"));
+    }
+}

@@ -1,0 +1,69 @@
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+/// On which line of a TOML file each key stands.
+pub(super) struct Places {
+    /// The path of a key, `evidence.2.when`, and its line.
+    lines: Vec<(String, usize)>,
+}
+
+impl Places {
+    /// The keys of `content`; none where it is no TOML.
+    pub fn of(content: &str) -> Places {
+        let mut places = Places { lines: Vec::new() };
+        let (table, _) = DeTable::parse_recoverable(content);
+        places.table("", table.get_ref(), content);
+        places
+    }
+
+    fn table(&mut self, above: &str, table: &DeTable<'_>, content: &str) {
+        for (key, value) in table {
+            let path = format!("{above}{}", key.get_ref());
+            self.add(path, key.span().start, value, content);
+        }
+    }
+
+    fn add(&mut self, path: String, start: usize, value: &Spanned<DeValue<'_>>, content: &str) {
+        match value.get_ref() {
+            DeValue::Table(table) => self.table(&format!("{path}."), table, content),
+            DeValue::Array(items) => {
+                for (index, item) in items.iter().enumerate() {
+                    self.add(format!("{path}.{index}"), item.span().start, item, content);
+                }
+            }
+            _ => {}
+        }
+        self.lines.extend(line_at(content, start).map(|line| (path, line)));
+    }
+
+    /// The line of the key at `path`, or of the nearest one above it that stands in the file.
+    pub fn line(&self, path: &[&str]) -> Option<usize> {
+        (1..=path.len()).rev().find_map(|length| {
+            let wanted = path[..length].join(".");
+            self.lines.iter().find(|(known, _)| *known == wanted).map(|(_, line)| *line)
+        })
+    }
+}
+
+/// The line on which the byte at `offset` stands, from 1.
+pub(super) fn line_at(content: &str, offset: usize) -> Option<usize> {
+    Some(content.get(..offset)?.matches('\n').count() + 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_are_found_on_their_lines() {
+        let places = Places::of(
+            "id = 'a'\n\n[title]\nen = 'x'\n\n[[evidence]]\ngroup = 'g'\n\n[[evidence]]\nwhen = '''\nx'''\n",
+        );
+        assert_eq!(places.line(&["id"]), Some(1));
+        assert_eq!(places.line(&["title", "en"]), Some(4));
+        assert_eq!(places.line(&["evidence", "0", "group"]), Some(7));
+        assert_eq!(places.line(&["evidence", "1", "when"]), Some(10));
+        assert_eq!(places.line(&["evidence", "1", "missing"]), Some(9));
+        assert_eq!(places.line(&["nowhere"]), None);
+    }
+}

@@ -1,0 +1,73 @@
+use std::io::{self, Cursor};
+use std::sync::Arc;
+
+use crate::knowledge::{CauseRule, ExampleRow, Knowledge, Must};
+use crate::model::{Kind, Report};
+use crate::source::Input;
+use crate::{Error, Options, analyze_inputs};
+
+/// What came of an example.
+#[derive(Debug, Clone)]
+pub struct Tried {
+    /// The rule.
+    pub rule: Arc<str>,
+    /// The example's name.
+    pub example: String,
+    /// What had to be said of the rule's cause.
+    pub must: Must,
+    /// What the report's verdict was.
+    pub verdict: Kind,
+    /// The causes that were named, likeliest first, with their confidences.
+    pub named: Vec<(Arc<str>, f64)>,
+    /// Why it does not hold; `None` where it does.
+    pub problem: Option<String>,
+}
+
+/// Runs every example of `rule` through the whole analysis.
+pub fn try_examples(rule: &CauseRule, knowledge: &Arc<Knowledge>) -> Result<Vec<Tried>, Error> {
+    rule.example.iter().map(|example| try_example(example, rule, knowledge)).collect()
+}
+
+fn try_example(example: &ExampleRow, rule: &CauseRule, knowledge: &Arc<Knowledge>) -> Result<Tried, Error> {
+    let options = Options { knowledge: Some(Arc::clone(knowledge)), ..Options::default() };
+    let texts = [("job.log", Some(&example.log)), ("config", example.config.as_ref())];
+    let open = |(name, text): (&str, Option<&String>)| Some(Input::new(name, Cursor::new(text?.clone().into_bytes())));
+    let inputs: io::Result<Vec<Input>> = texts.into_iter().filter_map(open).collect();
+    // Memory can always be read.
+    let report = analyze_inputs(inputs.unwrap_or_default(), Vec::new(), &options)?;
+    let diagnoses = report.incidents.first().map_or(&[][..], |root| &root.diagnoses);
+    let named: Vec<(Arc<str>, f64)> =
+        diagnoses.iter().map(|diagnosis| (diagnosis.cause.clone(), diagnosis.confidence)).collect();
+    let problem = problem(example, rule, &report, &named);
+    Ok(Tried {
+        rule: rule.id.clone(),
+        example: example.name.clone(),
+        must: example.must,
+        verdict: report.verdict,
+        named,
+        problem,
+    })
+}
+
+fn problem(example: &ExampleRow, rule: &CauseRule, report: &Report, named: &[(Arc<str>, f64)]) -> Option<String> {
+    let place = named.iter().position(|(cause, _)| *cause == rule.cause);
+    let holds = match example.must {
+        Must::First => place == Some(0),
+        Must::TopThree => place.is_some_and(|place| place < 3),
+        Must::NotFirst => place != Some(0),
+        Must::Absent => place.is_none(),
+    };
+    if report.incidents.is_empty() && matches!(example.must, Must::First | Must::TopThree) {
+        return Some("no out-of-memory incident was found in the log".to_owned());
+    }
+    if !holds {
+        return Some(match place {
+            Some(place) => format!("{} is cause number {} of {}", rule.cause, place + 1, named.len()),
+            None => format!("{} is not among the causes", rule.cause),
+        });
+    }
+    let lever = example.lever.as_ref()?;
+    let diagnosis = report.incidents.first()?.diagnoses.get(place?)?;
+    let turned = diagnosis.patches.iter().any(|patch| patch.lever == *lever);
+    (!turned).then(|| format!("no patch turns {lever}"))
+}

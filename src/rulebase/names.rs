@@ -1,0 +1,91 @@
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use crate::knowledge::{Fact, FactType, Glossary, Knowledge};
+use crate::model::{FigureName, Kind, Phase};
+
+use super::sources::RuleSource;
+
+/// The facts that conditions may ask for, by name.
+pub struct FactNames {
+    facts: BTreeMap<Arc<str>, Known>,
+}
+
+/// What a fact may be.
+struct Known {
+    r#type: FactType,
+    /// The words that it may be, where they are few.
+    values: Vec<Arc<str>>,
+}
+
+impl FactNames {
+    /// Those of configurations, of logs, and every figure of the vocabulary.
+    pub fn new(knowledge: &Knowledge, glossary: &Glossary) -> FactNames {
+        let words = |words: &mut dyn Iterator<Item = &'static str>| words.map(Arc::from).collect();
+        let stated = knowledge.facts.iter().chain(&glossary.facts).map(|Fact { name, r#type, values, .. }| {
+            let values = match &**name {
+                "kind" => words(&mut Kind::ALL.iter().map(|kind| kind.as_str())),
+                "phase" => words(&mut Phase::ALL.iter().map(|phase| phase.as_str())),
+                _ => values.clone(),
+            };
+            (name.clone(), Known { r#type: *r#type, values })
+        });
+        let figures = FigureName::ALL.iter().map(|figure| {
+            (Arc::from(format!("figures.{figure}")), Known { r#type: FactType::Number, values: Vec::new() })
+        });
+        FactNames { facts: stated.chain(figures).collect() }
+    }
+
+    /// All names, in alphabetical order.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, FactType)> {
+        self.facts.iter().map(|(name, known)| (&**name, known.r#type))
+    }
+
+    /// What the values of a fact are; `None` where there is no such fact.
+    pub fn type_of(&self, name: &str) -> Option<FactType> {
+        self.facts.get(name).map(|known| known.r#type)
+    }
+
+    /// The words that a fact may be; empty where it may be any.
+    pub fn values_of(&self, name: &str) -> &[Arc<str>] {
+        self.facts.get(name).map_or(&[], |known| &known.values)
+    }
+}
+
+/// Those of `known` that are spelled most like `word`, the likest first.
+pub(super) fn nearest<'k>(word: &str, known: impl Iterator<Item = &'k str>) -> Vec<&'k str> {
+    const LIKE: f64 = 0.6;
+    const MOST: usize = 3;
+    let mut alike: Vec<(f64, &str)> = known
+        .map(|known| (strsim::normalized_damerau_levenshtein(word, known), known))
+        .filter(|(like, _)| *like >= LIKE)
+        .collect();
+    alike.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.cmp(b.1)));
+    alike.dedup_by_key(|(_, known)| *known);
+    alike.into_iter().take(MOST).map(|(_, known)| known).collect()
+}
+
+/// The ids of rules in `sources` that are spelled most like `id`.
+pub fn nearest_rules(id: &str, sources: &[RuleSource]) -> Vec<String> {
+    let rules: Vec<Arc<str>> = sources.iter().filter_map(|source| Some(source.cause()?.id)).collect();
+    nearest(id, rules.iter().map(|id| &**id)).into_iter().map(str::to_owned).collect()
+}
+
+/// `did you mean …?` for a word that is not known, or nothing.
+pub(super) fn suggestion<'k>(word: &str, known: impl Iterator<Item = &'k str>) -> Option<String> {
+    let alike: Vec<String> = nearest(word, known).into_iter().map(|known| format!("`{known}`")).collect();
+    (!alike.is_empty()).then(|| format!("did you mean {}?", alike.join(" or ")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn slips_of_the_pen_are_guessed() {
+        let words = ["optimizer_step", "backward", "forward", "rollout"];
+        assert_eq!(nearest("optimiser_step", words.into_iter()), ["optimizer_step"]);
+        assert_eq!(nearest("bakcward", words.into_iter())[0], "backward");
+        assert!(nearest("sunday", words.into_iter()).is_empty());
+    }
+}

@@ -1,0 +1,99 @@
+use std::path::{Path, PathBuf};
+use std::{fs, io};
+
+use thiserror::Error;
+use walkdir::WalkDir;
+
+use crate::knowledge::{CauseRule, Origin, RuleFile, shipped_files};
+
+/// A file of rules, whose it is, and how to name it to its owner.
+#[derive(Debug, Clone)]
+pub struct RuleSource {
+    /// Whose it is.
+    pub origin: Origin,
+    /// Its path as its owner knows it.
+    pub shown: String,
+    /// The file.
+    pub file: RuleFile,
+}
+
+/// No rules could be read.
+#[derive(Debug, Error)]
+pub enum SourcesError {
+    /// A file or folder cannot be read.
+    #[error("{path} cannot be read: {error}")]
+    Unreadable {
+        /// Which.
+        path: PathBuf,
+        /// What the operating system says.
+        error: io::Error,
+    },
+    /// There is no rule in it.
+    #[error("{path} holds no .toml file")]
+    Empty {
+        /// Which.
+        path: PathBuf,
+    },
+}
+
+/// The folders of `rules/` that a user's own may have, too.
+const FOLDERS: [&str; 4] = ["causes", "knobs", "phases", "models"];
+
+impl RuleSource {
+    /// What is part of the binary.
+    pub fn shipped() -> Vec<RuleSource> {
+        let source = |(path, content): (&str, &str)| RuleSource {
+            origin: Origin::Shipped,
+            shown: format!("rules/{path}"),
+            file: RuleFile { path: path.to_owned(), content: content.to_owned() },
+        };
+        shipped_files().map(source).collect()
+    }
+
+    /// What the user imported.
+    pub fn imported(files: &[RuleFile]) -> Vec<RuleSource> {
+        let source = |file: &RuleFile| RuleSource { origin: Origin::Own, shown: file.path.clone(), file: file.clone() };
+        files.iter().map(source).collect()
+    }
+
+    /// The user's rules at `path`, a file or a folder. In a folder `causes/`, `knobs/`, `phases/` and `models/` are what
+    /// they are in the shipped one; what stands elsewhere is the rule of a cause.
+    pub fn read(path: &Path) -> Result<Vec<RuleSource>, SourcesError> {
+        let mut sources = Vec::new();
+        for entry in WalkDir::new(path).sort_by_file_name() {
+            let entry =
+                entry.map_err(|error| SourcesError::Unreadable { path: path.to_owned(), error: error.into() })?;
+            let (file, is_file) = (entry.path(), entry.file_type().is_file());
+            if !is_file || file.extension().is_none_or(|extension| extension != "toml") {
+                continue;
+            }
+            let content =
+                fs::read_to_string(file).map_err(|error| SourcesError::Unreadable { path: file.to_owned(), error })?;
+            let parts: Vec<String> =
+                file.components().map(|part| part.as_os_str().to_string_lossy().into_owned()).collect();
+            let name = parts.last().cloned().unwrap_or_default();
+            let folder = parts.iter().rev().nth(1).filter(|folder| FOLDERS.contains(&folder.as_str()));
+            let folder = folder.map_or("causes", |folder| folder);
+            sources.push(RuleSource {
+                origin: Origin::Own,
+                shown: file.to_string_lossy().into_owned(),
+                file: RuleFile { path: format!("{folder}/{name}"), content },
+            });
+        }
+        match sources.is_empty() {
+            true => Err(SourcesError::Empty { path: path.to_owned() }),
+            false => Ok(sources),
+        }
+    }
+
+    /// The rule of a cause, where it is one and well-formed.
+    pub fn cause(&self) -> Option<CauseRule> {
+        let rule: CauseRule = self.is_cause().then(|| toml::from_str(&self.file.content).ok())??;
+        Some(CauseRule { origin: self.origin, ..rule })
+    }
+
+    /// Whether it should be the rule of a cause.
+    pub fn is_cause(&self) -> bool {
+        self.file.path.starts_with("causes/")
+    }
+}

@@ -1,0 +1,28 @@
+//! Files that are there, whole, after a power cut.
+
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::path::Path;
+
+/// Replaces the file at `path`: whoever reads it sees the old or the new content, never a part.
+pub(super) fn replace(path: &Path, content: &[u8]) -> io::Result<()> {
+    let mut name = path.file_name().unwrap_or_default().to_owned();
+    name.push(format!(".{}.new", std::process::id()));
+    let temporary = path.with_file_name(name);
+    let written = File::create(&temporary).and_then(|mut file| {
+        file.write_all(content)?;
+        file.sync_all()
+    });
+    let placed = written.and_then(|()| fs::rename(&temporary, path));
+    if placed.is_err() {
+        // Nothing more can be done about it.
+        let _ = fs::remove_file(&temporary);
+    }
+    placed?;
+    path.parent().map_or(Ok(()), sync_folder)
+}
+
+/// Makes the names in a folder durable. Windows has no such call and needs none.
+pub(super) fn sync_folder(folder: &Path) -> io::Result<()> {
+    if cfg!(unix) { File::open(folder)?.sync_all() } else { Ok(()) }
+}

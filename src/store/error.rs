@@ -1,0 +1,122 @@
+use std::io;
+use std::path::{Path, PathBuf};
+
+use thiserror::Error;
+
+/// Why the store cannot be used. [`StoreError::advice`] says what to do.
+#[derive(Debug, Error)]
+pub enum StoreError {
+    /// Another process has it open.
+    #[error("the store {path} is in use by {holder}")]
+    Busy {
+        /// The store.
+        path: PathBuf,
+        /// Which process, as far as it said.
+        holder: String,
+    },
+    /// The folder holds something else.
+    #[error("{path} is not empty and not a store of oomdoc's")]
+    Foreign {
+        /// The folder.
+        path: PathBuf,
+    },
+    /// A newer oomdoc wrote it.
+    #[error("the store {path} has format {found}; this oomdoc knows formats up to {known}")]
+    Newer {
+        /// The store.
+        path: PathBuf,
+        /// Its format.
+        found: u32,
+        /// The newest that is known here.
+        known: u32,
+    },
+    /// Something in it is not as it was written.
+    #[error("the store {path} is damaged: {what}")]
+    Damaged {
+        /// The store.
+        path: PathBuf,
+        /// What does not fit.
+        what: String,
+    },
+    /// It is older than what was read from it before.
+    #[error("the store {path} went back in time: it is at change {found}, and change {seen} was acknowledged")]
+    RolledBack {
+        /// The store.
+        path: PathBuf,
+        /// Its last change.
+        found: u64,
+        /// The last change of which the snapshot knows.
+        seen: u64,
+    },
+    /// Nothing can be written there.
+    #[error("{path} cannot be written: {error}")]
+    ReadOnly {
+        /// The file or folder.
+        path: PathBuf,
+        /// What the operating system says.
+        error: io::Error,
+    },
+    /// The disk is full.
+    #[error("the disk of {path} is full")]
+    DiskFull {
+        /// The file or folder.
+        path: PathBuf,
+    },
+    /// A value is larger than a record may be.
+    #[error("{key} has {bytes} bytes; a record may have {most}")]
+    TooLarge {
+        /// The record.
+        key: String,
+        /// Its size.
+        bytes: usize,
+        /// The largest size.
+        most: usize,
+    },
+    /// A commit failed before; whether later ones would be durable is not known.
+    #[error("the store {path} is closed to changes since one of them failed")]
+    Failed {
+        /// The store.
+        path: PathBuf,
+    },
+    /// Reading or writing failed otherwise.
+    #[error("{path}: {error}")]
+    Io {
+        /// The file or folder.
+        path: PathBuf,
+        /// What the operating system says.
+        error: io::Error,
+    },
+}
+
+impl StoreError {
+    /// What the operating system says of `path`, told apart by what to do about it.
+    pub(super) fn io(path: &Path, error: io::Error) -> StoreError {
+        let path = path.to_owned();
+        match error.kind() {
+            io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => StoreError::ReadOnly { path, error },
+            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => StoreError::DiskFull { path },
+            _ => StoreError::Io { path, error },
+        }
+    }
+
+    /// What to do about it.
+    pub fn advice(&self) -> &'static str {
+        match self {
+            StoreError::Busy { .. } => "wait until that process is done, or end it; analyses go on meanwhile",
+            StoreError::Foreign { .. } => {
+                "name another folder with --home or $OOMDOC_HOME; nothing in this one was touched"
+            }
+            StoreError::Newer { .. } => {
+                "use the newer oomdoc, or another folder: --home; nothing in this one was touched"
+            }
+            StoreError::Damaged { .. } | StoreError::RolledBack { .. } => {
+                "put the folder back from a backup, or move it away and import your rules anew: oomdoc rules import DIR"
+            }
+            StoreError::ReadOnly { .. } => "give write access, or name another folder with --home or $OOMDOC_HOME",
+            StoreError::DiskFull { .. } => "make room and try again; what was acknowledged before is safe",
+            StoreError::TooLarge { .. } => "split it into several files",
+            StoreError::Failed { .. } => "run the command again: the store is checked when it is opened",
+            StoreError::Io { .. } => "check the folder, or name another one with --home or $OOMDOC_HOME",
+        }
+    }
+}

@@ -1,0 +1,94 @@
+//! The marker that says whose folder it is and in which format: each version of sled opens the other's folder as an empty
+//! one, without an error.
+
+use std::path::Path;
+use std::time::{SystemTime, UNIX_EPOCH};
+use std::{fs, io};
+
+use sha2::{Digest, Sha256};
+
+use super::durable;
+use super::error::StoreError;
+
+/// The format that is written, and the newest that is understood.
+pub(super) const FORMAT: u32 = 1;
+const MARKER: &str = "FORMAT";
+const MAGIC: &str = "oomdoc store";
+const ENGINE: &str = "sled 0.34.7";
+
+/// What a folder says of itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum State {
+    /// It is empty, or somebody began to make a store of it.
+    New,
+    /// It holds a store.
+    Ready,
+}
+
+/// Whether `folder` is a store, or can become one.
+pub(super) fn read(folder: &Path) -> Result<State, StoreError> {
+    let marker = folder.join(MARKER);
+    match fs::read(&marker) {
+        Ok(bytes) => parse(folder, &String::from_utf8_lossy(&bytes)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => match is_empty(folder) {
+            Ok(true) => Ok(State::New),
+            Ok(false) => Err(StoreError::Foreign { path: folder.to_owned() }),
+            Err(error) => Err(StoreError::io(folder, error)),
+        },
+        Err(error) => Err(StoreError::io(&marker, error)),
+    }
+}
+
+fn parse(folder: &Path, text: &str) -> Result<State, StoreError> {
+    let path = folder.to_owned();
+    let mut lines = text.lines();
+    if lines.next() != Some(MAGIC) {
+        return Err(StoreError::Foreign { path });
+    }
+    let mut value = |key: &str| lines.next().and_then(|line| line.strip_prefix(key)).map(str::trim);
+    match value("format ").and_then(|number| number.parse::<u32>().ok()) {
+        Some(found) if found > FORMAT => return Err(StoreError::Newer { path, found, known: FORMAT }),
+        Some(_) => {}
+        None => return Err(StoreError::Damaged { path, what: format!("{MARKER} names no format") }),
+    }
+    match (value("engine "), value("state ")) {
+        (Some(engine), Some(state)) if engine == ENGINE && state == "ready" => Ok(State::Ready),
+        (Some(engine), Some(state)) if engine == ENGINE && state == "new" => Ok(State::New),
+        (engine, _) => {
+            let what = format!("{MARKER} names the engine {:?}, not `{ENGINE}`", engine.unwrap_or_default());
+            Err(StoreError::Damaged { path, what })
+        }
+    }
+}
+
+/// Marks `folder`. The mark of a new store is set before anything else is created in it, so that one whose creation was
+/// interrupted is told from a store that lost its contents.
+pub(super) fn mark(folder: &Path, state: State) -> Result<(), StoreError> {
+    let state = match state {
+        State::New => "new",
+        State::Ready => "ready",
+    };
+    let text = format!("{MAGIC}\nformat {FORMAT}\nengine {ENGINE}\nstate {state}\nid {}\n", id());
+    let marker = folder.join(MARKER);
+    durable::replace(&marker, text.as_bytes()).map_err(|error| StoreError::io(&marker, error))
+}
+
+/// Tells stores apart; it need not be secret.
+fn id() -> String {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();
+    let digest =
+        Sha256::new().chain_update(now.to_le_bytes()).chain_update(std::process::id().to_le_bytes()).finalize();
+    digest[..8].iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// A lock that waits for the store's first owner is nobody else's.
+fn is_empty(folder: &Path) -> io::Result<bool> {
+    for entry in fs::read_dir(folder)? {
+        let name = entry?.file_name();
+        let name = name.to_string_lossy();
+        if name != super::owner::FILE && !name.starts_with(MARKER) {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}

@@ -1,0 +1,43 @@
+use std::collections::BTreeMap;
+
+use super::error::StoreError;
+use super::{Change, Store, record};
+
+/// The store without a disk: the same answers, nothing kept. For tests, and where nothing may be written.
+#[derive(Debug, Default)]
+pub struct MemoryStore {
+    records: BTreeMap<String, Vec<u8>>,
+    change: u64,
+}
+
+impl Store for MemoryStore {
+    fn get(&self, key: &str) -> Result<Option<Vec<u8>>, StoreError> {
+        Ok(self.records.get(key).cloned())
+    }
+
+    fn scan(&self, prefix: &str, each: &mut dyn FnMut(&str, &[u8])) -> Result<(), StoreError> {
+        let from = self.records.range(prefix.to_owned()..);
+        from.take_while(|(key, _)| key.starts_with(prefix)).for_each(|(key, value)| each(key, value));
+        Ok(())
+    }
+
+    fn commit(&mut self, changes: &[Change]) -> Result<u64, StoreError> {
+        for Change { key, value } in changes {
+            if let Some(bytes) = value.as_ref().map(Vec::len).filter(|bytes| *bytes > record::MOST) {
+                return Err(StoreError::TooLarge { key: key.clone(), bytes, most: record::MOST });
+            }
+        }
+        for Change { key, value } in changes {
+            match value {
+                Some(value) => self.records.insert(key.clone(), value.clone()),
+                None => self.records.remove(key),
+            };
+        }
+        self.change += 1;
+        Ok(self.change)
+    }
+
+    fn change(&self) -> u64 {
+        self.change
+    }
+}

@@ -1,0 +1,65 @@
+//! What outlives a run: the user's rules, later incidents and what became of them.
+//!
+//! In go changes, out come records and one snapshot file that everybody else reads. Only writers open the store: it allows
+//! one process, and opening costs tens of milliseconds. What is acknowledged survives a killed process and a power cut;
+//! whatever does not fit (a newer format, a damaged record, a folder of somebody else's) is a named error with advice,
+//! never a panic and never an empty answer.
+
+mod disk;
+mod durable;
+mod error;
+mod format;
+mod home;
+mod memory;
+mod owner;
+mod record;
+mod rules;
+mod snapshot;
+
+pub use disk::DiskStore;
+pub use error::StoreError;
+pub use home::{HomeUnknown, find_home};
+pub use memory::MemoryStore;
+pub use rules::{RuleChanges, import_rules, own_rules, remove_rules};
+pub use snapshot::{Snapshot, SnapshotError};
+
+/// Keys are paths, `rules/user/causes/nvlink.toml`; what stands before the first slash is the record's space.
+pub trait Store {
+    /// The value of `key`.
+    fn get(&self, key: &str) -> Result<Option<Vec<u8>>, StoreError>;
+
+    /// Hands every record whose key begins with `prefix` to `each`, in the order of their keys.
+    fn scan(&self, prefix: &str, each: &mut dyn FnMut(&str, &[u8])) -> Result<(), StoreError>;
+
+    /// Makes all of `changes` or none. They are durable when this returns; out comes the number of the change.
+    fn commit(&mut self, changes: &[Change]) -> Result<u64, StoreError>;
+
+    /// The number of the last change, 0 before the first.
+    fn change(&self) -> u64;
+}
+
+/// A record to write or to remove.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Change {
+    /// Which record.
+    pub key: String,
+    /// Its value; `None` removes it.
+    pub value: Option<Vec<u8>>,
+}
+
+impl Change {
+    /// Writes a record, whatever stood there.
+    pub fn put(key: impl Into<String>, value: impl Into<Vec<u8>>) -> Change {
+        Change { key: key.into(), value: Some(value.into()) }
+    }
+
+    /// Removes a record, if it is there.
+    pub fn remove(key: impl Into<String>) -> Change {
+        Change { key: key.into(), value: None }
+    }
+}
+
+/// The part of a key before the first slash.
+fn space(key: &str) -> &str {
+    key.split_once('/').map_or(key, |(space, _)| space)
+}

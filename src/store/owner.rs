@@ -1,0 +1,54 @@
+//! Who has the store open: one process, which says so.
+
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::io::Write;
+use std::path::Path;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use super::error::StoreError;
+
+/// The lock's name in the store's folder.
+pub(super) const FILE: &str = "OWNER";
+/// How often a lock that is held is tried again.
+const PAUSE: Duration = Duration::from_millis(50);
+
+/// The right to open the store, for as long as this lives.
+#[derive(Debug)]
+pub(super) struct Owner {
+    _lock: File,
+}
+
+impl Owner {
+    /// Takes the lock of the store in `folder`, waiting for `patience` where another process has it.
+    pub fn of(folder: &Path, patience: Duration) -> Result<Owner, StoreError> {
+        let path = folder.join(FILE);
+        let io = |error| StoreError::io(&path, error);
+        let mut file =
+            OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&path).map_err(io)?;
+        let begun = Instant::now();
+        loop {
+            match file.try_lock() {
+                Ok(()) => break,
+                Err(TryLockError::WouldBlock) if begun.elapsed() < patience => sleep(PAUSE),
+                Err(TryLockError::WouldBlock) => {
+                    let holder = fs::read_to_string(&path).unwrap_or_default();
+                    let holder = match holder.trim() {
+                        "" => "another process",
+                        holder => holder,
+                    };
+                    return Err(StoreError::Busy { path: folder.to_owned(), holder: holder.to_owned() });
+                }
+                Err(TryLockError::Error(error)) => return Err(io(error)),
+            }
+        }
+        let holder = format!("process {} on {}\n", std::process::id(), host());
+        file.set_len(0).and_then(|()| file.write_all(holder.as_bytes())).map_err(io)?;
+        Ok(Owner { _lock: file })
+    }
+}
+
+fn host() -> String {
+    let name = fs::read_to_string("/proc/sys/kernel/hostname").ok().or_else(|| std::env::var("HOSTNAME").ok());
+    name.map(|name| name.trim().to_owned()).filter(|name| !name.is_empty()).unwrap_or_else(|| "this host".to_owned())
+}

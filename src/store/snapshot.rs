@@ -1,0 +1,160 @@
+//! The one file that everybody reads who does not write: at each commit it takes the place of the one before.
+
+use std::path::{Path, PathBuf};
+use std::{fs, io};
+
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+use thiserror::Error;
+
+use super::error::StoreError;
+use super::{Store, durable, own_rules};
+use crate::knowledge::RuleFile;
+
+const FILE: &str = "snapshot";
+const MAGIC: &str = "oomdoc snapshot";
+/// Fields may be added within a version; readers leave out those that they do not know.
+const VERSION: u32 = 1;
+
+/// What an analysis needs of the store.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Snapshot {
+    /// The number of the change after which it was written.
+    pub change: u64,
+    /// The user's own rules.
+    #[serde(default)]
+    pub rules: Vec<RuleFile>,
+}
+
+/// A snapshot that cannot be used. Nothing is lost by it: the store has everything.
+#[derive(Debug, Error)]
+pub enum SnapshotError {
+    /// It cannot be read.
+    #[error("{path} cannot be read: {error}")]
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// What the operating system says.
+        error: io::Error,
+    },
+    /// A newer oomdoc wrote it.
+    #[error("{path} has format {found}; this oomdoc knows formats up to {VERSION}")]
+    Newer {
+        /// The file.
+        path: PathBuf,
+        /// Its format.
+        found: u32,
+    },
+    /// It is not as it was written.
+    #[error("{path} is damaged")]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+    },
+}
+
+impl SnapshotError {
+    /// What to do about it.
+    pub fn advice(&self) -> &'static str {
+        match self {
+            SnapshotError::Unreadable { .. } => "give read access, or name another folder with --home or $OOMDOC_HOME",
+            SnapshotError::Newer { .. } => "use the newer oomdoc, or another folder: --home",
+            SnapshotError::Damaged { .. } => {
+                "`oomdoc rules import DIR` writes it anew; your imported rules are in the store"
+            }
+        }
+    }
+}
+
+impl Snapshot {
+    /// The snapshot in `home`; an empty one where nothing was ever stored.
+    pub fn read(home: &Path) -> Result<Snapshot, SnapshotError> {
+        let path = home.join(FILE);
+        let bytes = match fs::read(&path) {
+            Ok(bytes) => bytes,
+            Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
+                return Ok(Snapshot::default());
+            }
+            Err(error) => return Err(SnapshotError::Unreadable { path, error }),
+        };
+        parse(&bytes).map_err(|found| match found {
+            Some(found) => SnapshotError::Newer { path, found },
+            None => SnapshotError::Damaged { path },
+        })
+    }
+
+    /// What `store` holds now.
+    pub fn of(store: &dyn Store) -> Result<Snapshot, StoreError> {
+        Ok(Snapshot { change: store.change(), rules: own_rules(store)? })
+    }
+
+    /// Takes the place of the snapshot in `home`.
+    pub fn write(&self, home: &Path) -> Result<(), StoreError> {
+        let path = home.join(FILE);
+        let content = serde_json::to_vec(self).map_err(|error| StoreError::io(&path, error.into()))?;
+        let mut bytes = format!("{MAGIC} {VERSION} {}\n", digest(&content)).into_bytes();
+        bytes.extend(content);
+        durable::replace(&path, &bytes).map_err(|error| StoreError::io(&path, error))
+    }
+}
+
+/// The error is the version where that is too new.
+fn parse(bytes: &[u8]) -> Result<Snapshot, Option<u32>> {
+    let end = memchr::memchr(b'\n', bytes).ok_or(None)?;
+    let (head, content) = (std::str::from_utf8(&bytes[..end]).map_err(|_| None)?, &bytes[end + 1..]);
+    let (version, checksum) = head.strip_prefix(MAGIC).and_then(|rest| rest.trim().split_once(' ')).ok_or(None)?;
+    match version.parse::<u32>() {
+        Ok(found) if found > VERSION => Err(Some(found)),
+        Ok(_) if checksum == digest(content) => serde_json::from_slice(content).map_err(|_| None),
+        _ => Err(None),
+    }
+}
+
+fn digest(content: &[u8]) -> String {
+    Sha256::digest(content).iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    type Outcome = Result<(), Box<dyn std::error::Error>>;
+
+    fn snapshot() -> Snapshot {
+        let file = RuleFile { path: "causes/a.toml".to_owned(), content: "id = \"甲\"\n".to_owned() };
+        Snapshot { change: 7, rules: vec![file] }
+    }
+
+    #[test]
+    fn what_was_written_is_read() -> Outcome {
+        let home = tempfile::tempdir()?;
+        assert_eq!(Snapshot::read(home.path())?, Snapshot::default());
+        snapshot().write(home.path())?;
+        assert_eq!(Snapshot::read(home.path())?, snapshot());
+        assert_eq!(fs::read_dir(home.path())?.count(), 1, "no temporary file stays");
+        Ok(())
+    }
+
+    #[test]
+    fn damage_and_newer_formats_are_told_apart() -> Outcome {
+        let home = tempfile::tempdir()?;
+        snapshot().write(home.path())?;
+        let path = home.path().join(FILE);
+        let whole = fs::read(&path)?;
+        for cut in 0..whole.len() {
+            fs::write(&path, &whole[..cut])?;
+            assert!(matches!(Snapshot::read(home.path()), Err(SnapshotError::Damaged { .. })), "cut at {cut}");
+        }
+        let newer = String::from_utf8(whole)?.replacen("snapshot 1", "snapshot 9", 1);
+        fs::write(&path, newer)?;
+        assert!(matches!(Snapshot::read(home.path()), Err(SnapshotError::Newer { found: 9, .. })));
+        Ok(())
+    }
+
+    #[test]
+    fn fields_of_later_versions_are_left_out() {
+        let content = br#"{"change":3,"outcomes":{"a":1}}"#;
+        let bytes = [format!("{MAGIC} 1 {}\n", digest(content)).as_bytes(), content].concat();
+        assert_eq!(parse(&bytes), Ok(Snapshot { change: 3, rules: Vec::new() }));
+    }
+}
