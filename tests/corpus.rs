@@ -254,7 +254,7 @@ fn the_report_does_not_depend_on_the_blocks() -> Outcome<()> {
     each_case(|name, case| {
         let inputs = inputs(case)?;
         let whole = serde_json::to_string(&analyze(&inputs, BLOCK)?)?;
-        for block in [64, 101, 1000, 4096, 65_536] {
+        for block in [64, 1000, 65_536] {
             assert_eq!(serde_json::to_string(&analyze(&inputs, block)?)?, whole, "{name} in blocks of {block}");
         }
         Ok(())

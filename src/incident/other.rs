@@ -14,7 +14,8 @@ pub(super) fn failure(case: &Case) -> Option<OtherFailure> {
     let weight = |(name, follows, _): &(OtherFailureName, bool, &Event)| {
         // Survivors of a lost peer abort themselves.
         let vague = matches!(name, OtherFailureName::Unknown | OtherFailureName::PythonError | OtherFailureName::Abort);
-        (vague, *follows)
+        // What the driver says of the device explains whatever the job met on it.
+        (*name != OtherFailureName::GpuHardware, vague, *follows)
     };
     let likeliest = named.iter().min_by_key(|found| weight(found))?;
     let (chosen, _, _) = bug_of_a_peer(&named, likeliest).unwrap_or(likeliest);

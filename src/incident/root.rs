@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::Case;
 use crate::knowledge::Knowledge;
-use crate::model::{Clock, Death, Event, Exit, Kind, Severity, What};
+use crate::model::{Clock, Death, Event, Exit, Kind, OtherFailureName, Severity, What};
 
 /// Events that are one incident.
 pub(super) struct Group {
@@ -116,7 +116,11 @@ fn unexplained_kill(case: &Case) -> Option<Group> {
     if another_failed && !surely_killed {
         return None;
     }
-    let mut events = where_exit(is_kill);
+    let kills = where_exit(is_kill);
+    let mut events: Vec<usize> = kills.iter().copied().filter(|kill| !ended_by_scheduler(case, *kill)).collect();
+    if events.is_empty() && !kills.is_empty() {
+        return None;
+    }
     if events.is_empty() {
         // Its launcher stops the others because one is gone; that one left no word, which a failing program does.
         let left_word = case.events.iter().any(|event| match &event.what {
@@ -130,6 +134,21 @@ fn unexplained_kill(case: &Case) -> Option<Group> {
     events
         .sort_by_key(|index| !death(&case.events[*index]).is_some_and(|death| death.first && death.exit == Exit::KILL));
     (!events.is_empty()).then_some(Group { kind: Kind::SigkillUnattributed, recovered: false, events })
+}
+
+/// Whether a scheduler had said before that it ends the job: who does not leave in time is killed.
+fn ended_by_scheduler(case: &Case, kill: usize) -> bool {
+    let at = &case.events[kill].at.location;
+    case.events.iter().any(|event| {
+        let name = match &event.what {
+            What::Failure(failure) => failure.name,
+            _ => return false,
+        };
+        let said = &event.at.location;
+        matches!(name, OtherFailureName::TimeLimit | OtherFailureName::Preempted)
+            && said.path == at.path
+            && said.line < at.line
+    })
 }
 
 fn death(event: &Event) -> Option<&Death> {

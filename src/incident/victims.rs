@@ -2,7 +2,7 @@
 
 use super::Case;
 use super::root::Group;
-use crate::model::{Consumer, Death, Event, Exit, Origin, Victim, What};
+use crate::model::{Consumer, Death, Event, Exit, Kind, Origin, Victim, What};
 
 /// More consumers than this are named by the largest.
 const MOST_CONSUMERS: usize = 16;
@@ -13,7 +13,8 @@ pub(super) fn of(case: &Case, group: &Group) -> (Victim, Vec<Victim>) {
     for event in group.events.iter().map(|index| &case.events[*index]) {
         let stack = case.stack_of(event).map(|(stack, _)| of_origin(&stack.origin));
         for victim in named(event) {
-            let is_named = victim.pid.is_some() && victim.pid != event.origin.pid;
+            // Not so on a GPU: its driver counts processes as the host does, not as the container that failed.
+            let is_named = victim.pid.is_some() && victim.pid != event.origin.pid && !is_of_gpu(event);
             let known = match &stack {
                 _ if is_named => victim,
                 // A driver prints what a remote process raised: the process that the traceback names is the victim.
@@ -39,6 +40,10 @@ pub(super) fn of(case: &Case, group: &Group) -> (Victim, Vec<Victim>) {
     }
     let first = victims.first().cloned().unwrap_or_default();
     (first, victims)
+}
+
+fn is_of_gpu(event: &Event) -> bool {
+    matches!(&event.what, What::Shortage(shortage) if shortage.kind == Kind::GpuOom)
 }
 
 fn named(event: &Event) -> Vec<Victim> {
@@ -116,10 +121,11 @@ pub(super) fn consumers(case: &Case, events: &[&Event]) -> Vec<Consumer> {
     for event in events {
         if let What::Shortage(shortage) = &event.what {
             for consumer in &shortage.consumers {
+                // Several files may hold the same table; on another node the same pid holds another amount.
                 let known = |other: &Consumer| {
                     other.pid == consumer.pid
                         && other.role == consumer.role
-                        && other.source.path == consumer.source.path
+                        && (other.source.path == consumer.source.path || other.bytes == consumer.bytes)
                 };
                 if !consumers.iter().any(known) {
                     consumers.push(consumer.clone());

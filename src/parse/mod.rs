@@ -215,13 +215,16 @@ pub(crate) mod testing {
 }
 
 #[cfg(test)]
+mod messages;
+
+#[cfg(test)]
 mod tests {
     use super::testing::{find, read};
     use super::*;
     use crate::model::{Exit, FactValue, Severity, What};
 
     /// Everything that `events` state, as pairs like those of [`Example::states`].
-    fn statements(findings: &Findings) -> Vec<(String, String)> {
+    pub(super) fn statements(findings: &Findings) -> Vec<(String, String)> {
         let mut stated = Vec::new();
         let mut say = |name: &str, words: String| stated.push((name.to_owned(), words));
         for event in &findings.events {

@@ -113,9 +113,12 @@ fn oom_killed(record: &Record) -> Option<Event> {
     }
     let words = text::each(line, KILLED).find(|words| {
         let before = text::before(line, words).trim_end();
-        text::may_begin(before)
+        let stands = text::may_begin(before)
             || before.ends_with(['[', '(', '{', ','])
-            || (words.starts_with("OOMKilled\"") && before.ends_with(['{', ',', '"']))
+            || (words.starts_with("OOMKilled\"") && before.ends_with(['{', ',', '"']));
+        // A quoted text that goes on is somebody's words.
+        let quoted = before.ends_with(['"', '\'']);
+        stands && (!quoted || words[KILLED.len()..].starts_with(['"', '\'', '\\']))
     })?;
     let behind = words[KILLED.len()..].trim_start_matches(['"', '\\', ' ']);
     // `docker inspect` states it of every container.

@@ -73,3 +73,15 @@ const EXAMPLES: &[Example] = &[Example {
            [rank1] step 14 loss 0.2 replay 544 MB\n[rank1] step 15 loss 0.2 replay 576 MB",
     states: &[("series", "step loss replay rank 1"), ("other", "512 MB")],
 }];
+
+#[cfg(test)]
+mod tests {
+    use super::amount;
+
+    #[test]
+    fn an_amount_may_stand_behind_any_character() {
+        for line in ["MA\u{fffd}12.5 GB", "內存12.5 GB", "12.5 GB"] {
+            assert_eq!(amount(line).map(|(_, size)| size.text), Some("12.5 GB"), "{line}");
+        }
+    }
+}
