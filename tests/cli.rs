@@ -118,30 +118,6 @@ fn a_log_cannot_command_the_terminal() {
         .stdout(contains("\u{1b}").not());
 }
 
-#[test]
-fn confidence_is_fitted_on_labelled_incidents() -> Outcome {
-    let folder = tempfile::tempdir()?;
-    let written = folder.path().join("calibration.toml");
-    let calibrate = || {
-        let mut command = oomdoc();
-        command.args(["rules", "calibrate"]).arg(folder.path()).arg(format!("--write={}", written.display()));
-        command
-    };
-    calibrate().assert().code(2).stderr(contains("truth.json").and(contains("hint")));
-    for name in ["a", "b", "c"] {
-        let case = folder.path().join(name);
-        std::fs::create_dir(&case)?;
-        std::fs::write(case.join("job.log"), OOM)?;
-        std::fs::write(case.join("expected.toml"), "kind = 'gpu_oom'\ncause = ['unknown', 'activations_too_large']\n")?;
-    }
-    calibrate().assert().code(0).stdout(contains("3 of them with an incident").and(contains("Brier")));
-    let rules = std::fs::read_to_string(&written)?;
-    // Whoever is always right may say so.
-    let offset = rules.lines().find_map(|line| line.strip_prefix("offset = ")?.parse::<f64>().ok());
-    assert!(offset.is_some_and(|offset| offset > 0.0), "{rules}");
-    Ok(())
-}
-
 /// A job that fails in the optimizer's step, and what it was launched with.
 fn failed_step(folder: &std::path::Path) -> Result<[String; 2], Box<dyn std::error::Error>> {
     let log = "Traceback (most recent call last):\n  \
@@ -183,5 +159,29 @@ fn a_fix_without_a_file_says_what_is_missing() -> Outcome {
     let [log, config] = failed_step(folder.path())?;
     oomdoc().args(["fix", &log, "--diff"]).assert().code(2).stderr(contains("beside the log"));
     oomdoc().args(["fix", &log, &config, "--pick", "17", "--diff"]).assert().code(2).stderr(contains("no patch `17`"));
+    Ok(())
+}
+
+#[test]
+fn confidence_is_fitted_on_labelled_incidents() -> Outcome {
+    let folder = tempfile::tempdir()?;
+    let written = folder.path().join("calibration.toml");
+    let calibrate = || {
+        let mut command = oomdoc();
+        command.args(["rules", "calibrate"]).arg(folder.path()).arg(format!("--write={}", written.display()));
+        command
+    };
+    calibrate().assert().code(2).stderr(contains("truth.json").and(contains("hint")));
+    for name in ["a", "b", "c"] {
+        let case = folder.path().join(name);
+        std::fs::create_dir(&case)?;
+        std::fs::write(case.join("job.log"), OOM)?;
+        std::fs::write(case.join("expected.toml"), "kind = 'gpu_oom'\ncause = ['unknown', 'activations_too_large']\n")?;
+    }
+    calibrate().assert().code(0).stdout(contains("3 of them with an incident").and(contains("Brier")));
+    let rules = std::fs::read_to_string(&written)?;
+    // Whoever is always right may say so.
+    let offset = rules.lines().find_map(|line| line.strip_prefix("offset = ")?.parse::<f64>().ok());
+    assert!(offset.is_some_and(|offset| offset > 0.0), "{rules}");
     Ok(())
 }

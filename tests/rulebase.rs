@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 use std::error::Error;
+use std::fs;
 use std::io::Cursor;
+use std::path::Path;
 use std::sync::Arc;
 
 use oomdoc::knowledge::{FactType, Glossary, Knowledge};
@@ -10,6 +12,10 @@ use oomdoc::model::FactValue;
 use oomdoc::parse::{Extractor, GRAMMARS, Grammars};
 use oomdoc::rulebase::{FactNames, RuleSource, check};
 use oomdoc::scan::{Extent, Scanner};
+
+#[allow(dead_code)]
+#[path = "../examples/facts_doc.rs"]
+mod facts_doc;
 
 type Outcome = Result<(), Box<dyn Error>>;
 
@@ -47,5 +53,30 @@ fn facts_of_logs_are_explained() -> Outcome {
         }
     }
     assert!(wrong.is_empty(), "rules/glossary/facts.toml does not know: {wrong:#?}");
+    Ok(())
+}
+
+#[test]
+fn the_page_on_writing_rules_lists_every_fact() -> Outcome {
+    let page = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/writing-rules.md"))?;
+    let listed = page.split_once("instead. -->\n").map(|(_, listed)| listed.to_owned());
+    let names = FactNames::new(&Knowledge::shipped()?, &Glossary::shipped()?);
+    assert!(listed == Some(facts_doc::render(&names)?), "put `cargo run --example facts_doc` at the end of the page");
+    Ok(())
+}
+
+/// The rule that the page shows is right, and its examples hold.
+#[test]
+fn the_page_on_writing_rules_shows_a_rule_that_works() -> Outcome {
+    let page = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/writing-rules.md"))?;
+    let rule = page.split_once("```toml\n").and_then(|(_, rest)| rest.split_once("```\n")).map(|(rule, _)| rule);
+    let folder = tempfile::tempdir()?;
+    fs::write(folder.path().join("image_tower.toml"), rule.ok_or("the page shows no rule")?)?;
+    let checked = check(&RuleSource::read(folder.path())?)?;
+    assert!(!checked.fails(), "{:#?}", checked.findings);
+    assert_eq!((checked.rules, checked.examples), (1, 2));
+    let problems: Vec<&str> = checked.findings.iter().map(|finding| finding.problem.as_str()).collect();
+    assert!(problems[0].contains("no shipped rule concludes") && problems[1].contains("Chinese"), "{problems:?}");
+    assert_eq!(problems.len(), 2, "{problems:?}");
     Ok(())
 }

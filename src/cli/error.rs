@@ -18,6 +18,9 @@ pub(super) enum CliError {
     /// There is no report.
     #[error(transparent)]
     Analysis(#[from] Error),
+    /// Nothing was mended.
+    #[error(transparent)]
+    Fix(#[from] FixError),
     /// There is no calibration.
     #[error(transparent)]
     Calibration(#[from] CalibrateError),
@@ -30,9 +33,6 @@ pub(super) enum CliError {
         #[source]
         error: io::Error,
     },
-    /// Nothing was mended.
-    #[error(transparent)]
-    Fix(#[from] FixError),
     /// The report could not be written as JSON.
     #[error("the report could not be written: {0}")]
     Json(#[from] serde_json::Error),
@@ -108,14 +108,6 @@ impl CliError {
             | CliError::Fix(FixError::Analysis(Error::Knowledge(_) | Error::Search(_))) => {
                 Some("this is a fault of oomdoc's own: please report it")
             }
-            CliError::Calibration(CalibrateError::Labels(LabelError::NoCases { .. })) => {
-                Some("DIR holds one folder a case, each with its logs and a label: docs/accuracy.md shows both")
-            }
-            CliError::Calibration(CalibrateError::NothingLabelled(_)) => {
-                Some("a label says `kind` and `cause`: docs/accuracy.md shows how")
-            }
-            CliError::Calibration(_) => None,
-            CliError::Write { .. } => Some("name another file: `--write=calibration.toml`"),
             CliError::Fix(FixError::NothingToFix(_) | FixError::NoFile { .. }) => Some(
                 "give the launch script or the configuration beside the log: `oomdoc fix job.log launch.sh --diff`",
             ),
@@ -134,6 +126,14 @@ impl CliError {
                 return Some(format!("did you mean {}?", nearest.join(", ")));
             }
             CliError::NotYours { .. } | CliError::Unexplained { .. } => Some("`oomdoc rules list` lists the rules"),
+            CliError::Calibration(CalibrateError::Labels(LabelError::NoCases { .. })) => {
+                Some("DIR holds one folder a case, each with its logs and a label: docs/accuracy.md shows both")
+            }
+            CliError::Calibration(CalibrateError::NothingLabelled(_)) => {
+                Some("a label says `kind` and `cause`: docs/accuracy.md shows how")
+            }
+            CliError::Calibration(_) => None,
+            CliError::Write { .. } => Some("name another file: `--write=calibration.toml`"),
             CliError::Json(_) | CliError::Output(_) => None,
         };
         fixed.map(str::to_owned)

@@ -12,6 +12,7 @@ use crate::rulebase;
 #[derive(Debug, Args)]
 pub(super) struct Explain {
     /// `fragmentation`, `weight_sync`, `--gpu-memory-utilization`, `deepspeed.offload_optimizer` …
+    #[arg(allow_hyphen_values = true)]
     word: String,
     /// The language: `en` or `zh`
     #[arg(long, value_name = "LANG", default_value = "en")]

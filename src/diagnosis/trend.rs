@@ -192,8 +192,8 @@ mod tests {
         let point = |(place, gib): (usize, &f64)| TimelinePoint {
             series: "process".into(),
             time: None,
-            name: FigureName::WorkerUsed,
             phase: None,
+            name: FigureName::WorkerUsed,
             bytes: Bytes((gib * GIB) as i64),
             source: Location { path: "job.log".into(), line: LineNumber(place as u64 + 1), column: Column(1) },
             text: format!("{gib} GiB"),

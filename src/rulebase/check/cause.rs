@@ -56,13 +56,14 @@ fn names(rule: &CauseRule, knowledge: &Knowledge, notes: &mut Notes<'_>) {
 
 /// Every sentence is there in both languages, says the same in both, and names facts that exist.
 fn words(rule: &CauseRule, conditions: &Conditions, notes: &mut Notes<'_>) {
+    let (mut untranslated, mut first) = (0, None);
     let mut check = |path: &[&str], words: &Words| {
-        if words.is_partial() {
-            let (what, advice) = match words.en.trim().is_empty() {
-                true => ("the English words are missing", "write them"),
-                false => ("the Chinese words are missing", "write them as `zh`; until then English stands in"),
-            };
-            notes.expected(path, what.to_owned(), advice.to_owned());
+        if words.en.trim().is_empty() {
+            notes.error(path, "the English words are missing".to_owned(), "write them".to_owned());
+        }
+        if words.zh.trim().is_empty() {
+            untranslated += 1;
+            first.get_or_insert(path.iter().map(|part| (*part).to_owned()).collect::<Vec<String>>());
         }
         let (en, zh) = (braced(&words.en), braced(&words.zh));
         for name in en.iter().chain(&zh).filter(|name| conditions.facts.type_of(name).is_none()) {
@@ -87,6 +88,11 @@ fn words(rule: &CauseRule, conditions: &Conditions, notes: &mut Notes<'_>) {
     }
     for (index, row) in rule.capture.iter().enumerate() {
         check(&["capture", &index.to_string(), "text"], &row.text);
+    }
+    if let Some(first) = first {
+        let path: Vec<&str> = first.iter().map(String::as_str).collect();
+        let problem = format!("the Chinese words of {untranslated} sentences are missing, here for the first time");
+        notes.expected(&path, problem, "write them as `zh`; until then English stands in".to_owned());
     }
 }
 
