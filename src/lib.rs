@@ -113,7 +113,11 @@ pub fn analyze_with(
     let outcome = incident::build(std::mem::take(&mut reading.reads), knowledge);
     let verdict = outcome.verdict();
     // A healthy job's configuration is nobody's question.
-    let printed = if outcome.found.is_empty() { Vec::new() } else { reading.printed() };
+    let mut printed = Vec::new();
+    if !outcome.found.is_empty() {
+        knowledge.complete()?;
+        printed = reading.printed();
+    }
     let launch = Launch::new(knowledge, &outcome.job, reading.files, printed);
     let job = launch.complete(outcome.job);
     let explain = |found| explain(found, &job, &launch, &reading.summaries, knowledge, options);
