@@ -11,7 +11,7 @@ use oomdoc::knowledge::{Knowledge, Language};
 use oomdoc::parse::{Extractor, GRAMMARS, Grammars};
 use oomdoc::scan::{Extent, LineSink, RawLine, Scanner};
 use oomdoc::source::Input;
-use oomdoc::{Options, analyze_with, report};
+use oomdoc::{Options, analyze_inputs, report};
 
 mod generate;
 
@@ -71,14 +71,15 @@ fn extract(criterion: &mut Criterion) {
 }
 
 fn whole(criterion: &mut Criterion) {
-    let knowledge = Knowledge::shipped().unwrap();
+    let knowledge = Some(Arc::new(Knowledge::shipped().unwrap()));
+    let options = Options { knowledge, ..Options::default() };
     let mut group = criterion.benchmark_group("analyze");
     for kind in [Kind::Healthy, Kind::Incident] {
         let log = log(kind, 1 << 20);
         group.bench_function(format!("{} of 1 MiB", kind.name()), |bencher| {
             bencher.iter(|| {
                 let input = Input::new("job.log", Cursor::new(log.clone())).unwrap();
-                analyze_with(&knowledge, vec![input], Vec::new(), &Options::default()).unwrap()
+                analyze_inputs(vec![input], Vec::new(), &options).unwrap()
             });
         });
     }
@@ -93,9 +94,8 @@ fn load(criterion: &mut Criterion) {
 }
 
 fn render(criterion: &mut Criterion) {
-    let knowledge = Knowledge::shipped().unwrap();
     let input = Input::new("job.log", Cursor::new(log(Kind::Incident, 1 << 20))).unwrap();
-    let found = analyze_with(&knowledge, vec![input], Vec::new(), &Options::default()).unwrap();
+    let found = analyze_inputs(vec![input], Vec::new(), &Options::default()).unwrap();
     criterion.bench_function("report/text", |bencher| {
         bencher.iter(|| report::text(black_box(&found), Language::En));
     });

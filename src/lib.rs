@@ -105,19 +105,10 @@ pub fn analyze_inputs(
     unreadable: Vec<SourceError>,
     options: &Options,
 ) -> Result<Report, Error> {
-    analyze_with(&*known(options)?, inputs, unreadable, options)
-}
-
-/// [`analyze_inputs`] by what `knowledge` holds.
-pub fn analyze_with(
-    knowledge: &Knowledge,
-    inputs: Vec<Input<'static>>,
-    unreadable: Vec<SourceError>,
-    options: &Options,
-) -> Result<Report, Error> {
-    let mut reading = reading::read_all(inputs, Ok, &grammars()?, knowledge, options);
+    let knowledge = known(options)?;
+    let mut reading = reading::read_all(inputs, Ok, &grammars()?, &knowledge, options);
     reading.unreadable.splice(..0, unreadable);
-    conclude(reading, knowledge, options)
+    conclude(reading, &knowledge, options)
 }
 
 fn known(options: &Options) -> Result<Arc<Knowledge>, KnowledgeError> {
@@ -158,6 +149,7 @@ fn explain(
     let Options { language, .. } = *options;
     let mut facts = diagnosis::gather(&found, job, inputs, &options.facts);
     launch.configure(&mut facts);
+    launch.infer(&mut facts);
     diagnosis::explain_request(&mut facts, &found.incident, &knowledge.models);
     let asker = &Asker::new(&facts);
     let mut incident = found.incident;
@@ -165,7 +157,8 @@ fn explain(
     incident.capture_next = diagnosis::capture(&diagnoses, &facts, asker, language);
     incident.not_checked = not_checked;
     let prediction = launch.predict(&facts);
-    incident.memory = prediction.as_ref().map(|prediction| prediction.beside(&incident)).unwrap_or_default();
+    let comparison = prediction.as_ref().map(|prediction| prediction.beside(&incident)).unwrap_or_default();
+    incident.memory = report::memory(comparison, language);
     let (prediction, phase) = (prediction.as_ref(), incident.phase.name);
     let workbench = Workbench { knowledge, launch, facts: &facts, asker, prediction, phase, language };
     let with_patches = |(diagnosis, rule)| Diagnosis {

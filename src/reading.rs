@@ -4,7 +4,7 @@
 //! which they were named, so that it is the same however many cores there are.
 
 use std::collections::BTreeMap;
-use std::io::{self, Read as _};
+use std::io::{self, Cursor, Read as _};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
@@ -178,7 +178,7 @@ impl Reader<'_> {
         let mut part = Part { summary, read: None, file: None, beginning: Vec::new() };
         match role {
             Role::Log | Role::Kernel => self.log(input, &mut part),
-            Role::Config | Role::Script => part.file = file(input, &mut part.summary),
+            Role::Config | Role::Script => self.file(input, &mut part),
             Role::Other => {}
         }
         part
@@ -210,21 +210,29 @@ impl Reader<'_> {
         part.read = Some(Read { path: summary.path.clone(), role: summary.role, findings });
         part.beginning = input.into_kept();
     }
-}
 
-fn file(input: Input<'_>, summary: &mut InputSummary) -> Option<Document> {
-    let mut bytes = Vec::new();
-    if let Err(error) = input.take(LARGEST_FILE).read_to_end(&mut bytes) {
-        summary.warning = Some(cut_short(&error));
-    }
-    summary.bytes = bytes.len() as u64;
-    // An edit must give back what it does not change, so what is no text is not edited.
-    let read = String::from_utf8(bytes).map_err(|_| "not UTF-8: its settings are not read".to_owned());
-    match read.and_then(|text| Document::read(summary.path.clone(), &text).map_err(|error| error.to_string())) {
-        Ok(document) => Some(document),
-        Err(problem) => {
-            summary.warning = Some(problem);
-            None
+    fn file(&self, input: Input<'_>, part: &mut Part) {
+        let mut bytes = Vec::new();
+        if let Err(error) = input.take(LARGEST_FILE).read_to_end(&mut bytes) {
+            part.summary.warning = Some(cut_short(&error));
+        }
+        part.summary.bytes = bytes.len() as u64;
+        // An edit must give back what it does not change, so what is no text is not edited.
+        let path = part.summary.path.clone();
+        let read = str::from_utf8(&bytes).map_err(|_| "not UTF-8: its settings are not read".to_owned());
+        match read.and_then(|text| Document::read(path.clone(), text).map_err(|error| error.to_string())) {
+            Ok(document) => part.file = Some(document),
+            Err(problem) => {
+                // What looks like a configuration and is none may still tell of a failure.
+                if let Ok(log) = Input::new(&path, Cursor::new(bytes)) {
+                    self.log(log, part);
+                }
+                if part.read.as_ref().is_some_and(|read| !read.findings.events.is_empty()) {
+                    part.summary.role = Role::Log;
+                } else {
+                    part.summary.warning = Some(problem);
+                }
+            }
         }
     }
 }

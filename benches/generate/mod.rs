@@ -7,7 +7,7 @@ use std::io::{self, Write};
 pub enum Kind {
     /// A job that goes well: progress and metrics.
     Healthy,
-    /// The same, with one rank out of memory at nine tenths of it.
+    /// The same, until one rank runs out of memory.
     Incident,
     /// Healthy, with "error" in every fourth line.
     Noisy,
@@ -48,21 +48,17 @@ which 1.12 GiB is free. Including non-PyTorch memory, this process has 78.02 GiB
 /// Writes a log of `kind`, of at least `size` bytes and at most a line more.
 pub fn write(out: &mut impl Write, kind: Kind, size: u64, seed: u64) -> io::Result<()> {
     let mut random = Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
-    let (mut written, mut step, mut failed) = (0, 0u64, kind != Kind::Incident);
+    let end = if kind == Kind::Incident { FAILURE } else { "" };
+    let (mut written, mut step) = (end.len() as u64, 0);
     let mut line = String::new();
     while written < size {
         line.clear();
         step += 1;
-        if !failed && written >= size / 10 * 9 {
-            failed = true;
-            line.push_str(FAILURE);
-        } else {
-            write_line(&mut line, kind, step, &mut random);
-        }
+        write_line(&mut line, kind, step, &mut random);
         out.write_all(line.as_bytes())?;
         written += line.len() as u64;
     }
-    Ok(())
+    out.write_all(end.as_bytes())
 }
 
 fn write_line(line: &mut String, kind: Kind, step: u64, random: &mut Random) {

@@ -30,7 +30,7 @@ use knobs::GENERIC;
 
 pub use calibration::{Calibration, log_odds, logistic};
 pub use causes::{CaptureRow, CauseRule, Condition, EvidenceRow, ExampleRow, Must, NotAdvisedRow, Origin, PatchRow};
-pub use facts::{Fact, FactType};
+pub use facts::{Fact, FactType, Shown};
 pub use file::shipped_files;
 pub use frameworks::{Framework, Trains, TrainsIn};
 pub use glossary::{Glossary, Word};

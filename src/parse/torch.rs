@@ -260,7 +260,7 @@ fn event(record: &Record, message: &str) -> Option<Event> {
     clauses.extend(cut_clause(rest));
     let requested = clauses.iter().any(|clause| matches!(clause, Clause::Size(FigureName::Requested, _)));
     let absurd = rest.trim_start().starts_with("Tried to allocate more than 1EB");
-    if !requested && !absurd && !is_exception(record.text(), message) {
+    if !requested && !absurd && !is_exception(record.before(message), message) {
         return None;
     }
     Some(to_event(record, message, speaker, &clauses))
@@ -279,9 +279,9 @@ fn cut_clause(rest: &str) -> Option<Clause<'_>> {
     Some(Clause::Size(*name, size))
 }
 
-/// Whether `message`, which names no size, is the text of an exception and not a mere mention.
-fn is_exception(text: &str, message: &str) -> bool {
-    let before = text[..text.len().saturating_sub(message.len())].trim_end();
+/// Whether `message`, which names no size and stands behind `before`, is the text of an exception and not a mere mention.
+fn is_exception(before: &str, message: &str) -> bool {
+    let before = before.trim_end();
     let alone = message.trim_end_matches(['.', ' ', '\n']).ends_with("out of memory");
     alone && (before.ends_with("OutOfMemoryError:") || before.ends_with("RuntimeError:"))
 }
@@ -334,7 +334,7 @@ fn to_event(record: &Record, message: &str, speaker: Speaker, clauses: &[Clause<
     };
     let severity = match speaker {
         Speaker::Warning => Severity::Pressure,
-        _ if is_warning(record.text(), message) => Severity::Swallowed,
+        _ if is_warning(record.before(message)) => Severity::Swallowed,
         _ => Severity::Fatal,
     };
     let shortage = Shortage { kind: Kind::GpuOom, severity, victims: vec![victim], consumers };
@@ -346,8 +346,7 @@ fn to_event(record: &Record, message: &str, speaker: Speaker, clauses: &[Clause<
 }
 
 /// Python warns and goes on: `UserWarning: Failed to clone() tensor … CUDA out of memory.`
-fn is_warning(text: &str, message: &str) -> bool {
-    let before = &text[..text.len().saturating_sub(message.len())];
+fn is_warning(before: &str) -> bool {
     before
         .rfind("Warning: ")
         .is_some_and(|at| !["RuntimeError:", "OutOfMemoryError:"].iter().any(|class| before[at..].contains(class)))
@@ -570,6 +569,17 @@ mod tests {
             testing::read(format!("torch.cudatorch.cuda..OutOfMemoryErrorOutOfMemoryError: : {one}{other}").as_bytes());
         assert_eq!(events.len(), 2);
         assert!(has(&figures(&[&other]), "gpu_free", "355.31 MiB"));
+    }
+
+    #[test]
+    fn two_messages_in_one_line_amid_letters_that_are_no_ascii() {
+        for tail in ["", "x"] {
+            let line = format!(
+                "CUDA out of memory. Tried to allocate 416.00 MiB. CUDA out of memory. Tried {}{tail}",
+                "é".repeat(60)
+            );
+            assert!(has(&figures(&[&line]), "requested", "416.00 MiB"), "{line}");
+        }
     }
 
     #[test]
