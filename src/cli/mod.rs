@@ -5,6 +5,7 @@ mod error;
 mod explain;
 mod fix;
 mod home;
+mod progress;
 mod rules;
 mod table;
 
