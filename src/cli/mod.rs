@@ -3,6 +3,7 @@
 mod analyze;
 mod error;
 mod explain;
+mod fail_on;
 mod fix;
 mod home;
 mod rules;

@@ -1,7 +1,7 @@
 //! What of an incident people are shown: few causes, few patches, each with its number.
 
 use crate::diagnosis::UNKNOWN;
-use crate::model::{Diagnosis, Incident, Patch};
+use crate::model::{Diagnosis, Figure, FigureName, Incident, Patch};
 
 /// As many causes, and patches of the first one.
 const MOST: usize = 3;
@@ -27,6 +27,18 @@ pub fn numbered(incident: &Incident) -> Vec<&Patch> {
         }
     }
     shown
+}
+
+/// The figures that say something new: the first of each name is the incident's own; who was hit is said elsewhere.
+pub fn figures(figures: &[Figure]) -> Vec<&Figure> {
+    let mut news: Vec<&Figure> = Vec::new();
+    for figure in figures {
+        let is_elsewhere = matches!(figure.name, FigureName::GpuIndex | FigureName::VictimPid | FigureName::Other);
+        if !is_elsewhere && !news.iter().any(|known| known.name == figure.name) {
+            news.push(figure);
+        }
+    }
+    news
 }
 
 /// A patch in a few words: `--zero_stage  2 → 3`.

@@ -3,16 +3,31 @@
 //! In go what was read and what happened; out comes one [`Report`], the same for every reader, and one file a format that
 //! renders it. A renderer decides how a thing is shown, never whether it is so.
 
+mod brief;
 mod choice;
+mod diff;
+mod github;
+mod html;
 mod json;
+mod markdown;
+mod outgoing;
+mod place;
+mod plain;
+mod sarif;
 mod text;
 mod words;
 
 use crate::model::{Incident, InputSummary, Job, Kind, OtherFailure, Report, Role, SCHEMA};
 use crate::source::SourceError;
 
+pub use brief::brief;
 pub use choice::{change, numbered, telling};
+pub use github::github;
+pub use html::html;
 pub use json::json;
+pub use markdown::markdown;
+pub use outgoing::outgoing;
+pub use sarif::sarif;
 pub use text::text;
 
 /// The report on what was read and what happened.

@@ -28,6 +28,16 @@ pub(super) struct Labels {
     pub followed: &'static str,
     pub cost: &'static str,
     pub needs: &'static str,
+    pub timeline: &'static str,
+    pub limit: &'static str,
+    pub predicted: &'static str,
+    pub observed: &'static str,
+    pub copy: &'static str,
+    pub copied: &'static str,
+    pub figure: &'static str,
+    pub amount: &'static str,
+    pub place: &'static str,
+    pub long_diff: &'static str,
     pub not_oom: &'static str,
     pub healthy: &'static str,
     pub nothing_read: &'static str,
@@ -60,6 +70,16 @@ const EN: Labels = Labels {
     followed: "followed",
     cost: "costs",
     needs: "needs",
+    timeline: "Memory over time",
+    limit: "limit",
+    predicted: "predicted",
+    observed: "observed",
+    copy: "Copy",
+    copied: "Copied",
+    figure: "figure",
+    amount: "amount",
+    place: "where",
+    long_diff: "The change is too long to show here: `oomdoc fix` writes it.",
     not_oom: "Not out of memory",
     healthy: "No sign of a failure, of memory or otherwise",
     nothing_read: "No log line was read\n\n  Give a job's log, a kernel log, or a folder with either: oomdoc analyze job.log dmesg.log",
@@ -92,6 +112,16 @@ const ZH: Labels = Labels {
     followed: "随之发生",
     cost: "代价",
     needs: "前提",
+    timeline: "内存随时间变化",
+    limit: "上限",
+    predicted: "预测",
+    observed: "实测",
+    copy: "复制",
+    copied: "已复制",
+    figure: "数据项",
+    amount: "数值",
+    place: "位置",
+    long_diff: "改动过长，此处不显示：可用 `oomdoc fix` 写入。",
     not_oom: "不是内存不足",
     healthy: "没有发现任何失败迹象",
     nothing_read: "没有读到日志\n\n  请提供作业日志、内核日志或包含它们的文件夹：oomdoc analyze job.log dmesg.log",
@@ -104,6 +134,15 @@ pub(super) fn labels(language: Language) -> &'static Labels {
     match language {
         Language::En => &EN,
         Language::Zh => &ZH,
+    }
+}
+
+/// How sure `confidence` (0–1) is, in a word.
+pub(super) fn sureness(confidence: f64, labels: &Labels) -> &'static str {
+    match confidence {
+        0.9.. => labels.sure,
+        0.6.. => labels.likely,
+        _ => labels.perhaps,
     }
 }
 
