@@ -14,6 +14,7 @@ mod outgoing;
 mod place;
 mod plain;
 mod sarif;
+mod schema;
 mod text;
 mod words;
 
@@ -28,6 +29,7 @@ pub use json::json;
 pub use markdown::markdown;
 pub use outgoing::outgoing;
 pub use sarif::sarif;
+pub use schema::schema;
 pub use text::text;
 
 /// The report on what was read and what happened.
