@@ -8,12 +8,13 @@ use clap::{Args, ValueEnum};
 
 use super::error::CliError;
 use super::fail_on::{self, FailOn};
-use super::home::Home;
+use super::home::{Home, warn};
 use crate::Options;
 use crate::diagnosis::Value;
 use crate::knowledge::Language;
 use crate::model::Report;
 use crate::report;
+use crate::triage::{self, Patience};
 
 /// Says what ran out, where, in which phase, with which figures, and proves it.
 #[derive(Debug, Args)]
@@ -36,6 +37,9 @@ pub(super) struct Analyze {
     /// Exit with 1 when the verdict is one of these kinds (comma-separated), `any`, or never: `none`
     #[arg(long, value_name = "KIND", value_delimiter = ',', default_value = "none")]
     fail_on: Vec<FailOn>,
+    /// Post one message about it to this address (Slack and others), as JSON
+    #[arg(long, value_name = "URL")]
+    notify: Option<String>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -77,21 +81,31 @@ impl Analyze {
                 summarize(&report::markdown(&sent, self.lang))?;
             }
         }
+        if let Some(url) = &self.notify {
+            tell(url, &report::outgoing(&report), self.lang, None);
+        }
         Ok(fail_on::status(&self.fail_on, &report))
     }
 }
 
 /// The root of the repository that a pipeline works in; elsewhere the current folder.
-fn repository() -> PathBuf {
+pub(super) fn repository() -> PathBuf {
     let named = ["GITHUB_WORKSPACE", "CI_PROJECT_DIR"].iter().find_map(std::env::var_os);
     named.map_or_else(|| PathBuf::from("."), PathBuf::from)
 }
 
 /// Adds `page` to the step's summary, where GitHub Actions wants one.
-fn summarize(page: &str) -> Result<(), CliError> {
+pub(super) fn summarize(page: &str) -> Result<(), CliError> {
     let Some(path) = std::env::var_os("GITHUB_STEP_SUMMARY").map(PathBuf::from) else { return Ok(()) };
     let file = OpenOptions::new().append(true).create(true).open(&path);
     file.and_then(|mut file| writeln!(file, "{page}")).map_err(|error| CliError::Write { path, error })
+}
+
+/// Posts a message; that nobody takes it costs nobody the analysis.
+pub(super) fn tell(url: &str, sent: &Report, language: Language, run: Option<&str>) {
+    if let Err(error) = triage::notify(url, sent, language, run, Patience::default()) {
+        warn(&format!("no message was sent: {error}"), "check the address given with --notify");
+    }
 }
 
 /// `host.memory=500GiB`: a name and a number, an amount of memory, yes or no, or words.

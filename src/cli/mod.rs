@@ -8,6 +8,7 @@ mod fix;
 mod home;
 mod rules;
 mod table;
+mod triage;
 
 use std::process::ExitCode;
 
@@ -26,6 +27,7 @@ struct Cli {
 #[derive(Debug, Subcommand)]
 enum Command {
     Analyze(analyze::Analyze),
+    Triage(triage::Triage),
     Fix(fix::Fix),
     Explain(explain::Explain),
     Rules(rules::Rules),
@@ -36,6 +38,7 @@ pub fn run() -> ExitCode {
     let Cli { command, home } = Cli::parse();
     let done = match command {
         Command::Analyze(analyze) => analyze.run(&home),
+        Command::Triage(triage) => triage.run(&home),
         Command::Explain(explain) => explain.run(&home),
         Command::Fix(fix) => fix.run(&home),
         Command::Rules(rules) => rules.run(&home),
