@@ -36,12 +36,17 @@ impl Home {
 
     /// The shipped rules with the user's own over them, or without them where they do not fit.
     pub fn knowledge(&self) -> Result<Arc<Knowledge>, CliError> {
+        Ok(Arc::new(self.load()?))
+    }
+
+    /// [`Home::knowledge`], to be changed.
+    pub fn load(&self) -> Result<Knowledge, CliError> {
         let own = self.own_rules();
         let knowledge = Knowledge::with_own(&own).or_else(|error| {
             warn(&format!("your rules are left out: {error}"), "`oomdoc rules check` says what to mend");
             Knowledge::shipped()
         });
-        Ok(Arc::new(knowledge?))
+        Ok(knowledge?)
     }
 }
 

@@ -1,12 +1,12 @@
 //! What of an incident people are shown: few causes, few patches, each with its number.
 
 use crate::diagnosis::UNKNOWN;
-use crate::model::{Diagnosis, Figure, FigureName, Incident, Patch};
+use crate::model::{Bytes, Diagnosis, Figure, FigureName, Incident, Patch};
 
 /// As many causes, and patches of the first one.
 const MOST: usize = 3;
 /// Causes less likely than this are left to other formats.
-const LEAST: f64 = 0.05;
+const LEAST: f64 = 0.02;
 
 /// The causes worth a line: the first, and what else is not unlikely.
 pub fn telling(diagnoses: &[Diagnosis]) -> Vec<&Diagnosis> {
@@ -29,16 +29,24 @@ pub fn numbered(incident: &Incident) -> Vec<&Patch> {
     shown
 }
 
-/// The figures that say something new: the first of each name is the incident's own; who was hit is said elsewhere.
+/// The figures worth a line: the incident's own (the first of each name), and not what stands elsewhere or tells nobody
+/// what to do.
 pub fn figures(figures: &[Figure]) -> Vec<&Figure> {
-    let mut news: Vec<&Figure> = Vec::new();
+    use FigureName::{AnonRss, GpuIndex, HostPercent, OomScoreAdj, Other, TotalVm, VictimPid};
+    let has_rss = figures.iter().any(|figure| figure.name == AnonRss);
+    let is_noise = |figure: &Figure| match figure.name {
+        GpuIndex | VictimPid | Other | OomScoreAdj | HostPercent => true,
+        TotalVm => has_rss,
+        _ => figure.bytes == Some(Bytes(0)),
+    };
+    let mut own: Vec<&Figure> = Vec::new();
     for figure in figures {
-        let is_elsewhere = matches!(figure.name, FigureName::GpuIndex | FigureName::VictimPid | FigureName::Other);
-        if !is_elsewhere && !news.iter().any(|known| known.name == figure.name) {
-            news.push(figure);
+        if !own.iter().any(|known| known.name == figure.name) {
+            own.push(figure);
         }
     }
-    news
+    own.retain(|figure| !is_noise(figure));
+    own
 }
 
 /// A patch in a few words: `--zero_stage  2 → 3`.

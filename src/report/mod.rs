@@ -3,6 +3,7 @@
 //! In go what was read and what happened; out comes one [`Report`], the same for every reader, and one file a format that
 //! renders it. A renderer decides how a thing is shown, never whether it is so.
 
+mod arithmetic;
 mod brief;
 mod choice;
 mod diff;
@@ -22,6 +23,7 @@ mod words;
 use crate::model::{Incident, InputSummary, Job, Kind, OtherFailure, Report, Role, SCHEMA};
 use crate::source::SourceError;
 
+pub use arithmetic::memory;
 pub use brief::brief;
 pub use choice::{change, numbered, telling};
 pub use github::github;

@@ -7,11 +7,11 @@ use unicode_width::UnicodeWidthStr;
 use super::super::choice;
 use super::super::plain::{amount, describe, shorten, strip};
 use super::{BAD, BOLD, DIM, Page, words};
-use crate::model::{Figure, Incident, Phase};
+use crate::model::{Bytes, Consumer, Figure, Incident, Phase};
 
 /// Figures and consumers that are shown; the rest is counted.
-const FIGURES: usize = 12;
-const CONSUMERS: usize = 5;
+const FIGURES: usize = 8;
+const CONSUMERS: usize = 3;
 
 impl Page {
     pub(super) fn incident(&mut self, incident: &Incident) -> fmt::Result {
@@ -48,7 +48,7 @@ impl Page {
             self.labels.phase,
             &format!("{}{site}  {DIM}({sure}){DIM:#}", words::phase(phase.name, self.language)),
         )?;
-        for cite in phase.evidence.iter().take(2) {
+        for cite in phase.evidence.iter().take(1) {
             writeln!(self.text, "         {DIM}{}  {}{DIM:#}", cite.location, shorten(&cite.text))?;
         }
         Ok(())
@@ -79,18 +79,33 @@ impl Page {
             return Ok(());
         }
         self.heading(self.labels.holders)?;
-        for consumer in incident.consumers.iter().take(CONSUMERS) {
-            let pid = consumer.pid.map(|pid| format!("pid {pid}")).unwrap_or_default();
-            let role = shorten(consumer.role.as_deref().unwrap_or_default());
-            writeln!(
-                self.text,
-                "  {:>12}  {pid:<12} {role}  {DIM}{}{DIM:#}",
-                consumer.bytes.to_string(),
-                consumer.source
-            )?;
+        let groups = alike(&incident.consumers);
+        for group in groups.iter().take(CONSUMERS) {
+            let Some(largest) = group.first() else { continue };
+            let sum = Bytes(group.iter().map(|consumer| consumer.bytes.0).sum());
+            let role = shorten(largest.role.as_deref().unwrap_or_default());
+            let pid = largest.pid.map(|pid| format!("pid {pid}")).unwrap_or_default();
+            let who = match group.len() {
+                1 => format!("{pid:<12} {role}"),
+                several => format!("{several} × {role}  {DIM}{} {} ({pid}){DIM:#}", self.labels.largest, largest.bytes),
+            };
+            writeln!(self.text, "  {:>12}  {who}  {DIM}{}{DIM:#}", sum.to_string(), largest.source)?;
         }
-        self.rest(incident.consumers.len(), CONSUMERS, self.labels.more)
+        self.rest(groups.len(), CONSUMERS, self.labels.more)
     }
+}
+
+/// Holders of one role together, who holds most first.
+fn alike(consumers: &[Consumer]) -> Vec<Vec<&Consumer>> {
+    let mut groups: Vec<Vec<&Consumer>> = Vec::new();
+    for consumer in consumers {
+        match groups.iter_mut().find(|group| consumer.role.is_some() && group[0].role == consumer.role) {
+            Some(group) => group.push(consumer),
+            None => groups.push(vec![consumer]),
+        }
+    }
+    groups.sort_by_key(|group| std::cmp::Reverse(group.iter().map(|consumer| consumer.bytes).max()));
+    groups
 }
 
 /// `words` in a column so wide: a Chinese character takes two.
