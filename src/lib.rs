@@ -24,6 +24,7 @@ pub mod rulebase;
 pub mod scan;
 pub mod source;
 pub mod store;
+pub mod triage;
 pub mod watch;
 
 use std::sync::Arc;

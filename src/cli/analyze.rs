@@ -1,18 +1,21 @@
+use std::fs::OpenOptions;
 use std::io::Write;
+use std::path::PathBuf;
 use std::process::ExitCode;
-use std::str::FromStr;
 use std::sync::Arc;
 
 use clap::{Args, ValueEnum};
 
 use super::error::CliError;
-use super::home::Home;
+use super::fail_on::{self, FailOn};
+use super::home::{Home, warn};
 use super::progress::Progress;
 use crate::Options;
 use crate::diagnosis::Value;
 use crate::knowledge::Language;
-use crate::model::{Kind, Report};
+use crate::model::Report;
 use crate::report;
+use crate::triage::{self, Patience};
 use crate::watch::Watch;
 
 /// Says what ran out, where, in which phase, with which figures, and proves it.
@@ -36,60 +39,78 @@ pub(super) struct Analyze {
     /// Exit with 1 when the verdict is one of these kinds (comma-separated), `any`, or never: `none`
     #[arg(long, value_name = "KIND", value_delimiter = ',', default_value = "none")]
     fail_on: Vec<FailOn>,
+    /// Post one message about it to this address (Slack and others), as JSON
+    #[arg(long, value_name = "URL")]
+    notify: Option<String>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Format {
+    /// One screen for a terminal
     Text,
+    /// Everything, for programs
     Json,
-}
-
-/// What makes the command fail.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum FailOn {
-    Never,
-    Any,
-    Kind(Kind),
-}
-
-impl FromStr for FailOn {
-    type Err = String;
-
-    fn from_str(word: &str) -> Result<FailOn, String> {
-        match word {
-            "none" => Ok(FailOn::Never),
-            "any" => Ok(FailOn::Any),
-            word => word.parse().map(FailOn::Kind).map_err(|error: crate::model::UnknownWord| error.to_string()),
-        }
-    }
+    /// For comments and chat
+    Markdown,
+    /// One page that stands alone
+    Html,
+    /// SARIF 2.1.0, for code scanning
+    Sarif,
+    /// An annotation, and the step summary of GitHub Actions
+    Github,
 }
 
 impl Analyze {
     pub fn run(self, home: &Home) -> Result<ExitCode, CliError> {
+        let knowledge = home.knowledge()?;
         let watch = Arc::new(Watch::default());
         let progress = Progress::of(&watch, &self.paths);
         let options = Options {
             language: self.lang,
             facts: self.fact.clone(),
-            knowledge: Some(home.knowledge()?),
+            knowledge: Some(Arc::clone(&knowledge)),
             watch: Some(watch),
             ..Options::default()
         };
         let report = crate::analyze(&self.paths, &options)?;
         drop(progress);
+        let out = &mut std::io::stdout();
         match self.format {
             Format::Text => anstream::stdout().write_all(report::text(&report, self.lang).as_bytes())?,
-            Format::Json => writeln!(std::io::stdout(), "{}", report::json(&report)?)?,
+            Format::Json => writeln!(out, "{}", report::json(&report)?)?,
+            Format::Markdown => out.write_all(report::markdown(&report, self.lang).as_bytes())?,
+            Format::Html => out.write_all(report::html(&report, self.lang).as_bytes())?,
+            Format::Sarif => writeln!(out, "{}", report::sarif(&report, self.lang, &repository(), &knowledge.causes)?)?,
+            Format::Github => {
+                let sent = report::outgoing(&report);
+                out.write_all(report::github(&sent, self.lang, &repository()).as_bytes())?;
+                summarize(&report::markdown(&sent, self.lang))?;
+            }
         }
-        Ok(if self.fails(&report) { ExitCode::from(1) } else { ExitCode::SUCCESS })
+        if let Some(url) = &self.notify {
+            tell(url, &report::outgoing(&report), self.lang, None);
+        }
+        Ok(fail_on::status(&self.fail_on, &report))
     }
+}
 
-    fn fails(&self, report: &Report) -> bool {
-        self.fail_on.iter().any(|fail_on| match fail_on {
-            FailOn::Never => false,
-            FailOn::Any => report.verdict != Kind::None,
-            FailOn::Kind(kind) => report.verdict == *kind,
-        })
+/// The root of the repository that a pipeline works in; elsewhere the current folder.
+pub(super) fn repository() -> PathBuf {
+    let named = ["GITHUB_WORKSPACE", "CI_PROJECT_DIR"].iter().find_map(std::env::var_os);
+    named.map_or_else(|| PathBuf::from("."), PathBuf::from)
+}
+
+/// Adds `page` to the step's summary, where GitHub Actions wants one.
+pub(super) fn summarize(page: &str) -> Result<(), CliError> {
+    let Some(path) = std::env::var_os("GITHUB_STEP_SUMMARY").map(PathBuf::from) else { return Ok(()) };
+    let file = OpenOptions::new().append(true).create(true).open(&path);
+    file.and_then(|mut file| writeln!(file, "{page}")).map_err(|error| CliError::Write { path, error })
+}
+
+/// Posts a message; that nobody takes it costs nobody the analysis.
+pub(super) fn tell(url: &str, sent: &Report, language: Language, run: Option<&str>) {
+    if let Err(error) = triage::notify(url, sent, language, run, Patience::default()) {
+        warn(&format!("no message was sent: {error}"), "check the address given with --notify");
     }
 }
 

@@ -50,7 +50,8 @@ impl Home {
     }
 }
 
-fn warn(problem: &str, advice: &str) {
+/// Says what went wrong without an end to it.
+pub(super) fn warn(problem: &str, advice: &str) {
     const WARNING: Style = AnsiColor::Yellow.on_default().bold();
     const HINT: Style = AnsiColor::Cyan.on_default();
     anstream::eprintln!("{WARNING}warning{WARNING:#}: {problem}");

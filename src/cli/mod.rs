@@ -3,11 +3,13 @@
 mod analyze;
 mod error;
 mod explain;
+mod fail_on;
 mod fix;
 mod home;
 mod progress;
 mod rules;
 mod table;
+mod triage;
 
 use std::process::ExitCode;
 
@@ -26,6 +28,7 @@ struct Cli {
 #[derive(Debug, Subcommand)]
 enum Command {
     Analyze(analyze::Analyze),
+    Triage(triage::Triage),
     Fix(fix::Fix),
     Explain(explain::Explain),
     Rules(rules::Rules),
@@ -36,6 +39,7 @@ pub fn run() -> ExitCode {
     let Cli { command, home } = Cli::parse();
     let done = match command {
         Command::Analyze(analyze) => analyze.run(&home),
+        Command::Triage(triage) => triage.run(&home),
         Command::Explain(explain) => explain.run(&home),
         Command::Fix(fix) => fix.run(&home),
         Command::Rules(rules) => rules.run(&home),

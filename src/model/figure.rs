@@ -1,9 +1,10 @@
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Bytes, Citation, FigureName, Location};
 
 /// A number that a log states, or one computed from such numbers; the latter says so in `derived`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Figure {
     /// What it measures.
     pub name: FigureName,
@@ -20,7 +21,7 @@ pub struct Figure {
 }
 
 /// How a figure came out of others.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Derivation {
     /// The computation in words and numbers.
     pub formula: String,

@@ -1,11 +1,12 @@
 use std::sync::Arc;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Citation, Figure, Kind, Location, Phase, TimelinePoint};
 
 /// One failure: its root and all that belongs to it, several ranks as one.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Incident {
     /// Digest of the root's cited words, host, pid and time: this very occurrence.
     pub id: String,
@@ -46,7 +47,7 @@ pub struct Incident {
 }
 
 /// What groups occurrences of the same trouble; versioned, so that an upgrade never regroups.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Fingerprint {
     /// Version of the recipe.
     pub version: u32,
@@ -57,7 +58,7 @@ pub struct Fingerprint {
 }
 
 /// What the job was doing, and how that is known.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PhaseFinding {
     /// The phase.
     pub name: Phase,
@@ -70,7 +71,7 @@ pub struct PhaseFinding {
 }
 
 /// A process that was killed or refused memory. Each part as far as the input says.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 pub struct Victim {
     /// Node.
     pub host: Option<Arc<str>>,
@@ -140,7 +141,7 @@ fn is_cut_from(role: &str, whole: &str) -> bool {
 }
 
 /// A process or group that held memory.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Consumer {
     /// Process id.
     pub pid: Option<u32>,
@@ -155,7 +156,7 @@ pub struct Consumer {
 }
 
 /// What the job should have needed beside what it did.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Memory {
     /// By the arithmetic of training.
     pub predicted: Vec<Figure>,
@@ -166,7 +167,7 @@ pub struct Memory {
 }
 
 /// A cause and how sure of it.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Diagnosis {
     /// A word of the vocabulary of causes.
     pub cause: Arc<str>,
@@ -187,7 +188,7 @@ pub struct Diagnosis {
 }
 
 /// A change of the job's configuration.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Patch {
     /// What it turns, whatever the framework calls it.
     pub lever: Arc<str>,
@@ -215,7 +216,7 @@ pub struct Patch {
 }
 
 /// How many bytes a patch moves; negative frees.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PatchEffect {
     /// Per device.
     pub gpu_bytes: Option<super::Bytes>,
@@ -224,7 +225,7 @@ pub struct PatchEffect {
 }
 
 /// A change that people try and that does not help here.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct NotAdvised {
     /// The knob.
     pub knob: String,
@@ -233,7 +234,7 @@ pub struct NotAdvised {
 }
 
 /// What the history knows of the same trouble.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Seen {
     /// How often.
     pub count: u64,

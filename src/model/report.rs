@@ -1,5 +1,6 @@
 use std::sync::Arc;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Bytes, Citation, Incident, Kind, Location, OtherFailureName};
@@ -8,7 +9,7 @@ use super::{Bytes, Citation, Incident, Kind, Location, OtherFailureName};
 pub const SCHEMA: &str = "oomdoc.report/1";
 
 /// The post-mortem.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Report {
     /// [`SCHEMA`].
     pub schema: String,
@@ -27,7 +28,7 @@ pub struct Report {
 }
 
 /// One input.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct InputSummary {
     /// As the user named it.
     pub path: Arc<str>,
@@ -44,7 +45,7 @@ pub struct InputSummary {
 }
 
 /// What an input is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Role {
     /// What a job printed.
@@ -60,7 +61,7 @@ pub enum Role {
 }
 
 /// What is known of the job; `None` is "the input does not say".
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Job {
     /// Training or serving framework.
     pub framework: Option<String>,
@@ -79,7 +80,7 @@ pub struct Job {
 }
 
 /// What a job died of when it was no lack of memory.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct OtherFailure {
     /// Which.
     pub name: OtherFailureName,
@@ -88,7 +89,7 @@ pub struct OtherFailure {
 }
 
 /// One moment of one series of memory figures.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TimelinePoint {
     /// Of which allocator, process or host.
     pub series: Arc<str>,

@@ -1,7 +1,7 @@
 //! What of an incident people are shown: few causes, few patches, each with its number.
 
 use crate::diagnosis::UNKNOWN;
-use crate::model::{Diagnosis, Incident, Patch};
+use crate::model::{Bytes, Diagnosis, Figure, FigureName, Incident, Patch};
 
 /// As many causes, and patches of the first one.
 const MOST: usize = 3;
@@ -27,6 +27,26 @@ pub fn numbered(incident: &Incident) -> Vec<&Patch> {
         }
     }
     shown
+}
+
+/// The figures worth a line: the incident's own (the first of each name), and not what stands elsewhere or tells nobody
+/// what to do.
+pub fn figures(figures: &[Figure]) -> Vec<&Figure> {
+    use FigureName::{AnonRss, GpuIndex, HostPercent, OomScoreAdj, Other, TotalVm, VictimPid};
+    let has_rss = figures.iter().any(|figure| figure.name == AnonRss);
+    let is_noise = |figure: &Figure| match figure.name {
+        GpuIndex | VictimPid | Other | OomScoreAdj | HostPercent => true,
+        TotalVm => has_rss,
+        _ => figure.bytes == Some(Bytes(0)),
+    };
+    let mut own: Vec<&Figure> = Vec::new();
+    for figure in figures {
+        if !own.iter().any(|known| known.name == figure.name) {
+            own.push(figure);
+        }
+    }
+    own.retain(|figure| !is_noise(figure));
+    own
 }
 
 /// A patch in a few words: `--zero_stage  2 → 3`.

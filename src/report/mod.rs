@@ -4,8 +4,19 @@
 //! renders it. A renderer decides how a thing is shown, never whether it is so.
 
 mod arithmetic;
+mod brief;
 mod choice;
+mod diff;
+mod github;
+mod html;
 mod json;
+mod markdown;
+mod outgoing;
+mod place;
+mod plain;
+mod run;
+mod sarif;
+mod schema;
 mod text;
 mod words;
 
@@ -13,8 +24,16 @@ use crate::model::{Incident, InputSummary, Job, Kind, OtherFailure, Report, Role
 use crate::source::SourceError;
 
 pub use arithmetic::memory;
+pub use brief::brief;
 pub use choice::{change, numbered, telling};
+pub use github::github;
+pub use html::html;
 pub use json::json;
+pub use markdown::markdown;
+pub use outgoing::outgoing;
+pub use run::{run, solved};
+pub use sarif::sarif;
+pub use schema::schema;
 pub use text::text;
 
 /// The report on what was read and what happened.

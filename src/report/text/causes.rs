@@ -5,9 +5,10 @@ use std::fmt::{self, Write};
 use anstyle::{AnsiColor, Style};
 
 use super::super::choice::{numbered, telling};
+use super::super::plain::{change_of, effects};
 use super::{BOLD, DIM, Page};
 use crate::diagnosis::UNKNOWN;
-use crate::model::{Bytes, Diagnosis, Incident, Patch};
+use crate::model::{Diagnosis, Incident, Patch};
 
 /// Lines of evidence, warnings and hints that are shown.
 const EVIDENCE: usize = 2;
@@ -73,17 +74,13 @@ impl Page {
     }
 
     fn patch(&mut self, number: usize, patch: &Patch) -> fmt::Result {
-        let from = patch.from.as_deref().map(|from| format!("{from} → ")).unwrap_or_else(|| "→ ".to_owned());
-        let effects = [("GPU", patch.effect.gpu_bytes), ("host", patch.effect.host_bytes)];
-        let effects: Vec<String> = effects
-            .iter()
-            .filter_map(|(place, bytes)| bytes.map(|bytes| format!("{place} {}", signed(bytes))))
-            .collect();
-        let effects = if effects.is_empty() { String::new() } else { format!("  ({})", effects.join(", ")) };
+        let effects = effects(patch).map(|effects| format!("  ({effects})")).unwrap_or_default();
         writeln!(
             self.text,
-            "  {number}. {BOLD}{}{BOLD:#}  {from}{}{effects}  {DIM}{}{DIM:#}",
-            patch.knob, patch.to, patch.lever
+            "  {number}. {BOLD}{}{BOLD:#}  {}{effects}  {DIM}{}{DIM:#}",
+            patch.knob,
+            change_of(patch),
+            patch.lever
         )?;
         for (label, words) in [(self.labels.cost, &patch.cost), (self.labels.needs, &patch.constraint)] {
             if let Some(words) = words {
@@ -121,8 +118,4 @@ impl Page {
         }
         Ok(())
     }
-}
-
-fn signed(bytes: Bytes) -> String {
-    if bytes > Bytes(0) { format!("+{bytes}") } else { format!("−{}", Bytes(-bytes.0)) }
 }

@@ -4,8 +4,10 @@ use std::fmt::{self, Write};
 
 use unicode_width::UnicodeWidthStr;
 
-use super::{BAD, BOLD, DIM, Page, shorten, strip, words};
-use crate::model::{Bytes, Consumer, Figure, FigureName, Incident, Phase, Victim};
+use super::super::choice;
+use super::super::plain::{amount, describe, shorten, strip};
+use super::{BAD, BOLD, DIM, Page, words};
+use crate::model::{Bytes, Consumer, Figure, Incident, Phase};
 
 /// Figures and consumers that are shown; the rest is counted.
 const FIGURES: usize = 8;
@@ -41,11 +43,7 @@ impl Page {
             return self.row(self.labels.phase, self.labels.phase_unknown);
         }
         let site = phase.site.as_deref().map(|site| format!(": {site}")).unwrap_or_default();
-        let sure = match phase.confidence {
-            0.9.. => self.labels.sure,
-            0.6.. => self.labels.likely,
-            _ => self.labels.perhaps,
-        };
+        let sure = words::sureness(phase.confidence, self.labels);
         self.row(
             self.labels.phase,
             &format!("{}{site}  {DIM}({sure}){DIM:#}", words::phase(phase.name, self.language)),
@@ -57,23 +55,13 @@ impl Page {
     }
 
     fn figures(&mut self, figures: &[Figure]) -> fmt::Result {
-        let told: Vec<&Figure> =
-            figures.iter().enumerate().filter(|row| is_telling(figures, row)).map(|row| row.1).collect();
-        if told.is_empty() {
+        let news = choice::figures(figures);
+        if news.is_empty() {
             return Ok(());
         }
         self.heading(self.labels.figures)?;
-        for figure in told.iter().take(FIGURES) {
-            let amount = match (figure.bytes, figure.value) {
-                (Some(bytes), _) => bytes.to_string(),
-                (None, Some(value))
-                    if figure.name == FigureName::NodeFraction || figure.name == FigureName::NodeThreshold =>
-                {
-                    format!("{:.1}%", value * 100.0)
-                }
-                (None, Some(value)) => format!("{value}"),
-                (None, None) => continue,
-            };
+        for figure in news.iter().take(FIGURES) {
+            let Some(amount) = amount(figure) else { continue };
             let said = strip(&figure.text);
             let said = if said == amount || figure.value.is_some() {
                 String::new()
@@ -83,7 +71,7 @@ impl Page {
             let meaning = padded(words::figure(figure.name, self.language), 30);
             writeln!(self.text, "  {meaning} {amount:>12}  {DIM}{said}{}{DIM:#}", figure.source)?;
         }
-        self.rest(told.len(), FIGURES, self.labels.more_in_json)
+        self.rest(news.len(), FIGURES, self.labels.more_in_json)
     }
 
     fn consumers(&mut self, incident: &Incident) -> fmt::Result {
@@ -107,20 +95,6 @@ impl Page {
     }
 }
 
-/// Whether a figure is worth a line of the screen: the incident's own (the first of its name), and not what stands above
-/// or tells nobody what to do.
-fn is_telling(figures: &[Figure], &(place, figure): &(usize, &Figure)) -> bool {
-    use FigureName::{AnonRss, GpuIndex, HostPercent, OomScoreAdj, Other, TotalVm, VictimPid};
-    let has = |name: FigureName| figures.iter().any(|known| known.name == name);
-    let is_known = figures.iter().take(place).any(|known| known.name == figure.name);
-    let is_noise = match figure.name {
-        GpuIndex | VictimPid | Other | OomScoreAdj | HostPercent => true,
-        TotalVm => has(AnonRss),
-        _ => figure.bytes == Some(Bytes(0)),
-    };
-    !is_known && !is_noise
-}
-
 /// Holders of one role together, who holds most first.
 fn alike(consumers: &[Consumer]) -> Vec<Vec<&Consumer>> {
     let mut groups: Vec<Vec<&Consumer>> = Vec::new();
@@ -137,16 +111,4 @@ fn alike(consumers: &[Consumer]) -> Vec<Vec<&Consumer>> {
 /// `words` in a column so wide: a Chinese character takes two.
 fn padded(words: &str, width: usize) -> String {
     format!("{words}{}", " ".repeat(width.saturating_sub(words.width())))
-}
-
-fn describe(victim: &Victim) -> String {
-    let words = |(name, words): (&'static str, String)| match name {
-        "role" => words,
-        "host" => format!("on {words}"),
-        "device" => format!("GPU {words}"),
-        name => format!("{name} {words}"),
-    };
-    let mut parts: Vec<(&'static str, String)> = victim.iter_words().collect();
-    parts.sort_by_key(|(name, _)| ["role", "rank", "device", "pid", "host"].iter().position(|known| known == name));
-    parts.into_iter().map(words).collect::<Vec<_>>().join(", ")
 }

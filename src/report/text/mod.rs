@@ -7,6 +7,7 @@ use std::fmt::{self, Write};
 
 use anstyle::{AnsiColor, Style};
 
+use super::plain::{shorten, title};
 use super::words::{self, Labels};
 use crate::knowledge::Language;
 use crate::model::{Bytes, Citation, Incident, InputSummary, Report};
@@ -21,8 +22,6 @@ const WARN: Style = AnsiColor::Yellow.on_default();
 const PROOF: usize = 3;
 const FOLLOWERS: usize = 4;
 const INPUTS: usize = 4;
-/// A cited line is cut to this many characters.
-const WIDTH: usize = 150;
 
 /// The report as text with colours; who prints it to no terminal takes them out.
 pub fn text(report: &Report, language: Language) -> String {
@@ -59,11 +58,11 @@ impl Page {
     }
 
     fn no_incident(&mut self, report: &Report) -> fmt::Result {
-        let Labels { not_oom, nothing_read, healthy, proof, .. } = self.labels;
+        let Labels { nothing_read, healthy, proof, .. } = self.labels;
         match &report.other_failure {
             Some(failure) => {
-                let name = words::other_failure(failure.name, self.language);
-                writeln!(self.text, "{WARN}{not_oom}: {name}{WARN:#}  {DIM}{}{DIM:#}", failure.name)?;
+                let title = title(report, self.language);
+                writeln!(self.text, "{WARN}{title}{WARN:#}  {DIM}{}{DIM:#}", failure.name)?;
                 self.heading(proof)?;
                 self.cites(&failure.evidence)
             }
@@ -123,18 +122,4 @@ impl Page {
         }
         Ok(())
     }
-}
-
-fn shorten(text: &str) -> String {
-    let words = strip(text);
-    let words = words.trim();
-    match words.char_indices().nth(WIDTH) {
-        Some((cut, _)) => format!("{} …", &words[..cut]),
-        None => words.to_owned(),
-    }
-}
-
-/// A terminal must not obey what stands in a log.
-fn strip(text: &str) -> String {
-    anstream::adapter::strip_str(text).to_string().chars().filter(|c| !c.is_control() || *c == '\t').collect()
 }

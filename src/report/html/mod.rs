@@ -1,0 +1,249 @@
+//! One page that stands alone: no network, readable in light and dark, printable.
+//!
+//! Whatever stems from an input passes through maud's escaping; only the style, the script and nothing else are put in raw.
+
+mod bars;
+mod plot;
+
+use maud::{DOCTYPE, Markup, PreEscaped, html};
+
+use super::diff::class;
+use super::plain::{amount, change_of, describe, effects, headline, phase, strip, title};
+use super::words::{self, Labels};
+use super::{choice, numbered, telling};
+use crate::diagnosis::UNKNOWN;
+use crate::knowledge::Language;
+use crate::model::{Bytes, Citation, Diagnosis, Incident, Kind, NotAdvised, Patch, Report};
+
+const STYLE: &str = include_str!("style.css");
+const SCRIPT: &str = include_str!("script.js");
+/// Nothing is fetched, framed or sent.
+const POLICY: &str =
+    "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; base-uri 'none'; form-action 'none'";
+/// Lines of evidence, inputs and processes that are shown.
+const CITES: usize = 50;
+const INPUTS: usize = 200;
+const CONSUMERS: usize = 20;
+
+/// The report as one HTML file.
+pub fn html(report: &Report, language: Language) -> String {
+    Page { report, language, labels: words::labels(language) }.page().into_string()
+}
+
+struct Page<'a> {
+    report: &'a Report,
+    language: Language,
+    labels: &'static Labels,
+}
+
+impl Page<'_> {
+    fn page(&self) -> Markup {
+        let title = title(self.report, self.language);
+        html! {
+            (DOCTYPE)
+            html lang=(match self.language { Language::En => "en", Language::Zh => "zh" }) {
+                head {
+                    meta charset="utf-8";
+                    meta name="viewport" content="width=device-width, initial-scale=1";
+                    meta http-equiv="Content-Security-Policy" content=(POLICY);
+                    meta name="referrer" content="no-referrer";
+                    title { (title) " – oomdoc" }
+                    style { (PreEscaped(STYLE)) }
+                }
+                body {
+                    h1 class=(self.mood()) { (title) }
+                    @match self.report.incidents.split_first() {
+                        Some((root, others)) => {
+                            (self.incident(root))
+                            (self.followers(others))
+                        }
+                        None => @if let Some(failure) = &self.report.other_failure {
+                            h2 { (self.labels.proof) }
+                            (self.cites(&failure.evidence))
+                        }
+                    }
+                    (self.inputs())
+                    footer { "oomdoc " (self.report.version) " · " (self.report.schema) }
+                    script { (PreEscaped(SCRIPT)) }
+                }
+            }
+        }
+    }
+
+    fn mood(&self) -> &'static str {
+        let is_read = self.report.inputs.iter().any(|input| input.lines > 0);
+        match (self.report.verdict, &self.report.other_failure, self.report.incidents.is_empty()) {
+            (Kind::None, None, true) if is_read => "good",
+            (Kind::None, _, _) => "warn",
+            _ => "bad",
+        }
+    }
+
+    fn incident(&self, incident: &Incident) -> Markup {
+        let Labels { who, when, phase: doing, figures, why, proof, next_time, .. } = self.labels;
+        html! {
+            table {
+                @if !incident.victim.is_unknown() { tr { th { (who) } td { (plain(&describe(&incident.victim))) } } }
+                @if let Some(failed) = &incident.failed_at { tr { th { (when) } td { (plain(failed)) } } }
+                tr { th { (doing) } td { (plain(&phase(incident, self.language))) } }
+            }
+            @if !incident.diagnoses.is_empty() {
+                h2 { (why) }
+                @for diagnosis in telling(&incident.diagnoses) { (self.diagnosis(diagnosis)) }
+            }
+            (self.patches(incident))
+            (self.useless(incident.diagnoses.first().map_or(&[], |first| &first.not_advised)))
+            @if !incident.figures.is_empty() {
+                h2 { (figures) }
+                (self.figures(incident))
+            }
+            (plot::timeline(incident, self.language))
+            (bars::memory(incident, self.language))
+            (self.consumers(incident))
+            h2 { (proof) }
+            (self.cites(&incident.phase.evidence))
+            (self.cites(&incident.evidence))
+            @if !incident.capture_next.is_empty() {
+                h2 { (next_time) }
+                ul { @for hint in &incident.capture_next { li { (plain(hint)) } } }
+            }
+        }
+    }
+
+    fn diagnosis(&self, diagnosis: &Diagnosis) -> Markup {
+        let percent = format!("{:.0}%", diagnosis.confidence * 100.0);
+        html! {
+            h3 { (percent) " " (plain(&diagnosis.title)) " " code.dim { (diagnosis.cause) } }
+            p { (plain(&diagnosis.why)) }
+            (self.cites(&diagnosis.evidence))
+        }
+    }
+
+    fn patches(&self, incident: &Incident) -> Markup {
+        let shown = numbered(incident);
+        let is_known = incident.diagnoses.first().is_some_and(|diagnosis| &*diagnosis.cause != UNKNOWN);
+        html! {
+            @if !shown.is_empty() {
+                h2 { (if is_known { self.labels.change } else { self.labels.first_steps }) }
+                @for (number, patch) in (1..).zip(shown) { (self.patch(number, patch)) }
+            }
+        }
+    }
+
+    fn patch(&self, number: usize, patch: &Patch) -> Markup {
+        let Labels { copy, copied, .. } = self.labels;
+        html! {
+            h3 {
+                (number) ". " code { (plain(&patch.knob)) } " " (plain(&change_of(patch)))
+                @if let Some(effects) = effects(patch) { span.dim { " (" (effects) ")" } }
+            }
+            @for (label, words) in [(self.labels.cost, &patch.cost), (self.labels.needs, &patch.constraint)] {
+                @if let Some(words) = words { p { (label) ": " (plain(words)) } }
+            }
+            @if let Some(diff) = &patch.diff {
+                div.patch {
+                    button.copy type="button" data-copied=(copied) { (copy) }
+                    // As it is: what is copied is for `git apply`.
+                    pre { @for line in diff.split_inclusive('\n') { span class=(class(line)) { (line) } } }
+                }
+            }
+        }
+    }
+
+    fn useless(&self, rows: &[NotAdvised]) -> Markup {
+        html! {
+            @if !rows.is_empty() {
+                h2 { (self.labels.useless) }
+                ul { @for row in rows { li { code { (plain(&row.knob)) } ": " (plain(&row.why)) } } }
+            }
+        }
+    }
+
+    fn figures(&self, incident: &Incident) -> Markup {
+        let Labels { figure: name, amount: number, place, .. } = self.labels;
+        html! {
+            table {
+                tr { th { (name) } th.number { (number) } th { (place) } }
+                @for figure in choice::figures(&incident.figures) {
+                    @if let Some(amount) = amount(figure) {
+                        tr {
+                            td { (words::figure(figure.name, self.language)) }
+                            td.number { (amount) }
+                            td.dim { code { (plain(&figure.source.to_string())) } " " (plain(&figure.text)) }
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    fn consumers(&self, incident: &Incident) -> Markup {
+        html! {
+            @if !incident.consumers.is_empty() {
+                h2 { (self.labels.holders) }
+                table {
+                    @for consumer in incident.consumers.iter().take(CONSUMERS) {
+                        tr {
+                            td.number { (consumer.bytes) }
+                            td { @if let Some(pid) = consumer.pid { "pid " (pid) } }
+                            td { (plain(consumer.role.as_deref().unwrap_or_default())) }
+                            td.dim { code { (plain(&consumer.source.to_string())) } }
+                        }
+                    }
+                }
+                @if incident.consumers.len() > CONSUMERS {
+                    p.dim { ((self.labels.more)(incident.consumers.len() - CONSUMERS)) }
+                }
+            }
+        }
+    }
+
+    fn cites(&self, cites: &[Citation]) -> Markup {
+        html! {
+            @for cite in cites.iter().take(CITES) {
+                pre.cite { span.dim { (plain(&cite.location.to_string())) } "\n" (plain(&cite.text)) }
+            }
+            @if cites.len() > CITES { p.dim { ((self.labels.more_in_json)(cites.len() - CITES)) } }
+        }
+    }
+
+    fn followers(&self, others: &[Incident]) -> Markup {
+        html! {
+            @if !others.is_empty() {
+                h2 { (self.labels.also) }
+                @for other in others {
+                    details {
+                        summary {
+                            (headline(other, self.language)) ", "
+                            (if other.recovered { self.labels.went_on } else { self.labels.followed })
+                        }
+                        (self.cites(&other.evidence))
+                    }
+                }
+            }
+        }
+    }
+
+    fn inputs(&self) -> Markup {
+        let inputs = &self.report.inputs;
+        html! {
+            h2 { (self.labels.read) }
+            table {
+                @for input in inputs.iter().take(INPUTS) {
+                    tr {
+                        td { code { (plain(&input.path)) } }
+                        td.number { (Bytes(input.bytes as i64)) }
+                        td.dim { (input.producers.join(", ")) }
+                        td { @if let Some(warning) = &input.warning { (plain(warning)) } }
+                    }
+                }
+            }
+            @if inputs.len() > INPUTS { p.dim { ((self.labels.more)(inputs.len() - INPUTS)) } }
+        }
+    }
+}
+
+/// Words of an input without control characters; escaped where they are put in.
+fn plain(text: &str) -> String {
+    strip(text).trim().to_owned()
+}

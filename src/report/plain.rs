@@ -1,0 +1,102 @@
+//! What every renderer says in the same words: titles, amounts, who was hit, what a patch changes.
+
+use super::words;
+use crate::knowledge::Language;
+use crate::model::{Bytes, Figure, FigureName, Incident, Patch, Report, Victim};
+
+/// A cited line is cut to this many characters.
+const WIDTH: usize = 150;
+
+/// The verdict in a line.
+pub(super) fn title(report: &Report, language: Language) -> String {
+    let labels = words::labels(language);
+    match (report.incidents.first(), &report.other_failure) {
+        (Some(root), _) => headline(root, language),
+        (None, Some(failure)) => format!("{}: {}", labels.not_oom, words::other_failure(failure.name, language)),
+        // Its first line; what to do about it is for a terminal.
+        (None, None) if report.inputs.iter().all(|input| input.lines == 0) => {
+            labels.nothing_read.lines().next().unwrap_or_default().to_owned()
+        }
+        (None, None) => labels.healthy.to_owned(),
+    }
+}
+
+/// What ran out, and whether the job went on.
+pub(super) fn headline(incident: &Incident, language: Language) -> String {
+    let recovered = if incident.recovered { words::labels(language).and_went_on } else { "" };
+    format!("{}{recovered}", words::headline(incident.kind, language))
+}
+
+/// The phase, more closely, and how sure that is.
+pub(super) fn phase(incident: &Incident, language: Language) -> String {
+    let labels = words::labels(language);
+    let phase = &incident.phase;
+    if phase.name == crate::model::Phase::Unknown {
+        return labels.phase_unknown.to_owned();
+    }
+    let site = phase.site.as_deref().map(|site| format!(": {site}")).unwrap_or_default();
+    format!("{}{site} ({})", words::phase(phase.name, language), words::sureness(phase.confidence, labels))
+}
+
+/// A figure's number with its unit.
+pub(super) fn amount(figure: &Figure) -> Option<String> {
+    let is_share = matches!(figure.name, FigureName::NodeFraction | FigureName::NodeThreshold);
+    match (figure.bytes, figure.value) {
+        (Some(bytes), _) => Some(bytes.to_string()),
+        (None, Some(value)) if is_share => Some(format!("{:.1}%", value * 100.0)),
+        (None, Some(value)) => Some(value.to_string()),
+        (None, None) => None,
+    }
+}
+
+/// Who was hit: `rank 0, GPU 0`.
+pub(super) fn describe(victim: &Victim) -> String {
+    let words = |(name, words): (&'static str, String)| match name {
+        "role" => words,
+        "host" => format!("on {words}"),
+        "device" => format!("GPU {words}"),
+        name => format!("{name} {words}"),
+    };
+    let mut parts: Vec<(&'static str, String)> = victim.iter_words().collect();
+    parts.sort_by_key(|(name, _)| ["role", "rank", "device", "pid", "host"].iter().position(|known| known == name));
+    parts.into_iter().map(words).collect::<Vec<_>>().join(", ")
+}
+
+/// From what to what: `2 → 3`.
+pub(super) fn change_of(patch: &Patch) -> String {
+    let from = patch.from.as_deref().map(|from| format!("{from} ")).unwrap_or_default();
+    format!("{from}→ {}", patch.to)
+}
+
+/// What a patch moves: `GPU −2.00 GiB, host +2.00 GiB`.
+pub(super) fn effects(patch: &Patch) -> Option<String> {
+    let effects = [("GPU", patch.effect.gpu_bytes), ("host", patch.effect.host_bytes)];
+    let said = effects.iter().filter_map(|(place, bytes)| bytes.map(|bytes| format!("{place} {}", signed(bytes))));
+    let said: Vec<String> = said.collect();
+    (!said.is_empty()).then(|| said.join(", "))
+}
+
+fn signed(bytes: Bytes) -> String {
+    if bytes > Bytes(0) { format!("+{bytes}") } else { format!("−{}", Bytes(-bytes.0)) }
+}
+
+/// One line, cut where it gets long.
+pub(super) fn shorten(text: &str) -> String {
+    let words = strip(text);
+    let words = words.trim();
+    match words.char_indices().nth(WIDTH) {
+        Some((cut, _)) => format!("{} …", &words[..cut]),
+        None => words.to_owned(),
+    }
+}
+
+/// Without what a terminal or a browser would obey: control sequences, line ends, changes of the direction of writing.
+pub(super) fn strip(text: &str) -> String {
+    let is_plain = |c: &char| (!c.is_control() || *c == '\t') && !is_bidirectional(*c);
+    anstream::adapter::strip_str(text).to_string().chars().filter(is_plain).collect()
+}
+
+/// Whether `c` turns around how what follows is shown: a log line could be made to look like another one.
+fn is_bidirectional(c: char) -> bool {
+    matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}

@@ -1,0 +1,191 @@
+//! SARIF 2.1.0: one result an incident, its first cause as the rule.
+
+mod format;
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::path::Path;
+
+use super::place::place;
+use super::plain::{describe, headline, strip, title};
+use super::{change, numbered};
+use crate::diagnosis::UNKNOWN;
+use crate::knowledge::{CauseRule, Language};
+use crate::model::{Citation, Diagnosis, Incident, OtherFailure, Report};
+use format::{ArtifactLocation, Driver, Finding, Location, Log, Message, PhysicalLocation, Region, Rule, Run, Tool};
+
+const SCHEMA: &str = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json";
+/// Lines of proof that travel along.
+const RELATED: usize = 10;
+
+/// The report as SARIF. `causes` say what the rules mean. A result lies on the line of the launch configuration under
+/// `root`, or nowhere; the log's lines are related locations.
+pub fn sarif(
+    report: &Report,
+    language: Language,
+    root: &Path,
+    causes: &[CauseRule],
+) -> Result<String, serde_json::Error> {
+    let mut writer = Writer { report, language, root, causes, rules: Vec::new() };
+    let results = writer.results();
+    let driver = Driver { name: "oomdoc", version: report.version.clone(), rules: writer.rules };
+    let run = Run { tool: Tool { driver }, results };
+    serde_json::to_string_pretty(&Log { schema: SCHEMA, version: "2.1.0", runs: [run] })
+}
+
+struct Writer<'a> {
+    report: &'a Report,
+    language: Language,
+    root: &'a Path,
+    causes: &'a [CauseRule],
+    /// Each rule once, in the order in which results name them.
+    rules: Vec<Rule>,
+}
+
+impl Writer<'_> {
+    fn results(&mut self) -> Vec<Finding> {
+        let report = self.report;
+        let incidents: Vec<Finding> =
+            report.incidents.iter().enumerate().map(|(place, incident)| self.incident(incident, place == 0)).collect();
+        let other = report.other_failure.as_ref().filter(|_| incidents.is_empty());
+        let other: Vec<Finding> = other.map(|failure| self.other_failure(failure)).into_iter().collect();
+        incidents.into_iter().chain(other).collect()
+    }
+
+    fn incident(&mut self, incident: &Incident, is_root: bool) -> Finding {
+        let first = incident.diagnoses.first();
+        let (rule_id, rule_index) = self.rule(first);
+        let level = match (incident.recovered, is_root) {
+            (true, _) => "note",
+            (false, true) => "error",
+            (false, false) => "warning",
+        };
+        let place = is_root.then(|| place(self.report, self.root)).flatten();
+        let fingerprint = &incident.fingerprint;
+        Finding {
+            rule_id,
+            rule_index,
+            level,
+            message: Message { text: self.message(incident) },
+            locations: place.map(|place| location(&place.file, place.line, None)).into_iter().collect(),
+            related_locations: related(&incident.evidence),
+            partial_fingerprints: BTreeMap::from([(
+                format!("oomdoc/v{}", fingerprint.version),
+                fingerprint.key.clone(),
+            )]),
+            properties: BTreeMap::from([
+                ("kind", incident.kind.as_str().into()),
+                ("phase", incident.phase.name.as_str().into()),
+                ("confidence", first.map(|diagnosis| (diagnosis.confidence * 100.0).round() / 100.0).into()),
+                ("id", incident.id.as_str().into()),
+            ]),
+        }
+    }
+
+    fn message(&self, incident: &Incident) -> String {
+        let mut text = headline(incident, self.language);
+        // Writing to a string does not fail.
+        if !incident.victim.is_unknown() {
+            let _ = write!(text, " ({})", describe(&incident.victim));
+        }
+        if let Some(first) = incident.diagnoses.first() {
+            let _ = write!(text, ". {:.0}% {}: {}", first.confidence * 100.0, first.title, first.why);
+        }
+        for patch in numbered(incident).iter().take(1) {
+            let _ = write!(text, " → {}", change(patch));
+        }
+        strip(&text)
+    }
+
+    fn other_failure(&mut self, failure: &OtherFailure) -> Finding {
+        let text = title(self.report, self.language);
+        let id = format!("other_failure/{}", failure.name);
+        let rule_index = self.add(Rule {
+            id: id.clone(),
+            short_description: Message { text: text.clone() },
+            full_description: None,
+            help: None,
+        });
+        Finding {
+            rule_id: id,
+            rule_index,
+            level: "warning",
+            message: Message { text },
+            locations: Vec::new(),
+            related_locations: related(&failure.evidence),
+            partial_fingerprints: BTreeMap::new(),
+            properties: BTreeMap::from([("kind", self.report.verdict.as_str().into())]),
+        }
+    }
+
+    /// The rule of a diagnosis, by its id and its place among all.
+    fn rule(&mut self, diagnosis: Option<&Diagnosis>) -> (String, usize) {
+        let id = diagnosis.map_or(UNKNOWN, |diagnosis| &diagnosis.cause).to_owned();
+        let known = diagnosis.and_then(|diagnosis| self.causes.iter().find(|rule| rule.id == diagnosis.rule));
+        let words = |words: &crate::knowledge::Words| Message { text: words.in_language(self.language).to_owned() };
+        let title = diagnosis.map_or(UNKNOWN, |diagnosis| &diagnosis.title).to_owned();
+        let rule = Rule {
+            id: id.clone(),
+            short_description: known.map_or(Message { text: title }, |rule| words(&rule.title)),
+            full_description: known.map(|rule| words(&rule.explanation)),
+            help: known.map(|rule| Message { text: help(rule, self.language) }),
+        };
+        let index = self.add(rule);
+        (id, index)
+    }
+
+    fn add(&mut self, rule: Rule) -> usize {
+        match self.rules.iter().position(|known| known.id == rule.id) {
+            Some(index) => index,
+            None => {
+                self.rules.push(rule);
+                self.rules.len() - 1
+            }
+        }
+    }
+}
+
+/// What the cause means, what it does not say, and where to read on.
+fn help(rule: &CauseRule, language: Language) -> String {
+    let said = [&rule.explanation, &rule.not_concluded].map(|words| words.in_language(language).trim().to_owned());
+    said.into_iter().chain(rule.references.iter().cloned()).collect::<Vec<_>>().join("\n\n")
+}
+
+fn related(cites: &[Citation]) -> Vec<Location> {
+    // Standard input has no address.
+    let addressed = cites.iter().filter(|cite| &*cite.location.path != "-").take(RELATED);
+    addressed.map(|cite| location(&cite.location.path, cite.location.line.0, Some(&cite.text))).collect()
+}
+
+fn location(path: &str, start_line: u64, text: Option<&str>) -> Location {
+    let snippet = text.map(|text| Message { text: strip(text) });
+    let artifact_location = ArtifactLocation { uri: uri(path) };
+    Location { physical_location: PhysicalLocation { artifact_location, region: Region { start_line, snippet } } }
+}
+
+/// A path as a URI reference (RFC 3986).
+fn uri(path: &str) -> String {
+    let mut uri = String::from(if path.starts_with('/') { "file://" } else { "" });
+    for byte in path.strip_prefix("./").unwrap_or(path).bytes() {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' | b'/' => uri.push(byte.into()),
+            byte => {
+                // Writing to a string does not fail.
+                let _ = write!(uri, "%{byte:02X}");
+            }
+        }
+    }
+    uri
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_become_addresses() {
+        assert_eq!(uri("./logs/job 1.log"), "logs/job%201.log");
+        assert_eq!(uri("/var/é?.log"), "file:///var/%C3%A9%3F.log");
+        assert_eq!(uri("a.tar!b:c"), "a.tar%21b%3Ac");
+    }
+}

@@ -1,0 +1,147 @@
+//! A small HTTP client that is patient with servers.
+
+use std::time::Duration;
+
+use serde_json::Value;
+use thiserror::Error;
+use ureq::http::{Method, Request, Response};
+use ureq::{Agent, Body};
+
+/// A server that says nothing for so long is asked again.
+const TIMEOUT: Duration = Duration::from_secs(20);
+/// A longer answer is none of ours.
+const LONGEST_ANSWER: u64 = 32 << 20;
+
+/// How often a request is made and how long is waited between.
+#[derive(Debug, Clone, Copy)]
+pub struct Patience {
+    /// Requests in all, at least one.
+    pub attempts: u32,
+    /// After the first failure; doubled each time.
+    pub first_wait: Duration,
+    /// No wait is longer, whatever the server asks for: a job pays for each minute.
+    pub longest_wait: Duration,
+}
+
+impl Default for Patience {
+    fn default() -> Patience {
+        Patience { attempts: 5, first_wait: Duration::from_secs(1), longest_wait: Duration::from_secs(60) }
+    }
+}
+
+/// Why a server did not do what it was asked for.
+#[derive(Debug, Error)]
+pub enum HttpError {
+    /// Whoever asks may not do that: a fork's token, a token that ran out, a repository it does not see.
+    #[error("not allowed: status {0}")]
+    NotAllowed(u16),
+    /// It refused otherwise.
+    #[error("refused: status {0}")]
+    Refused(u16),
+    /// It failed, was busy or could not be reached, again and again.
+    #[error("{0}")]
+    Unavailable(String),
+    /// It answered something else than its interface says.
+    #[error("the answer makes no sense: {0}")]
+    Answer(String),
+}
+
+/// One attempt's end.
+enum Attempt {
+    Done(Value),
+    Again(HttpError, Option<Duration>),
+    Failed(HttpError),
+}
+
+/// Speaks JSON with one server.
+#[derive(Debug)]
+pub struct Client {
+    agent: Agent,
+    headers: Vec<(&'static str, String)>,
+    patience: Patience,
+}
+
+impl Client {
+    /// A client that sends `headers` with every request. Redirects are not followed: they could carry a token elsewhere.
+    pub fn new(headers: Vec<(&'static str, String)>, patience: Patience) -> Client {
+        let config = Agent::config_builder()
+            .timeout_global(Some(TIMEOUT))
+            .http_status_as_error(false)
+            .max_redirects(0)
+            .user_agent(concat!("oomdoc/", env!("CARGO_PKG_VERSION")));
+        Client { agent: config.build().into(), headers, patience }
+    }
+
+    /// How patient it is.
+    pub fn patience(&self) -> Patience {
+        self.patience
+    }
+
+    /// Asks until there is an answer; for what may be asked twice.
+    pub fn send(&self, method: &Method, url: &str, body: Option<&Value>) -> Result<Value, HttpError> {
+        let mut wait = self.patience.first_wait;
+        for attempt in 1.. {
+            let (error, asked) = match self.attempt(method, url, body) {
+                Attempt::Done(answer) => return Ok(answer),
+                Attempt::Failed(error) => return Err(error),
+                Attempt::Again(error, asked) => (error, asked),
+            };
+            if attempt >= self.patience.attempts {
+                return Err(error);
+            }
+            std::thread::sleep(asked.unwrap_or(wait).min(self.patience.longest_wait));
+            wait *= 2;
+        }
+        Err(HttpError::Unavailable("not asked".to_owned()))
+    }
+
+    /// Asks once; for what would be done twice.
+    pub fn send_once(&self, method: &Method, url: &str, body: Option<&Value>) -> Result<Value, HttpError> {
+        match self.attempt(method, url, body) {
+            Attempt::Done(answer) => Ok(answer),
+            Attempt::Failed(error) => Err(error),
+            Attempt::Again(error, asked) => {
+                let wait = asked.unwrap_or(self.patience.first_wait);
+                std::thread::sleep(wait.min(self.patience.longest_wait));
+                Err(error)
+            }
+        }
+    }
+
+    fn attempt(&self, method: &Method, url: &str, body: Option<&Value>) -> Attempt {
+        let mut request = Request::builder().method(method).uri(url).header("content-type", "application/json");
+        for (name, value) in &self.headers {
+            request = request.header(*name, value);
+        }
+        let answer = match body {
+            Some(body) => request.body(body.to_string()).map(|request| self.agent.run(request)),
+            None => request.body(()).map(|request| self.agent.run(request)),
+        };
+        match answer {
+            // An address may hold a secret: nothing of it is said.
+            Err(_) => Attempt::Failed(HttpError::Unavailable("this is no address".to_owned())),
+            Ok(Err(error)) => Attempt::Again(HttpError::Unavailable(error.to_string()), None),
+            Ok(Ok(response)) => judge(response),
+        }
+    }
+}
+
+fn judge(mut response: Response<Body>) -> Attempt {
+    let status = response.status().as_u16();
+    let header = |name: &str| response.headers().get(name).and_then(|value| value.to_str().ok()).map(str::to_owned);
+    let retry_after = header("retry-after").and_then(|seconds| seconds.trim().parse().ok()).map(Duration::from_secs);
+    let is_spent = header("x-ratelimit-remaining").is_some_and(|left| left.trim() == "0");
+    let text = response.body_mut().with_config().limit(LONGEST_ANSWER).read_to_string();
+    // GitHub says "forbidden" for both a limit and a lack of rights.
+    let is_limit = status == 429 || status == 403 && (retry_after.is_some() || is_spent);
+    match (status, text) {
+        // Chats answer with a word.
+        (200..=299, Ok(text)) => Attempt::Done(serde_json::from_str(&text).unwrap_or(Value::String(text))),
+        (200..=299, Err(error)) => Attempt::Again(HttpError::Unavailable(error.to_string()), None),
+        _ if is_limit || matches!(status, 408 | 500..=599) => {
+            Attempt::Again(HttpError::Unavailable(format!("status {status}")), retry_after)
+        }
+        (401 | 403 | 404, _) => Attempt::Failed(HttpError::NotAllowed(status)),
+        _ => Attempt::Failed(HttpError::Refused(status)),
+    }
+}

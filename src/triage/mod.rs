@@ -1,0 +1,66 @@
+//! What happens to a report in a pipeline.
+//!
+//! In go a report that may leave the machine and the pipeline's environment; out go a comment on the pull or merge request
+//! and a message. A server that is down, busy or unwilling costs the comment, never the report: that is on disk and in the
+//! step's summary before anybody is asked.
+
+mod comment;
+mod environment;
+mod forge;
+mod github;
+mod gitlab;
+mod http;
+mod notify;
+
+use crate::knowledge::Language;
+use crate::model::{Kind, Report};
+use crate::report;
+
+pub use comment::{Posted, marker, say, solve};
+pub use environment::{Conversation, Environment, Missing, Pipeline};
+pub use forge::{Comment, Forge};
+pub use http::{HttpError, Patience};
+pub use notify::notify;
+
+/// What a report says of a job.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum State {
+    /// It failed of something that is known.
+    Failed,
+    /// It went through.
+    Passed,
+    /// Nothing can be told: no line was read, or it failed of nothing that is known.
+    Unknown,
+}
+
+/// What `report` and the pipeline together say of the job.
+pub fn state(report: &Report, environment: &Environment) -> State {
+    let is_read = report.inputs.iter().any(|input| input.lines > 0);
+    match (report.verdict, &report.other_failure) {
+        (Kind::None, None) if is_read && !environment.has_failed => State::Passed,
+        (Kind::None, None) => State::Unknown,
+        _ => State::Failed,
+    }
+}
+
+/// Writes, renews or closes the job's comment. `report` is what may leave the machine.
+pub fn comment(
+    forge: &dyn Forge,
+    report: &Report,
+    language: Language,
+    environment: &Environment,
+) -> Result<Posted, HttpError> {
+    let marker = marker(environment.job.as_deref().unwrap_or("default"));
+    let run = (environment.run.as_deref(), environment.commit.as_deref());
+    match state(report, environment) {
+        State::Failed => {
+            let page = format!("{}\n{}", report::markdown(report, language), report::run(run.0, run.1, language));
+            say(forge, &marker, &page)
+        }
+        State::Passed => {
+            let (text, summary) = report::solved(run.0, run.1, language);
+            solve(forge, &marker, &text, summary)
+        }
+        State::Unknown => Ok(Posted::Nothing),
+    }
+}

@@ -1,0 +1,69 @@
+//! The shipped JSON Schema is that of the types, and real reports keep to it.
+
+use std::error::Error;
+use std::fs;
+use std::path::Path;
+
+use oomdoc::Options;
+use serde_json::{Value, json};
+
+#[path = "../examples/schema.rs"]
+#[allow(dead_code)]
+mod schema;
+
+type Outcome<T = ()> = Result<T, Box<dyn Error>>;
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+fn validator() -> Outcome<jsonschema::Validator> {
+    Ok(jsonschema::validator_for(&serde_json::from_str(&schema::render()?)?)?)
+}
+
+#[test]
+fn the_shipped_schema_is_up_to_date() -> Outcome {
+    let shipped = fs::read_to_string(root().join("docs/report.schema.json"))?;
+    assert!(shipped == schema::render()?, "run `cargo run --example schema > docs/report.schema.json`");
+    Ok(())
+}
+
+#[test]
+fn reports_keep_to_the_schema() -> Outcome {
+    let validator = validator()?;
+    for entry in fs::read_dir(root().join("corpus"))? {
+        let case = entry?.path();
+        if !case.is_dir() || case.ends_with("tools") {
+            continue;
+        }
+        let report = oomdoc::analyze(&[case.display().to_string()], &Options::default())?;
+        let value: Value = serde_json::from_str(&oomdoc::report::json(&report)?)?;
+        let faults: Vec<String> =
+            validator.iter_errors(&value).map(|error| format!("{}: {error}", error.instance_path())).collect();
+        assert!(faults.is_empty(), "{}: {}", case.display(), faults.join("\n"));
+    }
+    Ok(())
+}
+
+#[test]
+fn the_schema_refuses_what_is_no_report() -> Outcome {
+    let validator = validator()?;
+    let log = root().join("corpus/llama3-8b-optimizer-step/job.log");
+    let report = oomdoc::analyze(&[log.display().to_string()], &Options::default())?;
+    let report = serde_json::to_value(&report)?;
+    let harms: [fn(&mut Value); 4] = [
+        |report| report["verdict"] = json!("sunday"),
+        |report| report["incidents"][0]["figures"][0]["source"]["line"] = json!("first"),
+        |report| report["incidents"][0]["timeline"] = Value::Null,
+        |report| {
+            report.as_object_mut().map(|fields| fields.remove("schema"));
+        },
+    ];
+    assert!(validator.is_valid(&report));
+    for (place, harm) in harms.iter().enumerate() {
+        let mut harmed = report.clone();
+        harm(&mut harmed);
+        assert!(!validator.is_valid(&harmed), "harm {place}");
+    }
+    Ok(())
+}
