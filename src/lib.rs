@@ -19,6 +19,7 @@ pub mod model;
 pub mod parse;
 pub mod patch;
 mod reading;
+pub mod redact;
 pub mod report;
 pub mod rulebase;
 pub mod scan;

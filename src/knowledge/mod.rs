@@ -13,6 +13,7 @@ mod knobs;
 mod levers;
 mod models;
 mod phases;
+mod secrets;
 mod version;
 mod words;
 
@@ -34,6 +35,7 @@ pub use knobs::{Constraint, DefaultValue, Direction, Knob, Spelling, Target, To,
 pub use levers::Lever;
 pub use models::{Bias, Experts, Found, HfConfigError, LatentAttention, Model, Models, Shape};
 pub use phases::{FrameRole, FrameRow, Mark, Phases};
+pub use secrets::Secret;
 pub use version::Version;
 pub use words::{Language, Words};
 
@@ -89,6 +91,8 @@ pub struct Knowledge {
     pub models: Models,
     /// How sure to be of a diagnosis.
     pub calibration: Calibration,
+    /// What must not be kept or sent.
+    pub secrets: Vec<Secret>,
 }
 
 impl fmt::Debug for Knowledge {
@@ -117,7 +121,7 @@ impl Knowledge {
 
     fn load_all<'a>(files: impl Iterator<Item = (Origin, &'a str, &'a str)>) -> Result<Knowledge, KnowledgeError> {
         let mut phases = phases::Builder::default();
-        let (mut causes, mut frameworks) = (Vec::new(), Vec::new());
+        let (mut causes, mut frameworks, mut secrets) = (Vec::new(), Vec::new(), Vec::new());
         let mut knobs: Vec<(&str, Vec<Knob>)> = Vec::new();
         let mut models = Models::default();
         let (mut levers, mut facts) = (Vec::new(), Vec::new());
@@ -138,6 +142,9 @@ impl Knowledge {
                     }
                     knobs.push((file, of_file));
                 }
+                (Some("redaction"), _) => {
+                    secrets.extend(parse::<secrets::SecretFile>(file, content)?.read(file, origin)?)
+                }
                 (Some("models"), _) => models.add(file, parse(file, content)?)?,
                 (Some("glossary"), Origin::Shipped) => {}
                 (None, Origin::Shipped) if file == "frameworks.toml" => {
@@ -156,7 +163,8 @@ impl Knowledge {
                     facts = parse::<facts::FactFile>(file, content)?.fact;
                 }
                 _ => {
-                    let problem = "nothing is read from here; rules stand in causes/, knobs/, phases/ or models/";
+                    let problem =
+                        "nothing is read from here; rules stand in causes/, knobs/, phases/, models/ or redaction/";
                     return Err(KnowledgeError::Wrong { file: file.to_owned(), problem: problem.to_owned() });
                 }
             }
@@ -167,7 +175,17 @@ impl Knowledge {
             knobs::check(knobs, &mut known, &levers, &facts).map_err(wrong)?;
         }
         let knobs = knobs.into_iter().flat_map(|(_, knobs)| knobs).collect();
-        Ok(Knowledge { phases: phases.finish(), causes, knobs, levers, facts, frameworks, models, calibration })
+        Ok(Knowledge {
+            phases: phases.finish(),
+            causes,
+            knobs,
+            levers,
+            facts,
+            frameworks,
+            models,
+            calibration,
+            secrets,
+        })
     }
 
     /// Whose knobs a job on `framework` has, its own first; the last is nobody's in particular.
