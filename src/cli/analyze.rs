@@ -1,11 +1,13 @@
 use std::io::Write;
 use std::process::ExitCode;
 use std::str::FromStr;
+use std::sync::Arc;
 
 use clap::{Args, ValueEnum};
 
 use super::error::CliError;
 use super::home::Home;
+use super::save;
 use crate::Options;
 use crate::diagnosis::Value;
 use crate::knowledge::Language;
@@ -63,16 +65,22 @@ impl FromStr for FailOn {
 
 impl Analyze {
     pub fn run(self, home: &Home) -> Result<ExitCode, CliError> {
+        let (knowledge, experience) = home.knowledge_and_experience()?;
         let options = Options {
             language: self.lang,
             facts: self.fact.clone(),
-            knowledge: Some(home.knowledge()?),
+            knowledge: Some(Arc::clone(&knowledge)),
+            experience,
             ..Options::default()
         };
         let report = crate::analyze(&self.paths, &options)?;
         match self.format {
             Format::Text => anstream::stdout().write_all(report::text(&report, self.lang).as_bytes())?,
             Format::Json => writeln!(std::io::stdout(), "{}", report::json(&report)?)?,
+        }
+        std::io::stdout().flush()?;
+        if !self.no_save {
+            save::save(&report, &knowledge, home);
         }
         Ok(if self.fails(&report) { ExitCode::from(1) } else { ExitCode::SUCCESS })
     }

@@ -4,8 +4,10 @@ mod analyze;
 mod error;
 mod explain;
 mod fix;
+mod history;
 mod home;
 mod rules;
+mod save;
 mod table;
 
 use std::process::ExitCode;
@@ -28,6 +30,7 @@ enum Command {
     Fix(fix::Fix),
     Explain(explain::Explain),
     Rules(rules::Rules),
+    History(history::History),
 }
 
 /// Runs the command that the process was started with.
@@ -38,6 +41,7 @@ pub fn run() -> ExitCode {
         Command::Explain(explain) => explain.run(&home),
         Command::Fix(fix) => fix.run(&home),
         Command::Rules(rules) => rules.run(&home),
+        Command::History(history) => history.run(&home),
     };
     done.unwrap_or_else(|error| error.report())
 }
