@@ -375,3 +375,53 @@ fn alike_incidents_are_found_and_explained() -> Outcome {
     assert_eq!(stats["kinds"], serde_json::json!({"gpu_oom": 2, "host_oom_ray": 1}));
     Ok(())
 }
+
+/// A copy of the home that the first version wrote.
+fn first_home() -> Result<tempfile::TempDir, Box<dyn Error>> {
+    let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/store-1");
+    let home = tempfile::tempdir()?;
+    for entry in walkdir::WalkDir::new(&from) {
+        let entry = entry?;
+        let copy = home.path().join(entry.path().strip_prefix(&from)?);
+        match entry.file_type().is_dir() {
+            true => fs::create_dir_all(copy)?,
+            false => drop(fs::copy(entry.path(), copy)?),
+        }
+    }
+    Ok(home)
+}
+
+#[test]
+fn what_the_first_version_kept_is_read() -> Outcome {
+    let home = first_home()?;
+    let seen = &analyze(home.path(), &log("2026-11-01", "29.50"))?["incidents"][0]["seen"];
+    assert_eq!((&seen["count"], &seen["last"]), (&Value::from(3), &Value::from("2026-10-09T10:00:00Z")));
+    oomdoc(home.path()).args(["history", "verify"]).assert().success();
+    assert_eq!(total(home.path(), "phase:optimizer_step requested:>29GiB before:2026-10-31")?, 2);
+    assert_eq!(total(home.path(), "resolved:yes")?, 1);
+    assert_eq!(json(home.path(), &["show", "f1a53"])?["outcomes"][0]["worked"], true);
+    assert_eq!(json(home.path(), &["list"])?["total"], 4);
+    Ok(())
+}
+
+#[test]
+fn an_incident_survives_whoever_drains_it() -> Outcome {
+    const ROUNDS: u32 = 30;
+    let home = tempfile::tempdir()?;
+    for round in 1..=ROUNDS {
+        // The log is acknowledged when the analysis ends; from then on it must not get lost.
+        analyze(home.path(), &log(&format!("2026-10-{round:02}"), "29.92"))?;
+        let mut command = std::process::Command::new(assert_cmd::cargo::cargo_bin!("oomdoc"));
+        let mut drain =
+            command.args(["history", "list"]).env("OOMDOC_HOME", home.path()).stdout(Stdio::null()).spawn()?;
+        // From before the store is open to after the last commit.
+        std::thread::sleep(Duration::from_millis(u64::from(round * 7 % 120)));
+        drain.kill()?;
+        drain.wait()?;
+    }
+    let listed = json(home.path(), &["list", "--limit", "100"])?;
+    assert_eq!(listed["total"], ROUNDS);
+    let seen = &analyze(home.path(), &log("2026-11-30", "29.92"))?["incidents"][0]["seen"];
+    assert_eq!(seen["count"], ROUNDS, "each is counted once");
+    Ok(())
+}

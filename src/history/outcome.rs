@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::{GROUPS, HistoryError, OUTCOMES, Record, now};
-use crate::model::{Experience, Kind, Outcomes, Phase, Tally};
+use crate::model::{Experience, Group, Kind, Outcomes, Phase, Tally};
 use crate::report;
 use crate::store::{Change, Store, StoreError};
 
@@ -118,10 +118,9 @@ pub fn experience(store: &dyn Store) -> Result<Experience, HistoryError> {
     }
     let mut tallies: BTreeMap<(Kind, Phase, Arc<str>, String), Outcomes> = BTreeMap::new();
     for Outcome { group, kind, phase, cause, knob, change, worked, .. } in outcomes(store, None)? {
-        if let Some(group) = experience.groups.get_mut(&group).filter(|_| worked) {
-            if group.worked.len() < TOLD && !group.worked.contains(&change) {
-                group.worked.push(change);
-            }
+        let told = |group: &&mut Group| worked && group.worked.len() < TOLD && !group.worked.contains(&change);
+        if let Some(group) = experience.groups.get_mut(&group).filter(told) {
+            group.worked.push(change);
         }
         if let Some(cause) = cause {
             let outcomes = tallies.entry((kind, phase, cause, knob)).or_default();

@@ -4,6 +4,7 @@
 //! `‹hf-token›`. Citations that were changed say so. Figures, paths and line numbers stay as they are.
 
 use std::borrow::Cow;
+use std::sync::OnceLock;
 
 use regex::{Captures, Regex, RegexSet};
 use serde::Serialize;
@@ -17,13 +18,8 @@ use crate::knowledge::Secret;
 #[derive(Debug, Error)]
 pub enum RedactError {
     /// A row's pattern is no regular expression.
-    #[error("the secret `{name}` cannot be looked for: {error}")]
-    Pattern {
-        /// The row.
-        name: String,
-        /// What is wrong.
-        error: Box<regex::Error>,
-    },
+    #[error("secrets cannot be looked for: {0}")]
+    Pattern(#[from] regex::Error),
     /// A value is not the same kind of value afterwards.
     #[error("what was masked cannot be read back: {0}")]
     Json(#[from] serde_json::Error),
@@ -33,28 +29,44 @@ pub enum RedactError {
 pub struct Redactor {
     /// All patterns at once: nearly every text holds none.
     any: RegexSet,
-    patterns: Vec<(String, Regex)>,
+    patterns: Vec<Pattern>,
+}
+
+/// One pattern, which is read only where it is needed: most never are.
+struct Pattern {
+    mask: String,
+    pattern: String,
+    regex: OnceLock<Option<Regex>>,
+}
+
+impl Pattern {
+    fn mask(&self, text: &str) -> String {
+        match self.regex.get_or_init(|| Regex::new(&self.pattern).ok()) {
+            Some(regex) => regex.replace_all(text, |found: &Captures<'_>| replace(found, &self.mask)).into_owned(),
+            // It is part of the set, so that it can be read; all else would let a secret through.
+            None => self.mask.clone(),
+        }
+    }
 }
 
 impl Redactor {
     /// Masks what `secrets` describe.
     pub fn new(secrets: &[Secret]) -> Result<Redactor, RedactError> {
-        let wrong = |name: &str, error| RedactError::Pattern { name: name.to_owned(), error: Box::new(error) };
-        let any = RegexSet::new(secrets.iter().map(|secret| &secret.pattern)).map_err(|error| wrong("*", error))?;
-        let mut patterns = Vec::new();
-        for secret in secrets {
-            let regex = secret.regex().map_err(|error| wrong(&secret.name, error))?;
-            patterns.push((format!("‹{}›", secret.name), regex));
-        }
-        Ok(Redactor { any, patterns })
+        let pattern = |secret: &Secret| Pattern {
+            mask: format!("‹{}›", secret.name),
+            pattern: secret.pattern.clone(),
+            regex: OnceLock::new(),
+        };
+        let any = RegexSet::new(secrets.iter().map(|secret| &secret.pattern))?;
+        Ok(Redactor { any, patterns: secrets.iter().map(pattern).collect() })
     }
 
     /// `text` without its secrets; borrowed where it holds none.
     pub fn text<'t>(&self, text: &'t str) -> Cow<'t, str> {
         let mut masked = Cow::Borrowed(text);
         for place in self.any.matches(text) {
-            let (mask, pattern) = &self.patterns[place];
-            if let Cow::Owned(changed) = pattern.replace_all(&masked, |found: &Captures<'_>| replace(found, mask)) {
+            let changed = self.patterns[place].mask(&masked);
+            if changed != masked {
                 masked = Cow::Owned(changed);
             }
         }
