@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::error::Error;
 use std::fmt::{self, Write};
 use std::path::Path;
+use std::sync::Arc;
 
 use oomdoc::calibrate::{self, Case, LabelError};
 use oomdoc::knowledge::Knowledge;
@@ -16,7 +17,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 
 /// The page, in Markdown.
 pub fn render() -> Result<String, Box<dyn Error>> {
-    let knowledge = Knowledge::shipped()?;
+    let knowledge = Arc::new(Knowledge::shipped()?);
     let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus");
     let cases = match calibrate::read_cases(&corpus, None) {
         Err(LabelError::NoCases { .. } | LabelError::Unreadable { .. }) if !corpus.join("README.md").exists() => {

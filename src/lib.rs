@@ -104,29 +104,19 @@ pub fn analyze_inputs(inputs: Vec<Input>, unreadable: Vec<SourceError>, options:
         Some(knowledge) => Arc::clone(knowledge),
         None => Arc::new(Knowledge::shipped()?),
     };
-    analyze_with(&knowledge, inputs, unreadable, options)
-}
-
-/// [`analyze_inputs`] by what `knowledge` holds.
-pub fn analyze_with(
-    knowledge: &Knowledge,
-    inputs: Vec<Input>,
-    unreadable: Vec<SourceError>,
-    options: &Options,
-) -> Result<Report, Error> {
     let grammars = Grammars::new(GRAMMARS).map_err(|error| Error::Search(error.to_string()))?;
     let mut reading = Reading::default();
     for input in inputs {
-        reading.add(input, &grammars, knowledge, options);
+        reading.add(input, &grammars, &knowledge, options);
     }
     reading.summaries.extend(unreadable.iter().map(report::unreadable));
-    let outcome = incident::build(std::mem::take(&mut reading.reads), knowledge);
+    let outcome = incident::build(std::mem::take(&mut reading.reads), &knowledge);
     let verdict = outcome.verdict();
     // A healthy job's configuration is nobody's question.
     let printed = if outcome.found.is_empty() { Vec::new() } else { reading.printed() };
-    let launch = Launch::new(knowledge, &outcome.job, reading.files, printed);
+    let launch = Launch::new(&knowledge, &outcome.job, reading.files, printed);
     let job = launch.complete(outcome.job);
-    let explain = |found| explain(found, &job, &launch, &reading.summaries, knowledge, options);
+    let explain = |found| explain(found, &job, &launch, &reading.summaries, &knowledge, options);
     let incidents = outcome.found.into_iter().map(explain).collect();
     Ok(report::assemble(reading.summaries, job, verdict, incidents, outcome.other_failure))
 }
@@ -143,6 +133,7 @@ fn explain(
     let Options { language, .. } = *options;
     let mut facts = diagnosis::gather(&found, job, inputs, &options.facts);
     launch.configure(&mut facts);
+    launch.infer(&mut facts);
     diagnosis::explain_request(&mut facts, &found.incident, &knowledge.models);
     let asker = &Asker::new(&facts);
     let mut incident = found.incident;
@@ -155,7 +146,8 @@ fn explain(
     incident.capture_next = diagnosis::capture(&diagnoses, &facts, asker, language);
     incident.not_checked = not_checked;
     let prediction = launch.predict(&facts);
-    incident.memory = prediction.as_ref().map(|prediction| prediction.beside(&incident)).unwrap_or_default();
+    let comparison = prediction.as_ref().map(|prediction| prediction.beside(&incident)).unwrap_or_default();
+    incident.memory = report::memory(comparison, language);
     let (prediction, kind, phase) = (prediction.as_ref(), incident.kind, incident.phase.name);
     let workbench = Workbench { knowledge, launch, facts: &facts, asker, prediction, phase, language };
     let with_patches = |(diagnosis, rule): (Diagnosis, &_)| Diagnosis {

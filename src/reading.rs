@@ -1,6 +1,6 @@
 //! Reads inputs, each as what it is: logs into findings, configurations into documents.
 
-use std::io::{self, Read as _};
+use std::io::{self, Cursor, Read as _};
 use std::sync::Arc;
 
 use crate::Options;
@@ -40,7 +40,7 @@ impl Reading {
         let mut summary = InputSummary { path, role, bytes, lines, producers, warning };
         match role {
             Role::Log | Role::Kernel => self.log(input, grammars, knowledge, options, &mut summary),
-            Role::Config | Role::Script => self.file(input, &mut summary),
+            Role::Config | Role::Script => self.file(input, grammars, knowledge, options, &mut summary),
             Role::Other => {}
         }
         self.summaries.push(summary);
@@ -78,17 +78,36 @@ impl Reading {
         self.beginnings.push((path.clone(), input.into_kept()));
     }
 
-    fn file(&mut self, input: Input, summary: &mut InputSummary) {
+    fn file(
+        &mut self,
+        input: Input,
+        grammars: &Grammars,
+        knowledge: &Knowledge,
+        options: &Options,
+        summary: &mut InputSummary,
+    ) {
         let mut bytes = Vec::new();
         if let Err(error) = input.take(LARGEST_FILE).read_to_end(&mut bytes) {
             summary.warning = Some(cut_short(&error));
         }
         summary.bytes = bytes.len() as u64;
         // An edit must give back what it does not change, so what is no text is not edited.
-        let read = String::from_utf8(bytes).map_err(|_| "not UTF-8: its settings are not read".to_owned());
-        match read.and_then(|text| Document::read(summary.path.clone(), &text).map_err(|error| error.to_string())) {
+        let read = str::from_utf8(&bytes).map_err(|_| "not UTF-8: its settings are not read".to_owned());
+        match read.and_then(|text| Document::read(summary.path.clone(), text).map_err(|error| error.to_string())) {
             Ok(document) => self.files.push(document),
-            Err(problem) => summary.warning = Some(problem),
+            Err(problem) => {
+                // What looks like a configuration and is none may still tell of a failure.
+                let producers = self.reads.len();
+                if let Ok(log) = Input::new(&summary.path.clone(), Cursor::new(bytes)) {
+                    self.log(log, grammars, knowledge, options, summary);
+                }
+                let is_log = self.reads.get(producers).is_some_and(|read| !read.findings.events.is_empty());
+                if is_log {
+                    summary.role = Role::Log;
+                } else {
+                    summary.warning = Some(problem);
+                }
+            }
         }
     }
 

@@ -3,7 +3,7 @@
 #![no_main]
 
 use std::io::Cursor;
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 
 use libfuzzer_sys::fuzz_target;
 use oomdoc::Options;
@@ -11,7 +11,8 @@ use oomdoc::knowledge::{Knowledge, Language};
 use oomdoc::source::Input;
 use serde_json::Value;
 
-static KNOWLEDGE: LazyLock<Knowledge> = LazyLock::new(|| Knowledge::shipped().expect("the shipped rules load"));
+static KNOWLEDGE: LazyLock<Arc<Knowledge>> =
+    LazyLock::new(|| Arc::new(Knowledge::shipped().expect("the shipped rules load")));
 
 fuzz_target!(|bytes: &[u8]| {
     let whole = analyze(bytes, 1 << 24);
@@ -23,8 +24,8 @@ fuzz_target!(|bytes: &[u8]| {
 
 fn analyze(bytes: &[u8], block: usize) -> Value {
     let input = Input::new("job.log", Cursor::new(bytes.to_vec())).expect("bytes in memory can be read");
-    let options = Options { block, ..Options::default() };
-    let report = oomdoc::analyze_with(&KNOWLEDGE, vec![input], Vec::new(), &options).expect("a log gives a report");
+    let options = Options { block, knowledge: Some(Arc::clone(&KNOWLEDGE)), ..Options::default() };
+    let report = oomdoc::analyze_inputs(vec![input], Vec::new(), &options).expect("a log gives a report");
     oomdoc::report::text(&report, Language::Zh);
     serde_json::to_value(report).expect("a report can be written")
 }

@@ -9,6 +9,7 @@ mod reliability;
 
 use std::collections::BTreeSet;
 use std::path::Path;
+use std::sync::Arc;
 
 use thiserror::Error;
 
@@ -84,11 +85,11 @@ pub struct Calibrated {
     pub left_out: Vec<Forecast>,
 }
 
-/// Fits a calibration on the labelled cases in `folder`, each with a file `label` or one of the usual names.
-pub fn calibrate(folder: &Path, label: Option<&str>) -> Result<Calibrated, CalibrateError> {
+/// Fits a calibration of what `knowledge` says on the labelled cases in `folder`, each with a file `label` or one of the usual
+/// names.
+pub fn calibrate(folder: &Path, label: Option<&str>, knowledge: Knowledge) -> Result<Calibrated, CalibrateError> {
     let cases = labelled::read(folder, label)?;
-    let mut knowledge = Knowledge::shipped().map_err(AnalysisError::from)?;
-    knowledge.calibration = Calibration::default();
+    let knowledge = Arc::new(Knowledge { calibration: Calibration::default(), ..knowledge });
     let mut answers = Vec::new();
     for case in cases.iter().filter(|case| !case.causes.is_empty() && case.kinds.first() != Some(&Kind::None)) {
         answers.extend(answer(case, &analyze(case, &knowledge)?));
@@ -119,11 +120,12 @@ fn calibrated(cases: usize, answers: &[Answered]) -> Calibrated {
 }
 
 /// What oomdoc says of `case` by what `knowledge` holds.
-pub fn analyze(case: &Case, knowledge: &Knowledge) -> Result<Report, CalibrateError> {
+pub fn analyze(case: &Case, knowledge: &Arc<Knowledge>) -> Result<Report, CalibrateError> {
     let open = |file: &String| Input::open(file);
     let inputs: Result<Vec<Input>, SourceError> = case.files.iter().map(open).collect();
     let inputs = inputs.map_err(|error| CalibrateError::Source { case: case.name.clone(), error })?;
-    Ok(crate::analyze_with(knowledge, inputs, Vec::new(), &Options::default())?)
+    let options = Options { knowledge: Some(Arc::clone(knowledge)), ..Options::default() };
+    Ok(crate::analyze_inputs(inputs, Vec::new(), &options)?)
 }
 
 /// The first diagnosis of the root incident, where there is one.

@@ -30,13 +30,18 @@ impl Home {
 
     /// The shipped rules with the user's own over them, or without them where they do not fit.
     pub fn knowledge(&self) -> Result<Arc<Knowledge>, CliError> {
+        Ok(Arc::new(self.load()?))
+    }
+
+    /// [`Home::knowledge`], to be changed.
+    pub fn load(&self) -> Result<Knowledge, CliError> {
         overlaid(&self.own_rules())
     }
 
     /// [`Home::knowledge`], and what came up and was tried before.
     pub fn knowledge_and_experience(&self) -> Result<(Arc<Knowledge>, Arc<Experience>), CliError> {
         let Snapshot { rules, experience, .. } = self.snapshot();
-        Ok((overlaid(&rules)?, Arc::new(experience)))
+        Ok((Arc::new(overlaid(&rules)?), Arc::new(experience)))
     }
 
     /// What is told of the store. What cannot be read is said on standard error: it costs nobody an answer.
@@ -49,12 +54,12 @@ impl Home {
     }
 }
 
-fn overlaid(own: &[RuleFile]) -> Result<Arc<Knowledge>, CliError> {
+fn overlaid(own: &[RuleFile]) -> Result<Knowledge, CliError> {
     let knowledge = Knowledge::with_own(own).or_else(|error| {
         warn(&format!("your rules are left out: {error}"), "`oomdoc rules check` says what to mend");
         Knowledge::shipped()
     });
-    Ok(Arc::new(knowledge?))
+    Ok(knowledge?)
 }
 
 /// Says on standard error what went wrong and what to do about it.

@@ -101,7 +101,7 @@ pub fn capture(
     asker: &Asker<'_>,
     language: Language,
 ) -> Vec<String> {
-    const SURE: f64 = 0.95;
+    const SURE: f64 = 0.92;
     const MOST: usize = 5;
     let sure = diagnoses.first().is_some_and(|(first, _)| first.confidence >= SURE && &*first.cause != UNKNOWN);
     let mut hints: Vec<String> = Vec::new();

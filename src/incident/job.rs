@@ -2,7 +2,7 @@
 
 use super::Case;
 use crate::knowledge::{Framework, Knowledge};
-use crate::model::{Event, FactValue, Job};
+use crate::model::{Event, FactValue, Job, What};
 
 /// The job that `case` is of.
 pub(super) fn of(case: &Case, knowledge: &Knowledge) -> Job {
@@ -20,11 +20,11 @@ pub(super) fn of(case: &Case, knowledge: &Knowledge) -> Job {
     };
     let files = || case.stacks().flat_map(|(_, frames)| frames).map(|frame| frame.file.as_str());
     let producers = || case.events.iter().map(|event| event.producer);
-    let roles = || case.events.iter().filter_map(|event| event.origin.role.as_deref());
+    let roles = || case.events.iter().flat_map(roles);
     let shows = |framework: &&Framework| {
         framework.paths.iter().any(|path| files().any(|file| file.contains(path.as_str())))
             || framework.producers.iter().any(|known| producers().any(|producer| producer == known))
-            || framework.roles.iter().any(|known| roles().any(|role| role.starts_with(known.as_str())))
+            || framework.roles.iter().any(|known| roles().any(|role| role.contains(known.as_str())))
     };
     let framework = knowledge.frameworks.iter().find(shows).map(|framework| framework.name.to_string());
     let version = framework.as_deref().and_then(|name| text(&format!("version.{name}")));
@@ -37,6 +37,16 @@ pub(super) fn of(case: &Case, knowledge: &Knowledge) -> Job {
         gpu: text("job.gpu"),
         config_digest: None,
     }
+}
+
+/// What the processes that `event` speaks of call themselves.
+fn roles(event: &Event) -> Vec<&str> {
+    let mut roles: Vec<&str> = event.origin.role.as_deref().into_iter().collect();
+    if let What::Shortage(shortage) = &event.what {
+        roles.extend(shortage.victims.iter().filter_map(|victim| victim.role.as_deref()));
+        roles.extend(shortage.consumers.iter().filter_map(|consumer| consumer.role.as_deref()));
+    }
+    roles
 }
 
 fn facts<'a>(case: &'a Case, key: &'a str) -> impl Iterator<Item = &'a FactValue> {

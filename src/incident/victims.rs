@@ -33,6 +33,12 @@ pub(super) fn of(case: &Case, group: &Group) -> (Victim, Vec<Victim>) {
     }) {
         enrich(&mut victims, death);
     }
+    if let [nobody] = victims.as_mut_slice()
+        && nobody.is_unknown()
+        && let Some(killed) = lone_kill(case)
+    {
+        *nobody = killed;
+    }
     for event in &case.events {
         if let What::Notice = event.what {
             learn(&mut victims, event);
@@ -40,6 +46,16 @@ pub(super) fn of(case: &Case, group: &Group) -> (Victim, Vec<Victim>) {
     }
     let first = victims.first().cloned().unwrap_or_default();
     (first, victims)
+}
+
+/// The one process that was killed, where a log names but one: a scheduler that says "somebody" means it.
+fn lone_kill(case: &Case) -> Option<Victim> {
+    let mut killed = case.events.iter().filter_map(|event| match &event.what {
+        What::Death(death) if death.exit == Exit::KILL && death.victim.pid.is_some() => Some(&death.victim),
+        _ => None,
+    });
+    let first = killed.next()?;
+    killed.all(|other| other.pid == first.pid).then(|| first.clone())
 }
 
 fn is_of_gpu(event: &Event) -> bool {

@@ -2,6 +2,7 @@ use std::sync::Arc;
 
 use serde::Deserialize;
 
+use super::causes::Condition;
 use super::words::Words;
 
 /// `rules/facts.toml`: the names under which settings of several frameworks are one fact.
@@ -27,6 +28,19 @@ pub struct Fact {
     pub values: Vec<Arc<str>>,
     /// What it says.
     pub meaning: Words,
+    /// What else shows it, where no configuration says it.
+    #[serde(default)]
+    pub shown_by: Vec<Shown>,
+}
+
+/// What shows a fact.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Shown {
+    /// A condition (CEL) over what the logs say.
+    pub when: Condition,
+    /// The fact's value then.
+    pub value: String,
 }
 
 /// What a fact's values are.

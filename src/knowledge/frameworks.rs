@@ -25,7 +25,7 @@ pub struct Framework {
     /// Whose messages in a log show it, by producer.
     #[serde(default)]
     pub producers: Vec<String>,
-    /// How its processes call themselves: Ray actors, engine workers; by the beginning of the name.
+    /// How its processes call themselves: Ray actors, engine workers; a part of the name.
     #[serde(default)]
     pub roles: Vec<String>,
     /// What it stands on, nearest first: their knobs are its knobs.

@@ -240,7 +240,8 @@ impl Models {
             for alias in &row.aliases {
                 let name = names::Name::of(alias);
                 if let Some((_, known)) = self.aliases.iter().find(|(known, _)| *known == name) {
-                    return Err(wrong(format!("`{alias}` of {} is {} already", row.name, self.models[*known].name)));
+                    let of = self.models.get(*known).map_or(&row.name, |model| &model.name);
+                    return Err(wrong(format!("`{alias}` of {} is {of} already", row.name)));
                 }
                 self.aliases.push((name, self.models.len()));
             }
@@ -253,5 +254,19 @@ impl Models {
             });
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Knowledge;
+
+    #[test]
+    fn an_alias_that_stands_twice_in_a_row_is_refused() {
+        let family = "family = 'f'\nsource = 's'\n[[model]]\nname = 'M'\naliases = ['m-1b', 'm 1b']\npublished = 812\n\
+            shape = { layers = 1, hidden = 4, intermediate = 8, heads = 1, vocabulary = 80 }\n";
+        let refused = Knowledge::load([("models/f.toml", family)].into_iter());
+        let problem = refused.map(|_| ()).map_err(|error| error.to_string());
+        assert_eq!(problem, Err("rules/models/f.toml: `m 1b` of M is M already".to_owned()));
     }
 }

@@ -1,7 +1,7 @@
 //! Settings as facts, under the names that several frameworks share.
 
 use super::Launch;
-use crate::diagnosis::{Facts, Value};
+use crate::diagnosis::{Answer, Asker, Facts, Value, names};
 use crate::knowledge::{Fact, FactType, Knob};
 
 impl Launch<'_> {
@@ -26,6 +26,28 @@ impl Launch<'_> {
         }
     }
 
+    /// Adds to `facts` what others of them show of the configuration: ZeRO's stage by the file that failed.
+    pub fn infer(&self, facts: &mut Facts) {
+        let asker = Asker::new(facts);
+        let unknown = self.knowledge.facts.iter().filter(|fact| facts.get(&fact.name).is_none());
+        let shown = |fact: &Fact| {
+            let row = fact.shown_by.iter().find(|row| asker.ask(&row.when) == Answer::Yes)?;
+            let cites =
+                names(&row.when).into_iter().filter_map(|name| facts.get(name)).flat_map(|known| known.cites.clone());
+            Some((fact.name.clone(), stated(fact, &row.value)?, cites.collect::<Vec<_>>()))
+        };
+        let found: Vec<_> = unknown.filter_map(shown).collect();
+        for (name, value, cites) in found {
+            facts.cite(&name, value, cites);
+        }
+    }
+
+    /// Whether the fact that is `knob`'s value says that it is at `to` already.
+    pub fn is_known_to_be(&self, facts: &Facts, knob: &Knob, to: &str) -> bool {
+        let known = self.fact(knob).and_then(|fact| Some((fact, facts.get(&fact.name)?)));
+        known.is_some_and(|(fact, known)| meaning(knob, fact, to).is_some_and(|value| value == known.value))
+    }
+
     fn fact(&self, knob: &Knob) -> Option<&Fact> {
         let name = knob.fact.as_deref()?;
         self.knowledge.facts.iter().find(|fact| *fact.name == *name)
@@ -45,7 +67,11 @@ impl Launch<'_> {
 
 /// What a knob's value says as its fact; nothing where it is none of what the fact can be (`auto`).
 fn meaning(knob: &Knob, fact: &Fact, value: &str) -> Option<Value> {
-    let words = knob.meaning(value);
+    stated(fact, knob.meaning(value))
+}
+
+/// `words` as a value of `fact`.
+fn stated(fact: &Fact, words: &str) -> Option<Value> {
     match fact.r#type {
         FactType::Text => fact.allows(words).then(|| Value::Text(words.to_owned())),
         FactType::Flag => words.to_ascii_lowercase().parse().ok().map(Value::Flag),

@@ -2,8 +2,8 @@
 
 use super::Launch;
 use crate::diagnosis::Facts;
-use crate::memory::{self, Amount, Explanation, Layout, ModelSize, Moment, MomentPlan, Observed, Plan, Step};
-use crate::model::{Bytes, Citation, Derivation, Figure, FigureName, Incident, Kind, Memory, Phase, TimelinePoint};
+use crate::memory::{self, Amount, Explanation, Layout, ModelSize, Moment, MomentPlan, Observed, Plan, States, Step};
+use crate::model::{Bytes, Citation, Derivation, Figure, FigureName, Incident, Kind, Phase, TimelinePoint};
 
 /// What the arithmetic says of a job.
 pub struct Prediction {
@@ -12,6 +12,17 @@ pub struct Prediction {
     plan: Plan,
     /// The words that it is computed from.
     from: Vec<Citation>,
+}
+
+/// What should have been needed beside what was printed.
+#[derive(Debug, Clone, Default)]
+pub struct Comparison {
+    /// Of the incident's moment.
+    pub predicted: Vec<Figure>,
+    /// Printed figures, each with the sum of parts that it is.
+    pub explained: Vec<(Figure, Explanation)>,
+    /// The states of training and the device that cannot hold them.
+    pub beyond: Option<(States, Bytes)>,
 }
 
 /// Bytes that a change moves on each device and on each host, where that is known; negative frees.
@@ -44,26 +55,22 @@ impl Launch<'_> {
 
 impl Prediction {
     /// The predicted figures of the incident's moment beside the observed ones, and how the one explains the other.
-    pub fn beside(&self, incident: &Incident) -> Memory {
-        let moment = self.moment(incident.phase.name);
-        let mut words: Vec<String> = Vec::new();
-        let mut observed: Vec<Figure> = Vec::new();
+    pub fn beside(&self, incident: &Incident) -> Comparison {
+        let mut explained: Vec<(Figure, Explanation)> = Vec::new();
         let at_the_end = Moment::of_phase(incident.phase.name).filter(|_| incident.kind == Kind::GpuOom);
-        let sums = |words: &str| words.split_once(" = ").map(|(_, sum)| sum.to_owned());
         for (figure, is_last) in device_figures(incident) {
             let moments = if is_last { at_the_end.as_slice() } else { &TRAINING };
-            let Some(explained) = figure.bytes.and_then(|bytes| self.explain(bytes, moments)) else { continue };
-            if words.len() < MOST && !words.iter().any(|known| sums(known) == sums(&explained)) {
-                words.push(explained);
-                observed.push(figure);
+            let Some(found) = figure.bytes.and_then(|bytes| self.explain(bytes, moments)) else { continue };
+            if explained.len() < MOST && !explained.iter().any(|(_, known)| known.parts == found.parts) {
+                explained.push((figure, found));
             }
         }
         let capacity = self.layout.cluster.device_memory;
         let is_alone = self.layout.cluster.devices() == 1 && self.layout.offload.optimizer.is_none();
         let states = memory::states(&self.model, &self.layout);
-        words.extend(capacity.filter(|_| is_alone).and_then(|capacity| states.beyond(capacity)));
-        let predicted = moment.map(|moment| self.figures(moment)).unwrap_or_default();
-        Memory { predicted, observed, explains: (!words.is_empty()).then(|| words.join("\n")) }
+        let beyond = capacity.filter(|capacity| is_alone && states.bytes.low > *capacity);
+        let predicted = self.moment(incident.phase.name).map(|moment| self.figures(moment)).unwrap_or_default();
+        Comparison { predicted, explained, beyond: beyond.map(|capacity| (states, capacity)) }
     }
 
     /// What a change of the layout to `after` moves at the incident's moment.
@@ -95,7 +102,7 @@ impl Prediction {
     }
 
     /// The sum of parts that explains `observed` at one of `moments`; of several the nearest.
-    fn explain(&self, observed: Bytes, moments: &[Moment]) -> Option<String> {
+    fn explain(&self, observed: Bytes, moments: &[Moment]) -> Option<Explanation> {
         let is_sound = |found: &Explanation| {
             let spread = (found.sum.high - found.sum.low).gib();
             let is_near = found.error.abs() <= NEAR && spread <= NEAR * observed.gib();
@@ -103,7 +110,7 @@ impl Prediction {
         };
         let at = |moment: &Moment| memory::explain(observed, Observed::Device, Some(*moment), &self.plan);
         let sound = moments.iter().flat_map(at).filter(is_sound);
-        sound.min_by(|a, b| a.error.abs().total_cmp(&b.error.abs())).map(|found| found.words)
+        sound.min_by(|a, b| a.error.abs().total_cmp(&b.error.abs()))
     }
 
     fn figures(&self, plan: &MomentPlan) -> Vec<Figure> {

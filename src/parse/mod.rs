@@ -121,6 +121,7 @@ pub static GRAMMARS: &[&dyn Grammar] = &[
     &kernel::Kernel,
     &oom_daemon::SystemdOomd,
     &oom_daemon::EarlyOom,
+    &oom_daemon::Talos,
     &oom_daemon::SystemdUnit,
     &deepspeed::DeepSpeed,
     &deepspeed::SETTINGS,

@@ -110,7 +110,9 @@ impl<'a> Workbench<'a> {
             .map(|(knob, turn)| Candidate {
                 knob,
                 turn,
-                is_elsewhere: !turn.phases.is_empty() && !turn.phases.contains(&self.phase),
+                is_elsewhere: self.phase != Phase::Unknown
+                    && !turn.phases.is_empty()
+                    && !turn.phases.contains(&self.phase),
                 is_set: self.launch.setting(knob).is_some_and(|setting| setting.is_own()),
             })
             .collect();
@@ -132,7 +134,10 @@ impl<'a> Workbench<'a> {
             None => turn::to(knob, turn, from.as_deref())?,
         };
         // What nobody is known to set is as it usually is.
-        if from.is_none() && usual.is_some_and(|usual| turn::is_at(knob, &usual, &to)) {
+        if from.is_none() && is_off(turn, &to) && usual.is_some_and(|usual| turn::is_at(knob, &usual, &to)) {
+            return None;
+        }
+        if setting.is_none() && self.launch.is_known_to_be(self.facts, knob, &to) {
             return None;
         }
         let mut needs = self.constraint(knob, turn, &to)?;

@@ -6,7 +6,7 @@ use crate::model::{Diagnosis, Incident, Patch};
 /// As many causes, and patches of the first one.
 const MOST: usize = 3;
 /// Causes less likely than this are left to other formats.
-const LEAST: f64 = 0.05;
+const LEAST: f64 = 0.02;
 
 /// The causes worth a line: the first, and what else is not unlikely.
 pub fn telling(diagnoses: &[Diagnosis]) -> Vec<&Diagnosis> {

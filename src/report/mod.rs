@@ -3,6 +3,7 @@
 //! In go what was read and what happened; out comes one [`Report`], the same for every reader, and one file a format that
 //! renders it. A renderer decides how a thing is shown, never whether it is so.
 
+mod arithmetic;
 mod choice;
 mod json;
 mod text;
@@ -11,6 +12,7 @@ mod words;
 use crate::model::{Incident, InputSummary, Job, Kind, OtherFailure, Report, Role, SCHEMA};
 use crate::source::SourceError;
 
+pub use arithmetic::memory;
 pub use choice::{change, numbered, telling};
 pub use json::json;
 pub use text::text;

@@ -57,7 +57,8 @@ fn of_json(text: &str) -> Option<Role> {
     if text.contains("\"dmesg\": [") {
         return Some(Role::Kernel);
     }
-    let one_record_a_line = first.trim_end().ends_with('}') && text.lines().count() > 1;
+    // A configuration on one line tells of no failure.
+    let one_record_a_line = first.trim_end().ends_with('}') && (text.lines().count() > 1 || speaks_of_failure(first));
     // With comments, too: DeepSpeed reads them.
     let is_whole = Document::read_as(Format::Json, "", text).is_ok_and(|document| !document.entries().is_empty());
     let is_torn =
@@ -194,6 +195,7 @@ mod tests {
                 Role::Log,
                 "{\"log\":\"step 1\\n\",\"stream\":\"stdout\"}\n{\"log\":\"step 2\\n\",\"stream\":\"stdout\"}\n",
             ),
+            (Role::Log, "{\"level\":\"error\",\"msg\":\"Traceback (most recent call last):\\n  File\"}\n"),
             (Role::Log, "  time      : 2026-03-01\n  host      : node3\n  exitcode  : -9 (pid: 23456)\n"),
             (Role::Kernel, "[Di Aug 12 03:54:03 2025] php-fpm invoked oom-killer: gfp_mask=0x1100cca\n"),
             (Role::Log, "slurmstepd: error: Job 1 exceeded memory limit (5 > 4), being killed\n"),

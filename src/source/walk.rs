@@ -7,6 +7,11 @@ use super::SourceError;
 /// Folders that hold no log of a job.
 const PASSED_OVER: &[&str] = &["__pycache__", "node_modules"];
 
+/// Files of a folder that are about its logs, or for other programs. Whoever names one has it read.
+fn is_beside_the_point(name: &str) -> bool {
+    name.starts_with("README") || name.ends_with(".toml")
+}
+
 /// Every file that `paths` name, in order: files as they are, folders through and through, sorted by name so that two
 /// runs read alike. Links inside a folder are not followed (a Ray session folder links to itself); what cannot be read
 /// comes back beside what can.
@@ -24,6 +29,7 @@ pub fn walk(paths: &[String]) -> (Vec<String>, Vec<SourceError>) {
         });
         for entry in entries {
             match entry {
+                Ok(entry) if is_beside_the_point(&entry.file_name().to_string_lossy()) => drop(entry),
                 Ok(entry) if entry.file_type().is_file() => files.push(entry.path().to_string_lossy().into_owned()),
                 Ok(_) => {}
                 Err(error) => errors.push(SourceError::Unreadable {
@@ -46,7 +52,7 @@ mod tests {
     #[test]
     fn reads_folders_in_order_and_reports_what_is_missing() -> Result<(), Box<dyn std::error::Error>> {
         let folder = tempfile::tempdir()?;
-        for name in ["b.log", "a/2.log", "a/1.log", ".git/config"] {
+        for name in ["b.log", "a/2.log", "a/1.log", ".git/config", "README.md", "a/expected.toml"] {
             let file = folder.path().join(name);
             std::fs::create_dir_all(file.parent().ok_or("no parent")?)?;
             std::fs::write(file, "x\n")?;

@@ -7,11 +7,12 @@ use clap::Args;
 
 use crate::calibrate::{self, Calibrated, Forecast};
 use crate::cli::error::CliError;
+use crate::cli::home::Home;
 use crate::knowledge::Calibration;
 
 /// Fits how sure diagnoses are on labelled incidents, and shows how well that does
 #[derive(Debug, Args)]
-pub(in crate::cli) struct Calibrate {
+pub(super) struct Calibrate {
     /// A folder with one folder a case, each with its logs and its label
     #[arg(value_name = "DIR")]
     folder: PathBuf,
@@ -24,8 +25,8 @@ pub(in crate::cli) struct Calibrate {
 }
 
 impl Calibrate {
-    pub fn run(self) -> Result<ExitCode, CliError> {
-        let found = calibrate::calibrate(&self.folder, self.label.as_deref())?;
+    pub fn run(self, home: &Home) -> Result<ExitCode, CliError> {
+        let found = calibrate::calibrate(&self.folder, self.label.as_deref(), home.load()?)?;
         let page = page(&found).map_err(std::io::Error::other)?;
         anstream::stdout().write_all(page.as_bytes())?;
         if let Some(path) = self.write {

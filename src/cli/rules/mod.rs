@@ -30,9 +30,9 @@ enum Command {
     Show(show::Show),
     Check(check::Check),
     Test(test::Test),
+    Calibrate(calibrate::Calibrate),
     Import(import::Import),
     Remove(remove::Remove),
-    Calibrate(calibrate::Calibrate),
 }
 
 impl Rules {
@@ -42,9 +42,9 @@ impl Rules {
             Command::Show(show) => show.run(home),
             Command::Check(check) => check.run(home),
             Command::Test(test) => test.run(home),
+            Command::Calibrate(calibrate) => calibrate.run(home),
             Command::Import(import) => import.run(home),
             Command::Remove(remove) => remove.run(home),
-            Command::Calibrate(calibrate) => calibrate.run(),
         }
     }
 }

@@ -136,6 +136,11 @@ impl Record {
         self.lines[self.line_at(self.place(part))].line.cite(&self.path)
     }
 
+    /// What stands before `part`.
+    pub fn before(&self, part: &str) -> &str {
+        self.text.get(..self.place(part)).unwrap_or_default()
+    }
+
     /// Where `part` begins in the text; at its beginning where it is no part of it.
     fn place(&self, part: &str) -> usize {
         let place = (part.as_ptr() as usize).checked_sub(self.text.as_ptr() as usize);

@@ -11,7 +11,7 @@ use crate::model::{Bytes, Diagnosis, Incident, Patch};
 
 /// Lines of evidence, warnings and hints that are shown.
 const EVIDENCE: usize = 2;
-const USELESS: usize = 3;
+const USELESS: usize = 2;
 const HINTS: usize = 3;
 
 const ADDED: Style = AnsiColor::Green.on_default();
@@ -60,8 +60,17 @@ impl Page {
         }
         let is_known = incident.diagnoses.first().is_some_and(|diagnosis| &*diagnosis.cause != UNKNOWN);
         self.heading(if is_known { self.labels.change } else { self.labels.first_steps })?;
-        for (number, patch) in (1..).zip(shown) {
+        let edits = shown.iter().filter(|patch| patch.diff.is_some()).count();
+        for (number, patch) in (1..).zip(&shown) {
             self.patch(number, patch)?;
+            if number == 1 {
+                self.diff(patch)?;
+            }
+        }
+        // The first one's edit stands there; the others are asked for.
+        let is_first = shown.first().is_some_and(|patch| patch.diff.is_some());
+        if edits > usize::from(is_first) {
+            writeln!(self.text, "  {DIM}{}{DIM:#}", self.labels.other_edits)?;
         }
         Ok(())
     }
@@ -87,7 +96,15 @@ impl Page {
                 writeln!(self.text, "     {DIM}{label}: {words}{DIM:#}")?;
             }
         }
-        for line in patch.diff.iter().flat_map(|diff| diff.lines()) {
+        Ok(())
+    }
+
+    /// The changed lines and one on each side: enough to find them.
+    fn diff(&mut self, patch: &Patch) -> fmt::Result {
+        let lines: Vec<&str> = patch.diff.iter().flat_map(|diff| diff.lines()).collect();
+        let is_changed = |at: usize| lines.get(at).is_some_and(|line| !line.starts_with(' '));
+        let is_near = |at: &usize| is_changed(*at) || is_changed(at + 1) || at.checked_sub(1).is_some_and(is_changed);
+        for line in (0..lines.len()).filter(is_near).filter_map(|at| lines.get(at)) {
             let style = match line.as_bytes().first() {
                 Some(b'+') => ADDED,
                 Some(b'-') => REMOVED,

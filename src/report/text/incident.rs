@@ -5,11 +5,11 @@ use std::fmt::{self, Write};
 use unicode_width::UnicodeWidthStr;
 
 use super::{BAD, BOLD, DIM, Page, shorten, strip, words};
-use crate::model::{Figure, FigureName, Incident, Phase, Victim};
+use crate::model::{Bytes, Consumer, Figure, FigureName, Incident, Phase, Victim};
 
 /// Figures and consumers that are shown; the rest is counted.
-const FIGURES: usize = 12;
-const CONSUMERS: usize = 5;
+const FIGURES: usize = 8;
+const CONSUMERS: usize = 3;
 
 impl Page {
     pub(super) fn incident(&mut self, incident: &Incident) -> fmt::Result {
@@ -53,7 +53,7 @@ impl Page {
             self.labels.phase,
             &format!("{}{site}  {DIM}({sure}){DIM:#}", words::phase(phase.name, self.language)),
         )?;
-        for cite in phase.evidence.iter().take(2) {
+        for cite in phase.evidence.iter().take(1) {
             writeln!(self.text, "         {DIM}{}  {}{DIM:#}", cite.location, shorten(&cite.text))?;
         }
         Ok(())
@@ -64,12 +64,9 @@ impl Page {
             return Ok(());
         }
         self.heading(self.labels.figures)?;
-        // The first of each name is the incident's own; who was hit stands above.
-        let is_news = |&(place, figure): &(usize, &Figure)| {
-            let is_known = figures.iter().take(place).any(|known| known.name == figure.name);
-            !is_known && !matches!(figure.name, FigureName::GpuIndex | FigureName::VictimPid | FigureName::Other)
-        };
-        for (_, figure) in figures.iter().enumerate().filter(is_news).take(FIGURES) {
+        let told: Vec<&Figure> =
+            figures.iter().enumerate().filter(|row| is_telling(figures, row)).map(|row| row.1).collect();
+        for figure in told.iter().take(FIGURES) {
             let amount = match (figure.bytes, figure.value) {
                 (Some(bytes), _) => bytes.to_string(),
                 (None, Some(value))
@@ -89,7 +86,7 @@ impl Page {
             let meaning = padded(words::figure(figure.name, self.language), 30);
             writeln!(self.text, "  {meaning} {amount:>12}  {DIM}{said}{}{DIM:#}", figure.source)?;
         }
-        self.rest(figures.iter().enumerate().filter(is_news).count(), FIGURES, self.labels.more_in_json)
+        self.rest(told.len(), FIGURES, self.labels.more_in_json)
     }
 
     fn consumers(&mut self, incident: &Incident) -> fmt::Result {
@@ -97,18 +94,47 @@ impl Page {
             return Ok(());
         }
         self.heading(self.labels.holders)?;
-        for consumer in incident.consumers.iter().take(CONSUMERS) {
-            let pid = consumer.pid.map(|pid| format!("pid {pid}")).unwrap_or_default();
-            let role = shorten(consumer.role.as_deref().unwrap_or_default());
-            writeln!(
-                self.text,
-                "  {:>12}  {pid:<12} {role}  {DIM}{}{DIM:#}",
-                consumer.bytes.to_string(),
-                consumer.source
-            )?;
+        let groups = alike(&incident.consumers);
+        for group in groups.iter().take(CONSUMERS) {
+            let Some(largest) = group.first() else { continue };
+            let sum = Bytes(group.iter().map(|consumer| consumer.bytes.0).sum());
+            let role = shorten(largest.role.as_deref().unwrap_or_default());
+            let pid = largest.pid.map(|pid| format!("pid {pid}")).unwrap_or_default();
+            let who = match group.len() {
+                1 => format!("{pid:<12} {role}"),
+                several => format!("{several} × {role}  {DIM}{} {} ({pid}){DIM:#}", self.labels.largest, largest.bytes),
+            };
+            writeln!(self.text, "  {:>12}  {who}  {DIM}{}{DIM:#}", sum.to_string(), largest.source)?;
         }
-        self.rest(incident.consumers.len(), CONSUMERS, self.labels.more)
+        self.rest(groups.len(), CONSUMERS, self.labels.more)
     }
+}
+
+/// Whether a figure is worth a line of the screen: the incident's own (the first of its name), and not what stands above
+/// or tells nobody what to do.
+fn is_telling(figures: &[Figure], &(place, figure): &(usize, &Figure)) -> bool {
+    use FigureName::{AnonRss, GpuIndex, HostPercent, OomScoreAdj, Other, TotalVm, VictimPid};
+    let has = |name: FigureName| figures.iter().any(|known| known.name == name);
+    let is_known = figures.iter().take(place).any(|known| known.name == figure.name);
+    let is_noise = match figure.name {
+        GpuIndex | VictimPid | Other | OomScoreAdj | HostPercent => true,
+        TotalVm => has(AnonRss),
+        _ => figure.bytes == Some(Bytes(0)),
+    };
+    !is_known && !is_noise
+}
+
+/// Holders of one role together, who holds most first.
+fn alike(consumers: &[Consumer]) -> Vec<Vec<&Consumer>> {
+    let mut groups: Vec<Vec<&Consumer>> = Vec::new();
+    for consumer in consumers {
+        match groups.iter_mut().find(|group| consumer.role.is_some() && group[0].role == consumer.role) {
+            Some(group) => group.push(consumer),
+            None => groups.push(vec![consumer]),
+        }
+    }
+    groups.sort_by_key(|group| std::cmp::Reverse(group.iter().map(|consumer| consumer.bytes).max()));
+    groups
 }
 
 /// `words` in a column so wide: a Chinese character takes two.

@@ -18,7 +18,7 @@ const GOOD: Style = AnsiColor::Green.on_default().bold();
 const WARN: Style = AnsiColor::Yellow.on_default();
 
 /// Lines of proof, other incidents, inputs that are shown; the rest is counted.
-const PROOF: usize = 4;
+const PROOF: usize = 3;
 const FOLLOWERS: usize = 4;
 const INPUTS: usize = 4;
 /// A cited line is cut to this many characters.
