@@ -425,3 +425,31 @@ fn an_incident_survives_whoever_drains_it() -> Outcome {
     assert_eq!(seen["count"], ROUNDS, "each is counted once");
     Ok(())
 }
+
+#[test]
+fn secrets_of_ones_own_are_masked_too() -> Outcome {
+    let (home, rules) = (tempfile::tempdir()?, tempfile::tempdir()?);
+    fs::create_dir(rules.path().join("redaction"))?;
+    let file = rules.path().join("redaction/ours.toml");
+    let import = || oomdoc(home.path()).args(["rules", "import"]).arg(rules.path()).assert();
+    fs::write(&file, "[[secret]]\nname = 'badge'\npattern = 'badge-[0-9'\nexamples = ['badge-7']\n")?;
+    import().code(2);
+    fs::write(&file, "[[secret]]\nname = 'badge'\npattern = 'badge-[0-9]+'\nexamples = ['badge-7']\n")?;
+    import().success();
+    analyze(home.path(), &log("2026-10-01", "29.92").replace("GPU 0 has", "badge-4711 GPU 0 has"))?;
+    let kept = oomdoc(home.path()).args(["history", "export"]).output()?.stdout;
+    assert!(contains("‹badge›").and(contains("badge-4711").not()).eval(&String::from_utf8(kept)?));
+    Ok(())
+}
+
+#[test]
+fn a_spool_file_that_makes_no_sense_is_set_aside() -> Outcome {
+    let home = tempfile::tempdir()?;
+    let spool = home.path().join("spool");
+    fs::create_dir(&spool)?;
+    fs::write(spool.join("00000000000000000001-1-0.json"), "{\"schema\":")?;
+    analyze(home.path(), &log("2026-10-01", "29.92"))?;
+    assert_eq!(json(home.path(), &["list"])?["total"], 1);
+    assert!(spool.join("00000000000000000001-1-0.unreadable").exists(), "nothing is thrown away");
+    Ok(())
+}
