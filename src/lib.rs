@@ -11,6 +11,7 @@ pub mod cli;
 pub mod config;
 pub mod diagnosis;
 pub mod fix;
+pub mod history;
 pub mod incident;
 pub mod knowledge;
 pub mod launch;
@@ -19,6 +20,7 @@ pub mod model;
 pub mod parse;
 pub mod patch;
 mod reading;
+pub mod redact;
 pub mod report;
 pub mod rulebase;
 pub mod scan;
@@ -31,11 +33,11 @@ use std::sync::Arc;
 
 use thiserror::Error;
 
-use diagnosis::{Asker, Value};
+use diagnosis::{Asker, Diagnosed, Value};
 use incident::Found;
 use knowledge::{Knowledge, KnowledgeError, Language};
 use launch::Launch;
-use model::{Diagnosis, Incident, InputSummary, Job, Report};
+use model::{Diagnosis, Experience, Incident, InputSummary, Job, Report};
 use parse::{GRAMMARS, Grammars};
 use patch::Workbench;
 use reading::Reading;
@@ -65,6 +67,8 @@ pub struct Options {
     pub facts: Vec<(String, Value)>,
     /// What to analyse with; absent: what is part of the binary.
     pub knowledge: Option<Arc<Knowledge>>,
+    /// What came up and was tried before.
+    pub experience: Arc<Experience>,
     /// Bytes read at a time.
     pub block: usize,
     /// Threads to read with; absent: one for each core. The report is the same.
@@ -79,6 +83,7 @@ impl Default for Options {
             language: Language::En,
             facts: Vec::new(),
             knowledge: None,
+            experience: Arc::default(),
             block: 1 << 20,
             threads: None,
             watch: None,
@@ -154,16 +159,21 @@ fn explain(
     diagnosis::explain_request(&mut facts, &found.incident, &knowledge.models);
     let asker = &Asker::new(&facts);
     let mut incident = found.incident;
-    let (diagnoses, not_checked) = diagnosis::diagnose(&incident, &facts, asker, knowledge, language);
+    let experience = &*options.experience;
+    let Diagnosed { diagnoses, by_evidence, not_checked } =
+        diagnosis::diagnose(&incident, &facts, asker, knowledge, experience, language);
+    let Incident { kind, phase, victim, .. } = &incident;
+    incident.fingerprint = incident::fingerprint(*kind, phase, victim, &found.frames, by_evidence.as_deref());
+    incident.seen = experience.seen(&incident.fingerprint, &incident.id);
     incident.capture_next = diagnosis::capture(&diagnoses, &facts, asker, language);
     incident.not_checked = not_checked;
     let prediction = launch.predict(&facts);
     let comparison = prediction.as_ref().map(|prediction| prediction.beside(&incident)).unwrap_or_default();
     incident.memory = report::memory(comparison, language);
-    let (prediction, phase) = (prediction.as_ref(), incident.phase.name);
+    let (prediction, kind, phase) = (prediction.as_ref(), incident.kind, incident.phase.name);
     let workbench = Workbench { knowledge, launch, facts: &facts, asker, prediction, phase, language };
-    let with_patches = |(diagnosis, rule)| Diagnosis {
-        patches: workbench.patches(rule),
+    let with_patches = |(diagnosis, rule): (Diagnosis, &_)| Diagnosis {
+        patches: diagnosis::best_first(workbench.patches(rule), kind, phase, &diagnosis.cause, experience),
         not_advised: workbench.not_advised(rule),
         ..diagnosis
     };

@@ -10,7 +10,7 @@ type Outcome = Result<(), Box<dyn std::error::Error>>;
 
 fn oomdoc() -> Command {
     let mut command = Command::new(assert_cmd::cargo::cargo_bin!("oomdoc"));
-    command.env_remove("CLICOLOR_FORCE");
+    command.env_remove("CLICOLOR_FORCE").env("OOMDOC_HOME", concat!(env!("CARGO_TARGET_TMPDIR"), "/home-of-cli"));
     command
 }
 

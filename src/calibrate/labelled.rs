@@ -102,7 +102,7 @@ impl<T> Answer<T> {
 /// Labels that are looked for where none is named.
 const LABELS: &[&str] = &["truth.json", "expected.toml"];
 
-/// The cases in `folder`, by name: each folder in it that holds a file `label`, or one of [`LABELS`].
+/// The cases in `folder`, by name: each folder in it that holds a file `label`, or `truth.json` or `expected.toml`.
 pub fn read(folder: &Path, label: Option<&str>) -> Result<Vec<Case>, LabelError> {
     let unreadable = |error| LabelError::Unreadable { path: folder.to_owned(), error };
     let mut folders: Vec<PathBuf> = Vec::new();

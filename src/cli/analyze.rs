@@ -10,6 +10,7 @@ use super::error::CliError;
 use super::fail_on::{self, FailOn};
 use super::home::{Home, warn};
 use super::progress::Progress;
+use super::save;
 use crate::Options;
 use crate::diagnosis::Value;
 use crate::knowledge::Language;
@@ -62,7 +63,7 @@ enum Format {
 
 impl Analyze {
     pub fn run(self, home: &Home) -> Result<ExitCode, CliError> {
-        let knowledge = home.knowledge()?;
+        let (knowledge, experience) = home.knowledge_and_experience()?;
         let watch = Arc::new(Watch::default());
         let progress = Progress::of(&watch, &self.paths);
         let options = Options {
@@ -70,6 +71,7 @@ impl Analyze {
             facts: self.fact.clone(),
             knowledge: Some(Arc::clone(&knowledge)),
             watch: Some(watch),
+            experience,
             ..Options::default()
         };
         let report = crate::analyze(&self.paths, &options)?;
@@ -82,13 +84,17 @@ impl Analyze {
             Format::Html => out.write_all(report::html(&report, self.lang).as_bytes())?,
             Format::Sarif => writeln!(out, "{}", report::sarif(&report, self.lang, &repository(), &knowledge.causes)?)?,
             Format::Github => {
-                let sent = report::outgoing(&report);
+                let sent = report::outgoing(&report, &knowledge.secrets)?;
                 out.write_all(report::github(&sent, self.lang, &repository()).as_bytes())?;
                 summarize(&report::markdown(&sent, self.lang))?;
             }
         }
+        std::io::stdout().flush()?;
         if let Some(url) = &self.notify {
-            tell(url, &report::outgoing(&report), self.lang, None);
+            tell(url, &report::outgoing(&report, &knowledge.secrets)?, self.lang, None);
+        }
+        if !self.no_save {
+            save::save(&report, &knowledge, home);
         }
         Ok(fail_on::status(&self.fail_on, &report))
     }

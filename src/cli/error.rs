@@ -8,7 +8,9 @@ use thiserror::Error as ThisError;
 use crate::Error;
 use crate::calibrate::{CalibrateError, LabelError};
 use crate::fix::FixError;
+use crate::history::HistoryError;
 use crate::knowledge::KnowledgeError;
+use crate::redact::RedactError;
 use crate::rulebase::SourcesError;
 use crate::store::{HomeUnknown, StoreError};
 
@@ -33,6 +35,9 @@ pub(super) enum CliError {
         #[source]
         error: io::Error,
     },
+    /// What should leave the process cannot be freed of secrets, so it does not leave.
+    #[error("nothing was sent, for secrets could not be masked: {0}")]
+    Redact(#[from] RedactError),
     /// The report could not be written as JSON.
     #[error("the report could not be written: {0}")]
     Json(#[from] serde_json::Error),
@@ -42,6 +47,15 @@ pub(super) enum CliError {
     /// The store could not be used.
     #[error(transparent)]
     Store(#[from] StoreError),
+    /// The history.
+    #[error(transparent)]
+    History(#[from] HistoryError),
+    /// A log without an incident is like none.
+    #[error("{path} holds no incident")]
+    NothingAlike {
+        /// The log.
+        path: String,
+    },
     /// There is no place for the store.
     #[error(transparent)]
     Home(#[from] HomeUnknown),
@@ -120,6 +134,8 @@ impl CliError {
                 Some("name a .toml file or a folder of them; docs/writing-rules.md shows how to write one")
             }
             CliError::Store(error) => Some(error.advice()),
+            CliError::History(error) => return Some(error.advice()),
+            CliError::NothingAlike { .. } => Some("name a log that ended with an out-of-memory failure"),
             CliError::Home(_) => Some("name a folder with --home or $OOMDOC_HOME"),
             CliError::NotImported { .. } => Some("mend the errors above; `oomdoc rules check` shows them again"),
             CliError::NotYours { nearest, .. } | CliError::Unexplained { nearest, .. } if !nearest.is_empty() => {
@@ -134,7 +150,7 @@ impl CliError {
             }
             CliError::Calibration(_) => None,
             CliError::Write { .. } => Some("name another file: `--write=calibration.toml`"),
-            CliError::Json(_) | CliError::Output(_) => None,
+            CliError::Json(_) | CliError::Redact(_) | CliError::Output(_) => None,
         };
         fixed.map(str::to_owned)
     }

@@ -6,6 +6,7 @@ use clap::Args;
 
 use super::error::CliError;
 use crate::knowledge::{Knowledge, RuleFile};
+use crate::model::Experience;
 use crate::store::{self, HomeUnknown, Snapshot};
 
 /// Where oomdoc keeps what is the user's.
@@ -22,16 +23,9 @@ impl Home {
         store::find_home(self.home.clone())
     }
 
-    /// The user's own rules. What cannot be read is said on standard error: it costs nobody an answer.
+    /// The user's own rules.
     pub fn own_rules(&self) -> Vec<RuleFile> {
-        let Ok(path) = self.path() else { return Vec::new() };
-        match Snapshot::read(&path) {
-            Ok(snapshot) => snapshot.rules,
-            Err(error) => {
-                warn(&format!("your rules are left out: {error}"), error.advice());
-                Vec::new()
-            }
-        }
+        self.snapshot().rules
     }
 
     /// The shipped rules with the user's own over them, or without them where they do not fit.
@@ -41,16 +35,34 @@ impl Home {
 
     /// [`Home::knowledge`], to be changed.
     pub fn load(&self) -> Result<Knowledge, CliError> {
-        let own = self.own_rules();
-        let knowledge = Knowledge::with_own(&own).or_else(|error| {
-            warn(&format!("your rules are left out: {error}"), "`oomdoc rules check` says what to mend");
-            Knowledge::shipped()
-        });
-        Ok(knowledge?)
+        overlaid(&self.own_rules())
+    }
+
+    /// [`Home::knowledge`], and what came up and was tried before.
+    pub fn knowledge_and_experience(&self) -> Result<(Arc<Knowledge>, Arc<Experience>), CliError> {
+        let Snapshot { rules, experience, .. } = self.snapshot();
+        Ok((Arc::new(overlaid(&rules)?), Arc::new(experience)))
+    }
+
+    /// What is told of the store. What cannot be read is said on standard error: it costs nobody an answer.
+    fn snapshot(&self) -> Snapshot {
+        let Ok(path) = self.path() else { return Snapshot::default() };
+        Snapshot::read(&path).unwrap_or_else(|error| {
+            warn(&format!("your rules and history are left out: {error}"), error.advice());
+            Snapshot::default()
+        })
     }
 }
 
-/// Says what went wrong without an end to it.
+fn overlaid(own: &[RuleFile]) -> Result<Knowledge, CliError> {
+    let knowledge = Knowledge::with_own(own).or_else(|error| {
+        warn(&format!("your rules are left out: {error}"), "`oomdoc rules check` says what to mend");
+        Knowledge::shipped()
+    });
+    Ok(knowledge?)
+}
+
+/// Says on standard error what went wrong and what to do about it.
 pub(super) fn warn(problem: &str, advice: &str) {
     const WARNING: Style = AnsiColor::Yellow.on_default().bold();
     const HINT: Style = AnsiColor::Cyan.on_default();

@@ -5,9 +5,11 @@ mod error;
 mod explain;
 mod fail_on;
 mod fix;
+mod history;
 mod home;
 mod progress;
 mod rules;
+mod save;
 mod table;
 mod triage;
 
@@ -32,6 +34,7 @@ enum Command {
     Fix(fix::Fix),
     Explain(explain::Explain),
     Rules(rules::Rules),
+    History(history::History),
 }
 
 /// Runs the command that the process was started with.
@@ -43,6 +46,7 @@ pub fn run() -> ExitCode {
         Command::Explain(explain) => explain.run(&home),
         Command::Fix(fix) => fix.run(&home),
         Command::Rules(rules) => rules.run(&home),
+        Command::History(history) => history.run(&home),
     };
     done.unwrap_or_else(|error| error.report())
 }

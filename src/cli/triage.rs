@@ -66,7 +66,7 @@ impl Triage {
             }
             Err(error) => return Err(error.into()),
         };
-        let sent = report::outgoing(&report);
+        let sent = report::outgoing(&report, &knowledge.secrets)?;
         // First what nobody can refuse.
         self.save(&sent, &environment, &knowledge.causes)?;
         self.show(&sent, &environment)?;

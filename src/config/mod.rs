@@ -123,7 +123,7 @@ impl Document {
         let cite = |span: &Range<usize>| {
             let words = text.get(span.clone()).unwrap_or_default().lines().next().unwrap_or_default();
             let words = &words[..words.floor_char_boundary(Citation::LONGEST)];
-            Citation { location: location(span.start), text: words.to_owned() }
+            Citation::new(location(span.start), words)
         };
         match parse(format, text) {
             Ok(parsed) => Ok(Document::assemble(format, path.clone(), text, parsed, cite)),

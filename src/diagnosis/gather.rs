@@ -73,7 +73,7 @@ fn figures(facts: &mut Facts, incident: &Incident) {
 fn cites(figure: &Figure) -> Vec<Citation> {
     match &figure.derived {
         Some(derived) => derived.from.clone(),
-        None => vec![Citation { location: figure.source.clone(), text: figure.text.clone() }],
+        None => vec![Citation::new(figure.source.clone(), figure.text.clone())],
     }
 }
 
@@ -127,8 +127,7 @@ fn holders(facts: &mut Facts, incident: &Incident) {
         facts.say("victims.role", text(role));
     }
     facts.say("consumers.count", number(incident.consumers.len()));
-    let cite =
-        |consumer: &crate::model::Consumer| Citation { location: consumer.source.clone(), text: consumer.text.clone() };
+    let cite = |consumer: &crate::model::Consumer| Citation::new(consumer.source.clone(), consumer.text.clone());
     if let Some(largest) = incident.consumers.first() {
         let sum: i64 = incident.consumers.iter().map(|consumer| consumer.bytes.0).sum();
         let cites: Vec<Citation> = incident.consumers.iter().take(3).map(cite).collect();

@@ -7,6 +7,7 @@ mod condition;
 mod facts;
 mod gather;
 mod inspect;
+mod outcomes;
 mod rank;
 mod requested;
 mod trend;
@@ -17,11 +18,12 @@ pub use condition::{Answer, Asker, Question, alternatives, names};
 pub use facts::{Facts, Known, Value};
 pub use gather::gather;
 pub use inspect::{Comparison, Literal};
+pub use outcomes::{best_first, learn};
 pub use rank::{Ranked, calibrate, rank};
 pub use requested::explain_request;
 
 use crate::knowledge::{CauseRule, Knowledge, Language};
-use crate::model::{Citation, Diagnosis, Incident};
+use crate::model::{Citation, Diagnosis, Experience, Incident};
 
 /// The cause that says that none is known.
 pub const UNKNOWN: &str = "unknown";
@@ -32,14 +34,25 @@ const MOST: usize = 6;
 /// As many lines support a cause well enough.
 const MOST_EVIDENCE: usize = 6;
 
-/// The diagnoses of an incident of whose facts `asker` knows, without their patches, and what could not be asked.
+/// The diagnoses of an incident.
+pub struct Diagnosed<'k> {
+    /// Likeliest first, without their patches, each with its rule.
+    pub diagnoses: Vec<(Diagnosis, &'k CauseRule)>,
+    /// The likeliest cause by the evidence alone, whatever was tried before.
+    pub by_evidence: Option<Arc<str>>,
+    /// What could not be asked.
+    pub not_checked: Vec<String>,
+}
+
+/// The diagnoses of an incident of whose facts `asker` knows, in the light of what was tried before.
 pub fn diagnose<'k>(
     incident: &Incident,
     facts: &Facts,
     asker: &Asker<'_>,
     knowledge: &'k Knowledge,
+    experience: &Experience,
     language: Language,
-) -> (Vec<(Diagnosis, &'k CauseRule)>, Vec<String>) {
+) -> Diagnosed<'k> {
     let (mut ranked, not_checked) = rank(&knowledge.causes, incident.kind, asker);
     let mut named: Vec<Arc<str>> = Vec::new();
     // Two rules may conclude one cause; the surer speaks for it.
@@ -52,7 +65,10 @@ pub fn diagnose<'k>(
     // What nothing speaks for is a guess, save where a kind has one usual cause.
     let spoken_for = |found: &Ranked<'_>| found.rule.prior >= 0.0 || found.holds.iter().any(|row| row.log_odds > 0.0);
     ranked.retain(spoken_for);
-    calibrate(&mut ranked, incident.kind, &knowledge.calibration);
+    let by_evidence = ranked.first().map(|found| found.rule.cause.clone());
+    let (kind, phase) = (incident.kind, incident.phase.name);
+    learn(&mut ranked, kind, phase, experience);
+    calibrate(&mut ranked, kind, &knowledge.calibration);
     let shown = ranked
         .iter()
         .enumerate()
@@ -70,11 +86,12 @@ pub fn diagnose<'k>(
                 evidence: evidence(found, facts, asker, incident),
                 patches: Vec::new(),
                 not_advised: Vec::new(),
+                outcomes: outcomes::said(experience.outcomes(kind, phase, &found.rule.cause, None)),
             };
             (diagnosis, found.rule)
         })
         .collect();
-    (diagnoses, not_checked)
+    Diagnosed { diagnoses, by_evidence, not_checked }
 }
 
 /// What to record next time to be surer: what the likeliest causes ask for, then what not knowing does.

@@ -130,7 +130,7 @@ fn trend(series: &str, measures: FigureName, points: &[&TimelinePoint]) -> Optio
     let largest = steps.iter().copied().fold(0.0, f64::max);
     let jump = if growth > 0.0 { largest / growth } else { 1.0 };
     let (start, slope) = line(&amounts);
-    let cite = |point: &TimelinePoint| Citation { location: point.source.clone(), text: point.text.clone() };
+    let cite = |point: &TimelinePoint| Citation::new(point.source.clone(), point.text.clone());
     Some(Trend {
         series: series.to_owned(),
         measures,

@@ -5,6 +5,7 @@
 //! log, and nothing is weighed that no event states; why it happened is the next floor's question.
 
 mod figures;
+mod fingerprint;
 mod job;
 mod other;
 mod phase;
@@ -14,12 +15,13 @@ mod victims;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+pub use fingerprint::fingerprint;
 use sha2::{Digest, Sha256};
 
 use crate::knowledge::Knowledge;
 use crate::model::{
-    Citation, Event, Exit, Fact, Fingerprint, Frame, Incident, Job, Kind, Memory, OtherFailure, PhaseFinding, Role,
-    Seen, Setting, TimelinePoint, Timestamp, Victim, What,
+    Citation, Event, Exit, Fact, Frame, Incident, Job, Kind, Memory, OtherFailure, Role, Seen, Setting, TimelinePoint,
+    Timestamp, Victim, What,
 };
 use crate::parse::Findings;
 
@@ -164,8 +166,8 @@ fn incident(case: &Case, mut group: root::Group, knowledge: &Knowledge) -> Found
     let facts = events.iter().copied().chain(notices).flat_map(|event| event.facts.iter().cloned()).collect();
     let messages = events.iter().map(|event| event.at.clone()).collect();
     let incident = Incident {
-        id: id(root, &victim),
-        fingerprint: fingerprint(group.kind, &phase, &victim, frames),
+        id: id(root, &victim, case.started),
+        fingerprint: fingerprint(group.kind, &phase, &victim, frames, None),
         kind: group.kind,
         recovered: group.recovered,
         started: case.started.map(|time| time.to_string()),
@@ -215,24 +217,12 @@ fn deaths_of<'a>(case: &'a Case, victims: &'a [Victim]) -> impl Iterator<Item = 
     })
 }
 
-/// Digest of the root's words, host, pid and time: this very occurrence.
-fn id(root: &Event, victim: &Victim) -> String {
+/// Digest of the root's words, host, pid and time: this very occurrence. Tracebacks rarely say when; then it is told by when the
+/// job `started`.
+fn id(root: &Event, victim: &Victim, started: Option<Timestamp>) -> String {
     let host = victim.host.as_deref().unwrap_or_default();
-    let time = root.time.map(|time| time.to_string()).unwrap_or_default();
+    let time = root.time.or(started).map(|time| time.to_string()).unwrap_or_default();
     digest(&[root.at.text.as_str(), host, &victim.pid.map(|pid| pid.to_string()).unwrap_or_default(), &time])
-}
-
-/// What groups occurrences of the same trouble. Never change this recipe: add a version.
-fn fingerprint(kind: Kind, phase: &PhaseFinding, victim: &Victim, frames: &[Frame]) -> Fingerprint {
-    const INNERMOST: usize = 3;
-    let mut parts = vec![kind.to_string(), phase.name.to_string()];
-    parts.extend(victim.role.as_deref().map(|role| role.split(['.', ' ']).next().unwrap_or(role).to_owned()));
-    parts.extend(frames.iter().rev().take(INNERMOST).map(|frame| {
-        let file = frame.file.rsplit(['/', '\\']).next().unwrap_or(&frame.file);
-        format!("{file}:{}", frame.function)
-    }));
-    let words: Vec<&str> = parts.iter().map(String::as_str).collect();
-    Fingerprint { version: 1, key: digest(&words), parts }
 }
 
 fn digest(parts: &[&str]) -> String {

@@ -147,7 +147,7 @@ fn of_methods(events: &[&Event], knowledge: &Knowledge) -> Option<Found> {
         is_operation: false,
     };
     let consumers = shortages().flat_map(|(_, shortage)| &shortage.consumers).find_map(|consumer| {
-        let at = Citation { location: consumer.source.clone(), text: consumer.text.clone() };
+        let at = Citation::new(consumer.source.clone(), consumer.text.clone());
         Some(found(method(consumer.role.as_deref()?)?, at))
     });
     consumers.or_else(|| {

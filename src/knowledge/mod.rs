@@ -16,6 +16,7 @@ mod models;
 mod part;
 mod phases;
 mod read;
+mod secrets;
 mod version;
 mod words;
 
@@ -39,6 +40,7 @@ pub use levers::Lever;
 pub use models::{Bias, Experts, Found, HfConfigError, LatentAttention, Model, Models, Shape};
 pub use part::Part;
 pub use phases::{FrameRole, FrameRow, Mark, Phases};
+pub use secrets::Secret;
 pub use version::Version;
 pub use words::{Language, Words};
 
@@ -101,6 +103,8 @@ pub struct Knowledge {
     pub models: Part<Models>,
     /// How sure to be of a diagnosis.
     pub calibration: Calibration,
+    /// What must not be kept or sent.
+    pub secrets: Part<Vec<Secret>>,
 }
 
 impl fmt::Debug for Knowledge {
@@ -125,6 +129,7 @@ impl Knowledge {
             frameworks: read::frameworks(&files)?,
             models: Part::later(|| read::models(&File::shipped())),
             calibration: read::calibration(&files)?,
+            secrets: Part::later(|| read::secrets(&File::shipped())),
         })
     }
 
@@ -146,7 +151,8 @@ impl Knowledge {
 
     fn of(files: &[File<'_>]) -> Result<Knowledge, KnowledgeError> {
         if let Some(stray) = files.iter().find(|file| !read::is_known(file)) {
-            return Err(stray.wrong("nothing is read from here; rules stand in causes/, knobs/, phases/ or models/"));
+            return Err(stray
+                .wrong("nothing is read from here; rules stand in causes/, knobs/, phases/, models/ or redaction/"));
         }
         let (levers, facts, by_file) = (read::levers(files)?, read::facts(files)?, read::knobs(files)?);
         let mut known = HashSet::new();
@@ -163,6 +169,7 @@ impl Knowledge {
             frameworks: read::frameworks(files)?,
             models: read::models(files)?.into(),
             calibration: read::calibration(files)?,
+            secrets: read::secrets(files)?.into(),
         })
     }
 
@@ -173,6 +180,7 @@ impl Knowledge {
         self.levers.read()?;
         self.facts.read()?;
         self.models.read()?;
+        self.secrets.read()?;
         Ok(())
     }
 

@@ -5,6 +5,7 @@ use super::file::File;
 use super::knobs::{Knob, KnobFile};
 use super::levers::{Lever, LeverFile};
 use super::phases::{Builder, Phases};
+use super::secrets::{Secret, SecretFile};
 use super::{Calibration, Fact, Framework, KnowledgeError, Models, Origin, facts, frameworks};
 
 type Outcome<T> = Result<T, KnowledgeError>;
@@ -12,7 +13,7 @@ type Outcome<T> = Result<T, KnowledgeError>;
 /// Whether something is read from `file`.
 pub(super) fn is_known(file: &File<'_>) -> bool {
     match (file.folder(), file.origin) {
-        ("phases" | "causes" | "knobs" | "models", _) | ("glossary", Origin::Shipped) => true,
+        ("phases" | "causes" | "knobs" | "models" | "redaction", _) | ("glossary", Origin::Shipped) => true,
         ("", Origin::Shipped) => {
             matches!(file.path, "frameworks.toml" | "calibration.toml" | "levers.toml" | "facts.toml")
         }
@@ -89,6 +90,14 @@ pub(super) fn calibration(files: &[File<'_>]) -> Outcome<Calibration> {
         Some(problem) => Err(file.wrong(problem)),
         None => Ok(calibration),
     }
+}
+
+pub(super) fn secrets(files: &[File<'_>]) -> Outcome<Vec<Secret>> {
+    let mut secrets = Vec::new();
+    for file in of("redaction", files) {
+        secrets.extend(file.read::<SecretFile>()?.read(file.path, file.origin)?);
+    }
+    Ok(secrets)
 }
 
 fn of<'f, 'a>(folder: &str, files: &'f [File<'a>]) -> impl Iterator<Item = &'f File<'a>> {

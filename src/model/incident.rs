@@ -3,7 +3,7 @@ use std::sync::Arc;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Citation, Figure, Kind, Location, Phase, TimelinePoint};
+use super::{Citation, Figure, Kind, Location, Outcomes, Phase, TimelinePoint};
 
 /// One failure: its root and all that belongs to it, several ranks as one.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -55,6 +55,13 @@ pub struct Fingerprint {
     pub key: String,
     /// What went into it.
     pub parts: Vec<String>,
+}
+
+impl Fingerprint {
+    /// The name of the group, unlike that of any other version.
+    pub fn group(&self) -> String {
+        format!("{}-{}", self.version, self.key)
+    }
 }
 
 /// What the job was doing, and how that is known.
@@ -185,6 +192,9 @@ pub struct Diagnosis {
     pub patches: Vec<Patch>,
     /// What not to change, and why.
     pub not_advised: Vec<NotAdvised>,
+    /// How its remedies went here before, in incidents of the same kind and phase; absent where nobody said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub outcomes: Option<Outcomes>,
 }
 
 /// A change of the job's configuration.
@@ -213,6 +223,9 @@ pub struct Patch {
     pub cost: Option<String>,
     /// What must hold for it to work.
     pub constraint: Option<String>,
+    /// How it went here before, for the same cause in incidents of the same kind and phase; absent where nobody said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub outcomes: Option<Outcomes>,
 }
 
 /// How many bytes a patch moves; negative frees.

@@ -50,9 +50,17 @@ pub struct Citation {
     pub location: Location,
     /// A part of that physical line as it stands there, at most [`Citation::LONGEST`] bytes.
     pub text: String,
+    /// Whether a secret in `text` was masked, so that it is no longer verbatim.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub redacted: bool,
 }
 
 impl Citation {
     /// A citation is cut at this many bytes.
     pub const LONGEST: usize = 4096;
+
+    /// `text` as it stands at `location`.
+    pub fn new(location: Location, text: impl Into<String>) -> Citation {
+        Citation { location, text: text.into(), redacted: false }
+    }
 }

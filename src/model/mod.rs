@@ -4,6 +4,7 @@
 //! holds a regular expression; every amount carries its unit and every statement the place where it stands.
 
 mod event;
+mod experience;
 mod figure;
 mod incident;
 mod location;
@@ -16,6 +17,7 @@ pub use event::{
     Death, Event, Exit, Fact, FactValue, Failure, Frame, Origin, PhaseMark, Setting, Severity, Shortage, Traceback,
     What,
 };
+pub use experience::{Experience, Group, Occurrence, Outcomes, Tally};
 pub use figure::{Derivation, Figure};
 pub use incident::{
     Consumer, Diagnosis, Fingerprint, Incident, Memory, NotAdvised, Patch, PatchEffect, PhaseFinding, Seen, Victim,

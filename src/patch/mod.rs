@@ -173,6 +173,7 @@ impl<'a> Workbench<'a> {
             effect,
             cost,
             constraint: (!needs.is_empty()).then(|| needs.join(" ")),
+            outcomes: None,
         })
     }
 

@@ -1,9 +1,8 @@
-//! The one door through which a report leaves the machine.
-
+use crate::knowledge::Secret;
 use crate::model::Report;
+use crate::redact::{RedactError, Redactor};
 
-/// The report as comments, summaries, uploads and messages may have it. Whoever sends a report sends this one, so that
-/// what must not leave is taken out in one place. What is printed locally stays verbatim.
-pub fn outgoing(report: &Report) -> Report {
-    report.clone()
+/// `report` as it may leave the process: what `secrets` describe is masked.
+pub fn outgoing(report: &Report, secrets: &[Secret]) -> Result<Report, RedactError> {
+    Redactor::new(secrets)?.value(report)
 }

@@ -1,7 +1,7 @@
 //! The words that reports are made of, in every language. A word without a translation does not compile.
 
 use crate::knowledge::Language;
-use crate::model::{FigureName, Kind, OtherFailureName, Phase};
+use crate::model::{FigureName, Kind, OtherFailureName, Outcomes, Phase, Seen};
 
 /// Headings and small words.
 pub(super) struct Labels {
@@ -28,6 +28,9 @@ pub(super) struct Labels {
     pub went_on: &'static str,
     pub and_went_on: &'static str,
     pub followed: &'static str,
+    pub before: &'static str,
+    pub seen: fn(&Seen) -> String,
+    pub outcomes: fn(Outcomes) -> String,
     pub cost: &'static str,
     pub needs: &'static str,
     pub timeline: &'static str,
@@ -76,6 +79,14 @@ const EN: Labels = Labels {
     went_on: "went on",
     and_went_on: ", and the job went on",
     followed: "followed",
+    before: "before",
+    seen: |seen| {
+        let times = if seen.count == 1 { "once".to_owned() } else { format!("{} times", seen.count) };
+        let last = day(&seen.last).map(|day| format!(", last {day}")).unwrap_or_default();
+        let worked = worked(seen, ", ").map(|worked| format!(", went away with {worked}")).unwrap_or_default();
+        format!("seen {times}{last}{worked}")
+    },
+    outcomes: |outcomes| format!("worked {} of {} times here", outcomes.worked, outcomes.tried()),
     cost: "costs",
     needs: "needs",
     timeline: "Memory over time",
@@ -124,6 +135,13 @@ const ZH: Labels = Labels {
     went_on: "之后恢复",
     and_went_on: "，但作业继续运行",
     followed: "随之发生",
+    before: "此前",
+    seen: |seen| {
+        let last = day(&seen.last).map(|day| format!("，最近一次 {day}")).unwrap_or_default();
+        let worked = worked(seen, "、").map(|worked| format!("，曾以此解决：{worked}")).unwrap_or_default();
+        format!("出现过 {} 次{last}{worked}", seen.count)
+    },
+    outcomes: |outcomes| format!("在这里试过 {} 次，{} 次有效", outcomes.tried(), outcomes.worked),
     cost: "代价",
     needs: "前提",
     timeline: "内存随时间变化",
@@ -147,6 +165,15 @@ const ZH: Labels = Labels {
     more_in_json: |count| format!("另有 {count} 项，见 --format json"),
     others: |count| format!("另有 {count} 个"),
 };
+
+/// The day of an RFC 3339 time.
+fn day(time: &Option<String>) -> Option<&str> {
+    time.as_deref().map(|time| time.get(..10).unwrap_or(time))
+}
+
+fn worked(seen: &Seen, comma: &str) -> Option<String> {
+    (!seen.worked.is_empty()).then(|| seen.worked.join(comma))
+}
 
 pub(super) fn labels(language: Language) -> &'static Labels {
     match language {

@@ -83,6 +83,11 @@ impl DiskStore {
         }
     }
 
+    /// Whether there is one in `home`.
+    pub fn is_in(home: &Path) -> bool {
+        home.join(FOLDER).join(format::MARKER).exists()
+    }
+
     /// The folder of which this is the store.
     pub fn home(&self) -> &Path {
         &self.home

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use std::path::Path;
 
 /// Replaces the file at `path`: whoever reads it sees the old or the new content, never a part.
-pub(super) fn replace(path: &Path, content: &[u8]) -> io::Result<()> {
+pub fn replace(path: &Path, content: &[u8]) -> io::Result<()> {
     let mut name = path.file_name().unwrap_or_default().to_owned();
     name.push(format!(".{}.new", std::process::id()));
     let temporary = path.with_file_name(name);
@@ -23,6 +23,6 @@ pub(super) fn replace(path: &Path, content: &[u8]) -> io::Result<()> {
 }
 
 /// Makes the names in a folder durable. Windows has no such call and needs none.
-pub(super) fn sync_folder(folder: &Path) -> io::Result<()> {
+pub fn sync_folder(folder: &Path) -> io::Result<()> {
     if cfg!(unix) { File::open(folder)?.sync_all() } else { Ok(()) }
 }

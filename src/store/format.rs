@@ -12,7 +12,7 @@ use super::error::StoreError;
 
 /// The format that is written, and the newest that is understood.
 pub(super) const FORMAT: u32 = 1;
-const MARKER: &str = "FORMAT";
+pub(super) const MARKER: &str = "FORMAT";
 const MAGIC: &str = "oomdoc store";
 const ENGINE: &str = "sled 0.34.7";
 

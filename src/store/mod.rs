@@ -6,7 +6,7 @@
 //! never a panic and never an empty answer.
 
 mod disk;
-mod durable;
+pub(crate) mod durable;
 mod error;
 mod format;
 mod home;

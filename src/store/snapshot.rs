@@ -10,6 +10,7 @@ use thiserror::Error;
 use super::error::StoreError;
 use super::{Store, durable, own_rules};
 use crate::knowledge::RuleFile;
+use crate::model::Experience;
 
 const FILE: &str = "snapshot";
 const MAGIC: &str = "oomdoc snapshot";
@@ -24,6 +25,9 @@ pub struct Snapshot {
     /// The user's own rules.
     #[serde(default)]
     pub rules: Vec<RuleFile>,
+    /// What came up and was tried before.
+    #[serde(default)]
+    pub experience: Experience,
 }
 
 /// A snapshot that cannot be used. Nothing is lost by it: the store has everything.
@@ -60,7 +64,7 @@ impl SnapshotError {
             SnapshotError::Unreadable { .. } => "give read access, or name another folder with --home or $OOMDOC_HOME",
             SnapshotError::Newer { .. } => "use the newer oomdoc, or another folder: --home",
             SnapshotError::Damaged { .. } => {
-                "`oomdoc rules import DIR` writes it anew; your imported rules are in the store"
+                "`oomdoc history reindex` writes it anew; your rules and incidents are in the store"
             }
         }
     }
@@ -83,9 +87,9 @@ impl Snapshot {
         })
     }
 
-    /// What `store` holds now.
+    /// The rules that `store` holds now; what the history adds is another floor's.
     pub fn of(store: &dyn Store) -> Result<Snapshot, StoreError> {
-        Ok(Snapshot { change: store.change(), rules: own_rules(store)? })
+        Ok(Snapshot { change: store.change(), rules: own_rules(store)?, experience: Experience::default() })
     }
 
     /// Takes the place of the snapshot in `home`.
@@ -122,7 +126,7 @@ mod tests {
 
     fn snapshot() -> Snapshot {
         let file = RuleFile { path: "causes/a.toml".to_owned(), content: "id = \"甲\"\n".to_owned() };
-        Snapshot { change: 7, rules: vec![file] }
+        Snapshot { change: 7, rules: vec![file], ..Snapshot::default() }
     }
 
     #[test]
@@ -153,8 +157,8 @@ mod tests {
 
     #[test]
     fn fields_of_later_versions_are_left_out() {
-        let content = br#"{"change":3,"outcomes":{"a":1}}"#;
+        let content = br#"{"change":3,"weather":{"a":1}}"#;
         let bytes = [format!("{MAGIC} 1 {}\n", digest(content)).as_bytes(), content].concat();
-        assert_eq!(parse(&bytes), Ok(Snapshot { change: 3, rules: Vec::new() }));
+        assert_eq!(parse(&bytes), Ok(Snapshot { change: 3, ..Snapshot::default() }));
     }
 }

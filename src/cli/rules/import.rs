@@ -6,9 +6,10 @@ use clap::Args;
 use super::{check, count, shown};
 use crate::cli::error::CliError;
 use crate::cli::home::Home;
+use crate::history;
 use crate::knowledge::RuleFile;
 use crate::rulebase::{self, RuleSource};
-use crate::store::{DiskStore, Snapshot, import_rules, own_rules};
+use crate::store::{DiskStore, import_rules, own_rules};
 
 /// Checks your rules and keeps them: from then on every analysis uses them
 #[derive(Debug, Args)]
@@ -31,7 +32,7 @@ impl Import {
             return Err(CliError::NotImported { path: shown(&self.path) });
         }
         let done = import_rules(&mut store, &files)?;
-        Snapshot::of(&store)?.write(store.home())?;
+        history::snapshot(&store)?;
         let (added, replaced, unchanged) = (done.added.len(), done.replaced.len(), done.unchanged.len());
         anstream::println!(
             "{} imported: {added} new, {replaced} replaced, {unchanged} unchanged",

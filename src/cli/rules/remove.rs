@@ -4,8 +4,9 @@ use clap::Args;
 
 use crate::cli::error::CliError;
 use crate::cli::home::Home;
+use crate::history;
 use crate::rulebase::{RuleSource, nearest_rules};
-use crate::store::{DiskStore, Snapshot, own_rules, remove_rules};
+use crate::store::{DiskStore, own_rules, remove_rules};
 
 /// Forgets a rule that was imported; a shipped one that it replaced is back
 #[derive(Debug, Args)]
@@ -26,7 +27,7 @@ impl Remove {
             return Err(CliError::NotYours { nearest: nearest_rules(&self.id, &sources), id: self.id });
         }
         remove_rules(&mut store, &paths)?;
-        Snapshot::of(&store)?.write(store.home())?;
+        history::snapshot(&store)?;
         anstream::println!("{} removed", paths.join(", "));
         Ok(ExitCode::SUCCESS)
     }

@@ -196,10 +196,7 @@ impl<'a> Printed<'a> {
                 let part = span.start - start + from..span.end.min(end).max(span.start) - start + from;
                 line.cite_body(path, part)
             }
-            None => Citation {
-                location: Location { path: path.clone(), line: LineNumber::FIRST, column: Column(1) },
-                text: String::new(),
-            },
+            None => Citation::new(Location { path: path.clone(), line: LineNumber::FIRST, column: Column(1) }, ""),
         }
     }
 

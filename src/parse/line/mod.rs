@@ -104,7 +104,7 @@ impl<'a> Line<'a> {
         let mut text = String::from_utf8_lossy(&self.raw[start..end]).into_owned();
         text.truncate(text.floor_char_boundary(Citation::LONGEST));
         let column = Column(self.column + start as u64 + 1);
-        Citation { location: Location { path: path.clone(), line: self.number, column }, text }
+        Citation::new(Location { path: path.clone(), line: self.number, column }, text)
     }
 
     fn raw_position(&self, position: usize) -> usize {

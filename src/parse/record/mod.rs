@@ -168,7 +168,7 @@ impl Record {
             formula: format!("`{}`, broken over {} lines", text.replace('\n', " "), cites.len()),
             from: cites.clone(),
         });
-        let Citation { location, text } = cites.swap_remove(0);
+        let Citation { location, text, .. } = cites.swap_remove(0);
         Figure { name, bytes, value, text, source: location, derived }
     }
 

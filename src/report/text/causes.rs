@@ -6,7 +6,7 @@ use anstyle::{AnsiColor, Style};
 
 use super::super::choice::{numbered, telling};
 use super::super::plain::{change_of, effects};
-use super::{BOLD, DIM, Page};
+use super::{BOLD, DIM, GOOD, Page};
 use crate::diagnosis::UNKNOWN;
 use crate::model::{Diagnosis, Incident, Patch};
 
@@ -45,6 +45,9 @@ impl Page {
         let percent = format!("{:.0}%", diagnosis.confidence * 100.0);
         writeln!(self.text, "  {BOLD}{percent:>4}  {}{BOLD:#}  {DIM}{}{DIM:#}", diagnosis.title, diagnosis.cause)?;
         writeln!(self.text, "        {}", diagnosis.why)?;
+        if let Some(outcomes) = diagnosis.outcomes {
+            writeln!(self.text, "        {DIM}{}{DIM:#}", (self.labels.outcomes)(outcomes))?;
+        }
         for cite in diagnosis.evidence.iter().take(EVIDENCE) {
             self.cite("        ", cite)?;
         }
@@ -82,6 +85,9 @@ impl Page {
             change_of(patch),
             patch.lever
         )?;
+        if let Some(outcomes) = patch.outcomes {
+            writeln!(self.text, "     {GOOD}{}{GOOD:#}", (self.labels.outcomes)(outcomes))?;
+        }
         for (label, words) in [(self.labels.cost, &patch.cost), (self.labels.needs, &patch.constraint)] {
             if let Some(words) = words {
                 writeln!(self.text, "     {DIM}{label}: {words}{DIM:#}")?;

@@ -28,6 +28,9 @@ impl Page {
             self.row(self.labels.when, failed)?;
         }
         self.phase(incident)?;
+        if incident.seen.count > 0 {
+            self.row(self.labels.before, &(self.labels.seen)(&incident.seen))?;
+        }
         self.figures(&incident.figures)?;
         self.consumers(incident)
     }

@@ -1,0 +1,97 @@
+//! `oomdoc history`: what came up before, one file a command.
+
+mod drain;
+mod export;
+mod import;
+mod list;
+mod outcomes;
+mod page;
+mod prune;
+mod reindex;
+mod resolve;
+mod search;
+mod show;
+mod similar;
+mod stats;
+mod verify;
+
+use std::path::Path;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use clap::{Args, Subcommand, ValueEnum};
+
+use super::error::CliError;
+use super::home::Home;
+use crate::history::{self, HistoryError};
+use crate::store::{DiskStore, MemoryStore, Store};
+
+/// Finds what came up before, and keeps what made it go away.
+#[derive(Debug, Args)]
+pub(super) struct History {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    List(list::List),
+    Search(search::Search),
+    Show(show::Show),
+    Similar(similar::Similar),
+    Stats(stats::Stats),
+    Resolve(resolve::Resolve),
+    Outcomes(outcomes::Outcomes),
+    Export(export::Export),
+    Import(import::Import),
+    Prune(prune::Prune),
+    Reindex(reindex::Reindex),
+    Verify(verify::Verify),
+    Drain(drain::Drain),
+}
+
+impl History {
+    pub fn run(self, home: &Home) -> Result<ExitCode, CliError> {
+        let home = &home.path()?;
+        match self.command {
+            Command::List(list) => list.run(home),
+            Command::Search(search) => search.run(home),
+            Command::Show(show) => show.run(home),
+            Command::Similar(similar) => similar.run(home),
+            Command::Stats(stats) => stats.run(home),
+            Command::Resolve(resolve) => resolve.run(home),
+            Command::Outcomes(outcomes) => outcomes.run(home),
+            Command::Export(export) => export.run(home),
+            Command::Import(import) => import.run(home),
+            Command::Prune(prune) => prune.run(home),
+            Command::Reindex(reindex) => reindex.run(home),
+            Command::Verify(verify) => verify.run(home),
+            Command::Drain(drain) => drain.run(home),
+        }?;
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
+/// How to show what was found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum Format {
+    Text,
+    Json,
+    Csv,
+}
+
+/// How long to wait for another process.
+const PATIENCE: Duration = Duration::from_secs(3);
+
+/// The store, with all that waited in the spool.
+fn open(home: &Path) -> Result<DiskStore, HistoryError> {
+    history::drain(home, PATIENCE)
+}
+
+/// Like [`open`], for those who only read: where nothing was ever kept, nothing is made.
+fn look(home: &Path) -> Result<Box<dyn Store>, HistoryError> {
+    match DiskStore::is_in(home) || history::is_waiting(home) {
+        true => Ok(Box::new(open(home)?)),
+        false => Ok(Box::new(MemoryStore::default())),
+    }
+}

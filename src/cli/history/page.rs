@@ -1,0 +1,120 @@
+//! Lists of incidents, as people and programs read them.
+
+use std::fmt::Write as _;
+use std::io::Write as _;
+
+use super::Format;
+use crate::cli::error::CliError;
+use crate::cli::table::table;
+use crate::history::{Document, Page};
+use crate::model::Bytes;
+
+/// As many values of a facet are shown.
+const VALUES: usize = 4;
+
+/// Prints `page`, which begins after `skipped` incidents.
+pub(super) fn print(page: &Page, format: Format, skipped: usize) -> Result<(), CliError> {
+    let mut out = anstream::stdout();
+    match format {
+        Format::Json => writeln!(out, "{}", serde_json::to_string_pretty(page)?)?,
+        Format::Csv => out.write_all(csv(&page.incidents).as_bytes())?,
+        Format::Text if page.total == 0 => writeln!(out, "no incident")?,
+        Format::Text => {
+            out.write_all(table(&page.incidents.iter().map(row).collect::<Vec<_>>()).as_bytes())?;
+            writeln!(out, "\n{}", range(page, skipped))?;
+            out.write_all(facets(page).as_bytes())?;
+        }
+    }
+    Ok(())
+}
+
+fn range(page: &Page, skipped: usize) -> String {
+    match page.incidents.len() {
+        0 => format!("none of {} stands there", page.total),
+        shown if shown == page.total => format!("{shown} in all"),
+        shown => format!("{}–{} of {}", skipped + 1, skipped + shown, page.total),
+    }
+}
+
+/// A line of a list.
+pub(super) fn row(document: &Document) -> [String; 8] {
+    let words = |words: &Option<String>| words.clone().unwrap_or_else(|| "-".to_owned());
+    let worked = match document.worked {
+        Some(true) => "solved",
+        Some(false) => "not yet",
+        None => "-",
+    };
+    [
+        document.id.clone(),
+        document.time.get(..16).unwrap_or(&document.time).replace('T', " "),
+        document.kind.to_string(),
+        document.phase.to_string(),
+        document.cause.clone(),
+        words(&document.model.as_deref().map(|model| model.rsplit('/').next().unwrap_or(model).to_owned())),
+        words(&document.host),
+        worked.to_owned(),
+    ]
+}
+
+/// How many there are of what, where it tells anything apart.
+fn facets(page: &Page) -> String {
+    let mut text = String::new();
+    for (name, values) in page.facets.iter().filter(|(_, values)| values.len() > 1) {
+        let mut values: Vec<(&String, &usize)> = values.iter().collect();
+        values.sort_by(|a, b| b.1.cmp(a.1).then_with(|| a.0.cmp(b.0)));
+        let shown: Vec<String> =
+            values.iter().take(VALUES).map(|(value, count)| format!("{name}:{value} {count}")).collect();
+        // Writing to a string does not fail.
+        let _ = writeln!(text, "  {}", shown.join(", "));
+    }
+    text
+}
+
+/// RFC 4180, with a header.
+fn csv(documents: &[Document]) -> String {
+    const HEADER: &str =
+        "id,time,kind,phase,cause,confidence,framework,model,gpu,host,role,requested,node_used,worked,title\n";
+    let mut text = HEADER.to_owned();
+    for document in documents {
+        let bytes = |bytes: Option<Bytes>| bytes.map(|bytes| bytes.0.to_string()).unwrap_or_default();
+        let words = |words: &Option<String>| words.clone().unwrap_or_default();
+        let cells = [
+            document.id.clone(),
+            document.time.clone(),
+            document.kind.to_string(),
+            document.phase.to_string(),
+            document.cause.clone(),
+            format!("{:.3}", document.confidence),
+            words(&document.framework),
+            words(&document.model),
+            words(&document.gpu),
+            words(&document.host),
+            words(&document.role),
+            bytes(document.requested),
+            bytes(document.node_used),
+            document.worked.map(|worked| worked.to_string()).unwrap_or_default(),
+            document.title.clone(),
+        ];
+        text += &cells.map(quoted).join(",");
+        text.push('\n');
+    }
+    text
+}
+
+fn quoted(cell: String) -> String {
+    match cell.contains(['"', ',', '\n', '\r']) {
+        true => format!("\"{}\"", cell.replace('"', "\"\"")),
+        false => cell,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cells_that_hold_signs_are_quoted() {
+        assert_eq!(quoted("plain".to_owned()), "plain");
+        assert_eq!(quoted("a \"b\", c".to_owned()), "\"a \"\"b\"\", c\"");
+    }
+}

@@ -1,0 +1,28 @@
+use std::path::Path;
+
+use clap::Args;
+
+use super::open;
+use crate::cli::error::CliError;
+use crate::history::{self, Age};
+
+/// Removes old incidents
+#[derive(Debug, Args)]
+pub(super) struct Prune {
+    /// Those that happened longer ago: `90d`, `12w`, `6m`, `1y`
+    #[arg(long, value_name = "AGE")]
+    older_than: Age,
+    /// Keep those that a change made go away
+    #[arg(long)]
+    keep_resolved: bool,
+}
+
+impl Prune {
+    pub fn run(self, home: &Path) -> Result<(), CliError> {
+        let mut store = open(home)?;
+        let gone = history::prune(&mut store, self.older_than, self.keep_resolved)?;
+        history::snapshot(&store)?;
+        anstream::println!("{gone} removed");
+        Ok(())
+    }
+}

@@ -1,0 +1,46 @@
+use std::path::Path;
+
+use clap::{Args, ValueEnum};
+
+use super::{Format, look, page};
+use crate::cli::error::CliError;
+use crate::history::{HistoryError, Order, Query, search};
+
+/// Finds incidents by words, fields, figures and times: phase:optimizer_step requested:>2GiB "pinned memory"
+#[derive(Debug, Args)]
+pub(super) struct Search {
+    /// Words, "words in a row", field:value, figure:>2GiB, figure:[1GiB TO *], after:2026-10-01, and a minus for none of
+    /// it; `--` before a query that begins with one
+    #[arg(required = true, value_name = "QUERY")]
+    query: Vec<String>,
+    /// How to show them
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    format: Format,
+    /// What stands first
+    #[arg(long, value_enum, default_value_t = Sort::Relevance)]
+    sort: Sort,
+    /// As many at most
+    #[arg(long, value_name = "NUMBER", default_value_t = 20)]
+    limit: usize,
+    /// Leave out so many before
+    #[arg(long, value_name = "NUMBER", default_value_t = 0)]
+    offset: usize,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Sort {
+    Relevance,
+    Time,
+}
+
+impl Search {
+    pub fn run(self, home: &Path) -> Result<(), CliError> {
+        let query: Query = self.query.join(" ").parse().map_err(HistoryError::from)?;
+        let order = match self.sort {
+            Sort::Relevance => Order::Relevance,
+            Sort::Time => Order::Time,
+        };
+        let found = search(&*look(home)?, &query, order, self.offset, self.limit)?;
+        page::print(&found, self.format, self.offset)
+    }
+}

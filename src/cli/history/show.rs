@@ -1,0 +1,64 @@
+use std::io::Write;
+use std::path::Path;
+
+use clap::{Args, ValueEnum};
+use serde::Serialize;
+
+use super::look;
+use crate::cli::error::CliError;
+use crate::history::{self, Outcome, Record};
+use crate::knowledge::Language;
+use crate::report;
+
+/// Shows an incident as it was analysed, and what was tried
+#[derive(Debug, Args)]
+pub(super) struct Show {
+    /// Its id, or the beginning of it
+    #[arg(value_name = "ID")]
+    id: String,
+    /// How to show it
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    format: Format,
+    /// The language of headings: `en` or `zh`
+    #[arg(long, value_name = "LANG", default_value = "en")]
+    lang: Language,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Format {
+    Text,
+    Json,
+}
+
+#[derive(Serialize)]
+struct Shown {
+    #[serde(flatten)]
+    record: Record,
+    outcomes: Vec<Outcome>,
+}
+
+impl Show {
+    pub fn run(self, home: &Path) -> Result<(), CliError> {
+        let store = look(home)?;
+        let mut record = history::find(&*store, &self.id)?;
+        let outcomes = history::outcomes(&*store, Some(&record.incident.id))?;
+        let experience = history::experience(&*store)?;
+        record.incident.seen = experience.seen(&record.incident.fingerprint, &record.incident.id);
+        let mut out = anstream::stdout();
+        match self.format {
+            Format::Json => writeln!(out, "{}", serde_json::to_string_pretty(&Shown { record, outcomes })?)?,
+            Format::Text => {
+                let Record { time, inputs, job, incident, .. } = record;
+                writeln!(out, "{}  {time}", incident.id)?;
+                writeln!(out, "grouped by {}\n", incident.fingerprint.parts.join(", "))?;
+                let shown = report::assemble(inputs, job, incident.kind, vec![incident], None);
+                out.write_all(report::text(&shown, self.lang).as_bytes())?;
+                for outcome in outcomes {
+                    let how = if outcome.worked { "worked" } else { "failed" };
+                    writeln!(out, "\n{}  {how}  {}", outcome.change, outcome.time)?;
+                }
+            }
+        }
+        Ok(())
+    }
+}

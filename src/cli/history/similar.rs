@@ -1,0 +1,65 @@
+use std::io::Write;
+use std::path::Path;
+
+use clap::{Args, ValueEnum};
+
+use super::{look, page};
+use crate::Options;
+use crate::cli::error::CliError;
+use crate::cli::table::table;
+use crate::history::{self, HistoryError, Record};
+use crate::knowledge::Knowledge;
+use crate::redact::Redactor;
+
+/// Finds incidents like another one, or like that of a log, and says what is alike
+#[derive(Debug, Args)]
+pub(super) struct Similar {
+    /// The id of an incident, or a log
+    #[arg(value_name = "ID|LOG")]
+    what: String,
+    /// How to show them
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    format: Format,
+    /// As many at most
+    #[arg(long, value_name = "NUMBER", default_value_t = 10)]
+    limit: usize,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Format {
+    Text,
+    Json,
+}
+
+impl Similar {
+    pub fn run(self, home: &Path) -> Result<(), CliError> {
+        let store = look(home)?;
+        let record = match Path::new(&self.what).exists() {
+            true => self.analyzed()?,
+            false => history::find(&*store, &self.what)?,
+        };
+        let found = history::similar(&*store, &record, self.limit)?;
+        let mut out = anstream::stdout();
+        match self.format {
+            Format::Json => {
+                let shown = serde_json::json!({ "incidents": found, "total": found.len() });
+                writeln!(out, "{}", serde_json::to_string_pretty(&shown)?)?;
+            }
+            Format::Text if found.is_empty() => writeln!(out, "nothing like it")?,
+            Format::Text => {
+                for likeness in found {
+                    out.write_all(table(&[page::row(&likeness.incident)]).as_bytes())?;
+                    writeln!(out, "  {:.0} % alike: {}", likeness.score * 100.0, likeness.alike.join("; "))?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The incident of a log, which is not kept.
+    fn analyzed(&self) -> Result<Record, CliError> {
+        let report = crate::analyze(std::slice::from_ref(&self.what), &Options::default())?;
+        let redactor = Redactor::new(&Knowledge::shipped()?.secrets).map_err(HistoryError::from)?;
+        Record::of(&report, &redactor)?.ok_or_else(|| CliError::NothingAlike { path: self.what.clone() })
+    }
+}

@@ -1,0 +1,85 @@
+use std::collections::BTreeMap;
+
+use super::{GROUPS, HistoryError, INCIDENTS, Record, records};
+use crate::model::{Group, Occurrence};
+use crate::store::{Change, Store};
+
+/// Adds `records` in one commit; how many were new. One that is known already is the same occurrence, analysed again: its
+/// newer analysis counts, its group and its time stay.
+pub fn add(store: &mut dyn Store, records: &[Record]) -> Result<usize, HistoryError> {
+    let mut groups: BTreeMap<String, Group> = BTreeMap::new();
+    let mut changes: BTreeMap<String, Vec<u8>> = BTreeMap::new();
+    let mut new = 0;
+    for record in records {
+        let key = format!("{INCIDENTS}{}", record.incident.id);
+        let known = match changes.get(&key) {
+            Some(bytes) => Some(bytes.clone()),
+            None => store.get(&key)?,
+        };
+        let mut record = record.clone();
+        match known.map(|bytes| Record::read(&bytes)).transpose()? {
+            Some(known) => {
+                record.incident.fingerprint = known.incident.fingerprint;
+                (record.saved, record.time) = (known.saved, known.time);
+            }
+            None => {
+                new += 1;
+                count(&mut groups, &record, |key| match store.get(key)? {
+                    Some(bytes) => Ok(serde_json::from_slice(&bytes)?),
+                    None => Ok(Group::default()),
+                })?;
+            }
+        }
+        changes.insert(key, record.fitting()?.bytes()?);
+    }
+    for (key, group) in groups {
+        changes.insert(key, serde_json::to_vec(&group)?);
+    }
+    if !changes.is_empty() {
+        let changes: Vec<Change> = changes.into_iter().map(|(key, value)| Change::put(key, value)).collect();
+        store.commit(&changes)?;
+    }
+    Ok(new)
+}
+
+/// Counts the occurrences of every trouble anew, leaving out those that are not to be `kept`; with the same commit those
+/// incidents go.
+pub fn regroup(store: &mut dyn Store, kept: impl Fn(&Record) -> bool) -> Result<u64, HistoryError> {
+    let mut groups: BTreeMap<String, Group> = BTreeMap::new();
+    let mut gone = Vec::new();
+    records(store, &mut |record| match kept(&record) {
+        true => count(&mut groups, &record, |_| Ok(Group::default())),
+        false => {
+            gone.push(record.incident.id);
+            Ok(())
+        }
+    })?;
+    let mut changes = Vec::new();
+    store.scan(GROUPS, &mut |key, _| changes.push(Change::remove(key)))?;
+    for id in &gone {
+        changes.push(Change::remove(format!("{INCIDENTS}{id}")));
+        store.scan(&format!("{}{id}/", super::OUTCOMES), &mut |key, _| changes.push(Change::remove(key)))?;
+    }
+    for (key, group) in groups {
+        changes.push(Change::put(key, serde_json::to_vec(&group)?));
+    }
+    store.commit(&changes)?;
+    Ok(gone.len() as u64)
+}
+
+fn count(
+    groups: &mut BTreeMap<String, Group>,
+    record: &Record,
+    known: impl Fn(&str) -> Result<Group, HistoryError>,
+) -> Result<(), HistoryError> {
+    let key = format!("{GROUPS}{}", record.incident.fingerprint.group());
+    let group = match groups.entry(key) {
+        std::collections::btree_map::Entry::Occupied(entry) => entry.into_mut(),
+        std::collections::btree_map::Entry::Vacant(entry) => {
+            let group = known(entry.key())?;
+            entry.insert(group)
+        }
+    };
+    group.add(Occurrence { id: record.incident.id.clone(), time: record.time.clone() });
+    Ok(())
+}

@@ -1,0 +1,99 @@
+use serde::Serialize;
+
+use super::Record;
+use crate::model::{Bytes, FigureName, Kind, Phase};
+
+/// An incident in a line: what lists show.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Document {
+    /// Its id.
+    pub id: String,
+    /// What groups it with others.
+    pub group: String,
+    /// When it happened, RFC 3339.
+    pub time: String,
+    /// When it was first kept.
+    pub saved: String,
+    /// What ran out.
+    pub kind: Kind,
+    /// In which phase.
+    pub phase: Phase,
+    /// The likeliest cause.
+    pub cause: String,
+    /// The cause in a few words.
+    pub title: String,
+    /// How sure, 0–1.
+    pub confidence: f64,
+    /// Whether the job went on.
+    pub recovered: bool,
+    /// The job's framework.
+    pub framework: Option<String>,
+    /// Its model.
+    pub model: Option<String>,
+    /// Its accelerator.
+    pub gpu: Option<String>,
+    /// The node where it happened.
+    pub host: Option<String>,
+    /// Who was hit.
+    pub role: Option<String>,
+    /// Size of the allocation that failed.
+    pub requested: Option<Bytes>,
+    /// Host memory in use on the node.
+    pub node_used: Option<Bytes>,
+    /// What the analysis read.
+    pub inputs: Vec<String>,
+    /// Whether a change made it go away; absent where nobody said.
+    pub worked: Option<bool>,
+}
+
+impl Document {
+    /// `record` in a line; `worked` is what was told of it.
+    pub fn new(record: &Record, worked: Option<bool>) -> Document {
+        let (incident, job) = (&record.incident, &record.job);
+        let first = incident.diagnoses.first();
+        let bytes = |name| record.figure(name).map(|bytes| Bytes(bytes as i64));
+        Document {
+            id: incident.id.clone(),
+            group: incident.fingerprint.group(),
+            time: record.time.clone(),
+            saved: record.saved.clone(),
+            kind: incident.kind,
+            phase: incident.phase.name,
+            cause: record.cause().to_owned(),
+            title: first.map(|diagnosis| diagnosis.title.clone()).unwrap_or_default(),
+            confidence: first.map_or(0.0, |diagnosis| diagnosis.confidence),
+            recovered: incident.recovered,
+            framework: job.framework.clone(),
+            model: job.model.clone(),
+            gpu: job.gpu.clone(),
+            host: incident.victim.host.as_deref().map(str::to_owned),
+            role: incident.victim.role.as_deref().map(str::to_owned),
+            requested: bytes(FigureName::Requested),
+            node_used: bytes(FigureName::NodeUsed),
+            inputs: record.inputs.iter().map(|input| input.path.to_string()).collect(),
+            worked,
+        }
+    }
+}
+
+impl Record {
+    /// Everything that is found by its words.
+    pub fn text(&self) -> String {
+        let Record { incident, job, inputs, .. } = self;
+        let mut parts: Vec<&str> = vec![incident.kind.as_str(), incident.phase.name.as_str()];
+        parts.extend(incident.phase.site.as_deref());
+        parts.extend([&job.framework, &job.model, &job.gpu].into_iter().flatten().map(String::as_str));
+        parts.extend(incident.victim.host.as_deref());
+        parts.extend(incident.victim.role.as_deref());
+        for diagnosis in &incident.diagnoses {
+            parts.extend([&*diagnosis.cause, &diagnosis.title, &diagnosis.why]);
+            parts.extend(diagnosis.evidence.iter().map(|cite| cite.text.as_str()));
+            parts.extend(diagnosis.patches.iter().map(|patch| patch.knob.as_str()));
+        }
+        let cites = incident.evidence.iter().chain(&incident.phase.evidence);
+        parts.extend(cites.map(|cite| cite.text.as_str()));
+        parts.extend(inputs.iter().map(|input| &*input.path));
+        parts.extend(incident.fingerprint.parts.iter().map(String::as_str));
+        parts.join("\n")
+    }
+}

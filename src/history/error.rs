@@ -1,0 +1,100 @@
+use std::io;
+use std::path::PathBuf;
+
+use thiserror::Error;
+
+use super::QueryError;
+use crate::redact::RedactError;
+use crate::store::StoreError;
+
+/// Why the history did not do what it was asked for. [`HistoryError::advice`] says what to do.
+#[derive(Debug, Error)]
+pub enum HistoryError {
+    /// The store.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// Secrets could not be masked, so nothing was kept.
+    #[error(transparent)]
+    Redact(#[from] RedactError),
+    /// A record is no JSON of the expected shape.
+    #[error("a record cannot be read: {0}")]
+    Json(#[from] serde_json::Error),
+    /// A file.
+    #[error("{path}: {error}")]
+    File {
+        /// Which.
+        path: PathBuf,
+        /// What the system says.
+        error: io::Error,
+    },
+    /// An incident is larger than a record may be.
+    #[error("the incident {id} has {bytes} bytes, whatever is left out")]
+    TooLarge {
+        /// The incident.
+        id: String,
+        /// Its size.
+        bytes: usize,
+    },
+    /// No incident has this id.
+    #[error("no incident `{id}`")]
+    NotFound {
+        /// What was asked for.
+        id: String,
+    },
+    /// Several incidents begin with it.
+    #[error("`{id}` may be {}", .known.join(", "))]
+    Ambiguous {
+        /// What was asked for.
+        id: String,
+        /// What there is.
+        known: Vec<String>,
+    },
+    /// The query makes no sense.
+    #[error(transparent)]
+    Query(#[from] QueryError),
+    /// What worked is none of the incident's patches.
+    #[error("the incident {id} has no patch {number}; it has {known}")]
+    NoSuchPatch {
+        /// The incident.
+        id: String,
+        /// What was asked for.
+        number: usize,
+        /// How many there are.
+        known: usize,
+    },
+    /// A line of an import.
+    #[error("line {line} cannot be imported: {problem}")]
+    Line {
+        /// Counted from 1.
+        line: usize,
+        /// What is wrong.
+        problem: String,
+    },
+}
+
+impl HistoryError {
+    pub(super) fn file(path: &std::path::Path, error: io::Error) -> HistoryError {
+        HistoryError::File { path: path.to_owned(), error }
+    }
+
+    /// What to do about it.
+    pub fn advice(&self) -> String {
+        match self {
+            HistoryError::Store(error) => error.advice().to_owned(),
+            HistoryError::Redact(_) => "`oomdoc rules check` says what to mend".to_owned(),
+            HistoryError::Json(_) => "use the oomdoc that wrote it, or a newer one".to_owned(),
+            HistoryError::File { .. } => "check the folder, or name another one with --home or $OOMDOC_HOME".to_owned(),
+            HistoryError::TooLarge { .. } => "analyse fewer files at once".to_owned(),
+            HistoryError::NotFound { .. } => "`oomdoc history list` lists them".to_owned(),
+            HistoryError::Ambiguous { .. } => "write more of the id".to_owned(),
+            HistoryError::Query(error) => error.advice(),
+            HistoryError::NoSuchPatch { id, .. } => {
+                format!("`oomdoc history show {id}` numbers them; name any other change with --knob")
+            }
+            HistoryError::Line { .. } => {
+                "nothing of that line was taken over; mend it and import again: what is there already is not doubled"
+                    .to_owned()
+            }
+        }
+    }
+}

@@ -1,0 +1,41 @@
+//! What came up before, what was tried, and how that went.
+//!
+//! In go reports, masked ([`Record::of`]), which wait in a spool until somebody drains them into the store; out come
+//! records, found again by what they say, and the [`Experience`](crate::model::Experience) that later analyses are told of.
+//! Nothing here diagnoses: a record says what its analysis said.
+
+mod add;
+mod alike;
+mod document;
+mod drain;
+mod error;
+mod find;
+mod outcome;
+mod prune;
+mod query;
+mod record;
+mod spool;
+mod stats;
+mod tokens;
+mod transfer;
+
+pub use add::{add, regroup};
+pub use alike::{Likeness, likeness, similar};
+pub use document::Document;
+pub use drain::{drain, snapshot};
+pub use error::HistoryError;
+pub use find::{find, records};
+pub use outcome::{Outcome, experience, forget, outcomes, resolve};
+pub use prune::{Age, prune};
+pub use query::{Order, Page, Query, QueryError, search};
+pub use record::{Record, now};
+pub use spool::{is_waiting, put};
+pub use stats::{Stats, stats};
+pub use transfer::{Imported, export, import};
+
+/// Where incidents are, by their ids.
+const INCIDENTS: &str = "incidents/";
+/// Where the occurrences of each trouble are counted.
+const GROUPS: &str = "groups/";
+/// Where is what was tried, by incident.
+const OUTCOMES: &str = "outcomes/";

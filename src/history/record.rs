@@ -1,0 +1,189 @@
+use serde::{Deserialize, Serialize};
+
+use super::HistoryError;
+use crate::model::{Citation, FigureName, Incident, InputSummary, Job, Report, Seen};
+use crate::redact::Redactor;
+
+/// A record has no more bytes than this; the store's limit is a little above.
+const MOST: usize = 60 << 10;
+/// The format's name. Fields may be added to it, never renamed.
+const SCHEMA: &str = "oomdoc.incident/1";
+
+/// What is kept of an incident: the root of a report, without secrets.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Record {
+    /// `oomdoc.incident/1`.
+    pub schema: String,
+    /// Of the oomdoc that wrote it.
+    pub version: String,
+    /// When it was first kept, RFC 3339.
+    pub saved: String,
+    /// When it happened, or when the job started, where the log names a date, taken as UTC; else when it was kept.
+    pub time: String,
+    /// What the report was made of.
+    pub inputs: Vec<InputSummary>,
+    /// What is known of the job.
+    pub job: Job,
+    /// The incident.
+    pub incident: Incident,
+    /// Whether something was left out because it was too long.
+    #[serde(default)]
+    pub shortened: bool,
+}
+
+impl Record {
+    /// What to keep of `report`, with its secrets masked; `None` where it has no incident.
+    pub fn of(report: &Report, redactor: &Redactor) -> Result<Option<Record>, HistoryError> {
+        let Some(root) = report.incidents.first() else { return Ok(None) };
+        let saved = now();
+        let time = [&root.failed_at, &root.started].into_iter().flatten().find_map(|time| date_and_time(time));
+        let time = time.unwrap_or_else(|| saved.clone());
+        let record = Record {
+            schema: SCHEMA.to_owned(),
+            version: report.version.clone(),
+            saved,
+            time,
+            inputs: report.inputs.clone(),
+            job: report.job.clone(),
+            // How often it was seen is another story at every look.
+            incident: Incident { seen: Seen::default(), ..root.clone() },
+            shortened: false,
+        };
+        Ok(Some(redactor.value(&record)?.fitting()?))
+    }
+
+    /// Reads what [`Record::bytes`] wrote.
+    pub fn read(bytes: &[u8]) -> Result<Record, serde_json::Error> {
+        serde_json::from_slice(bytes)
+    }
+
+    /// As it is stored.
+    pub fn bytes(&self) -> Result<Vec<u8>, serde_json::Error> {
+        serde_json::to_vec(self)
+    }
+
+    /// The likeliest cause.
+    pub fn cause(&self) -> &str {
+        self.incident.diagnoses.first().map_or(crate::diagnosis::UNKNOWN, |diagnosis| &*diagnosis.cause)
+    }
+
+    /// The amount of the first figure of that name, in bytes or as it is.
+    pub fn figure(&self, name: FigureName) -> Option<f64> {
+        self.incident.figures.iter().find(|figure| figure.name == name)?.amount()
+    }
+
+    /// With less and less of what a history can do without, until it fits a record of the store.
+    pub fn fitting(mut self) -> Result<Record, HistoryError> {
+        const STEPS: [fn(&mut Record); 6] = [
+            |record| thin(&mut record.incident.timeline, 64),
+            |record| record.cut(512),
+            |record| record.incident.timeline.clear(),
+            |record| record.few(8),
+            |record| record.cut(128),
+            |record| record.few(2),
+        ];
+        for step in STEPS {
+            if self.bytes()?.len() <= MOST {
+                return Ok(self);
+            }
+            self.shortened = true;
+            step(&mut self);
+        }
+        match self.bytes()?.len() {
+            bytes if bytes <= MOST => Ok(self),
+            bytes => Err(HistoryError::TooLarge { id: self.incident.id, bytes }),
+        }
+    }
+
+    /// Cuts all cited words to `most` bytes.
+    fn cut(&mut self, most: usize) {
+        let Incident { evidence, phase, figures, diagnoses, consumers, .. } = &mut self.incident;
+        let cites = |cites: &mut Vec<Citation>| cites.iter_mut().for_each(|cite| shorten(&mut cite.text, most));
+        cites(evidence);
+        cites(&mut phase.evidence);
+        diagnoses.iter_mut().for_each(|diagnosis| cites(&mut diagnosis.evidence));
+        consumers.iter_mut().for_each(|consumer| shorten(&mut consumer.text, most));
+        for figure in figures {
+            shorten(&mut figure.text, most);
+            figure.derived.iter_mut().for_each(|derived| cites(&mut derived.from));
+        }
+        for diagnosis in diagnoses {
+            shorten(&mut diagnosis.why, 8 * most);
+            for patch in &mut diagnosis.patches {
+                patch.diff = patch.diff.take().filter(|diff| diff.len() <= 8 * most);
+            }
+        }
+    }
+
+    /// Keeps `most` of everything that there may be many of.
+    fn few(&mut self, most: usize) {
+        let Incident { evidence, phase, figures, diagnoses, consumers, victims, not_checked, memory, .. } =
+            &mut self.incident;
+        evidence.truncate(most);
+        phase.evidence.truncate(most);
+        consumers.truncate(most);
+        victims.truncate(most);
+        not_checked.truncate(most);
+        diagnoses.truncate(most);
+        for diagnosis in diagnoses {
+            diagnosis.evidence.truncate(most);
+            diagnosis.not_advised.truncate(most);
+            diagnosis.patches.truncate(most.max(4));
+        }
+        for figures in [figures, &mut memory.predicted, &mut memory.observed] {
+            figures.truncate(4 * most);
+        }
+        self.inputs.truncate(4 * most);
+    }
+}
+
+/// This moment, RFC 3339, in UTC.
+pub fn now() -> String {
+    jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
+}
+
+/// A log's own time, where it is one of a calendar: `2026-10-01T12:00:00`.
+fn date_and_time(words: &str) -> Option<String> {
+    let time: jiff::civil::DateTime = words.get(..19)?.parse().ok()?;
+    Some(time.strftime("%Y-%m-%dT%H:%M:%SZ").to_string())
+}
+
+/// Keeps `most` of `points`, evenly spread, the last one always.
+fn thin<T>(points: &mut Vec<T>, most: usize) {
+    let all = points.len();
+    let mut place = 0;
+    points.retain(|_| {
+        place += 1;
+        all <= most || place * most / all != (place - 1) * most / all
+    });
+}
+
+fn shorten(text: &mut String, most: usize) {
+    if text.len() > most {
+        let end = (0..=most).rev().find(|end| text.is_char_boundary(*end)).unwrap_or(0);
+        text.truncate(end);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn thinning_keeps_the_last() {
+        let mut points: Vec<u32> = (0..1000).collect();
+        thin(&mut points, 64);
+        assert_eq!((points.len(), points.last()), (64, Some(&999)));
+        let mut few = vec![1, 2, 3];
+        thin(&mut few, 64);
+        assert_eq!(few, [1, 2, 3]);
+    }
+
+    #[test]
+    fn only_a_calendar_names_a_time() {
+        assert_eq!(date_and_time("2026-10-01T12:00:00"), Some("2026-10-01T12:00:00Z".to_owned()));
+        for words in ["10-01T12:00:00", "T12:00:00", "up 12.5 s", ""] {
+            assert_eq!(date_and_time(words), None);
+        }
+    }
+}
