@@ -10,6 +10,7 @@ pub mod calibrate;
 pub mod cli;
 pub mod config;
 pub mod diagnosis;
+pub mod estimate;
 pub mod fix;
 pub mod incident;
 pub mod knowledge;
@@ -74,6 +75,12 @@ impl Default for Options {
 
 /// Reads everything that `paths` name (files, folders, `-`) and says what ran out, where, when, why, and how that is proven.
 pub fn analyze(paths: &[String], options: &Options) -> Result<Report, Error> {
+    let (inputs, unreadable) = open(paths)?;
+    analyze_inputs(inputs, unreadable, options)
+}
+
+/// Opens all that `paths` name.
+fn open(paths: &[String]) -> Result<(Vec<Input>, Vec<SourceError>), Error> {
     let (files, mut unreadable) = source::walk(paths);
     let mut inputs = Vec::new();
     for file in files {
@@ -85,7 +92,7 @@ pub fn analyze(paths: &[String], options: &Options) -> Result<Report, Error> {
     if inputs.is_empty() {
         return Err(Error::NothingRead(unreadable));
     }
-    analyze_inputs(inputs, unreadable, options)
+    Ok((inputs, unreadable))
 }
 
 /// [`analyze`] for streams that are open already.
@@ -94,11 +101,7 @@ pub fn analyze_inputs(inputs: Vec<Input>, unreadable: Vec<SourceError>, options:
         Some(knowledge) => Arc::clone(knowledge),
         None => Arc::new(Knowledge::shipped()?),
     };
-    let grammars = Grammars::new(GRAMMARS).map_err(|error| Error::Search(error.to_string()))?;
-    let mut reading = Reading::default();
-    for input in inputs {
-        reading.add(input, &grammars, &knowledge, options);
-    }
+    let mut reading = read(&knowledge, inputs, options)?;
     reading.summaries.extend(unreadable.iter().map(report::unreadable));
     let outcome = incident::build(std::mem::take(&mut reading.reads), &knowledge);
     let verdict = outcome.verdict();
@@ -109,6 +112,16 @@ pub fn analyze_inputs(inputs: Vec<Input>, unreadable: Vec<SourceError>, options:
     let explain = |found| explain(found, &job, &launch, &reading.summaries, &knowledge, options);
     let incidents = outcome.found.into_iter().map(explain).collect();
     Ok(report::assemble(reading.summaries, job, verdict, incidents, outcome.other_failure))
+}
+
+/// Reads all of `inputs`.
+fn read(knowledge: &Knowledge, inputs: Vec<Input>, options: &Options) -> Result<Reading, Error> {
+    let grammars = Grammars::new(GRAMMARS).map_err(|error| Error::Search(error.to_string()))?;
+    let mut reading = Reading::default();
+    for input in inputs {
+        reading.add(input, &grammars, knowledge, options);
+    }
+    Ok(reading)
 }
 
 /// Adds to an incident why it happened and what to change.
@@ -130,12 +143,16 @@ fn explain(
     let (diagnoses, not_checked) = diagnosis::diagnose(&incident, &facts, asker, knowledge, language);
     incident.capture_next = diagnosis::capture(&diagnoses, &facts, asker, language);
     incident.not_checked = not_checked;
-    let prediction = launch.predict(&facts);
-    let comparison = prediction.as_ref().map(|prediction| prediction.beside(&incident)).unwrap_or_default();
+    let predicted = launch.predict(&facts);
+    let comparison = predicted.as_ref().map(|prediction| prediction.beside(&incident)).unwrap_or_default();
+    let contradiction = comparison.contradiction;
     incident.memory = report::memory(comparison, language);
-    let (prediction, phase) = (prediction.as_ref(), incident.phase.name);
+    // What the log refutes prices nothing.
+    let (prediction, phase) = (predicted.as_ref().filter(|_| contradiction.is_none()), incident.phase.name);
     let workbench = Workbench { knowledge, launch, facts: &facts, asker, prediction, phase, language };
-    let with_patches = |(diagnosis, rule)| Diagnosis {
+    let with_patches = |(diagnosis, rule): (Diagnosis, _)| Diagnosis {
+        confidence: contradiction
+            .map_or(diagnosis.confidence, |contradiction| contradiction.lowers(diagnosis.confidence)),
         patches: workbench.patches(rule),
         not_advised: workbench.not_advised(rule),
         ..diagnosis

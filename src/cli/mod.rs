@@ -2,6 +2,7 @@
 
 mod analyze;
 mod error;
+mod estimate;
 mod explain;
 mod fix;
 mod home;
@@ -26,6 +27,7 @@ struct Cli {
 enum Command {
     Analyze(analyze::Analyze),
     Fix(fix::Fix),
+    Estimate(Box<estimate::Estimate>),
     Explain(explain::Explain),
     Rules(rules::Rules),
 }
@@ -35,6 +37,7 @@ pub fn run() -> ExitCode {
     let Cli { command, home } = Cli::parse();
     let done = match command {
         Command::Analyze(analyze) => analyze.run(&home),
+        Command::Estimate(estimate) => estimate.run(&home),
         Command::Explain(explain) => explain.run(&home),
         Command::Fix(fix) => fix.run(&home),
         Command::Rules(rules) => rules.run(&home),
