@@ -85,7 +85,7 @@ pub fn analyze(paths: &[String], options: &Options) -> Result<Report, FixError> 
 }
 
 /// Opens a file, as it was where that is kept.
-fn open(file: &str) -> Result<Input, source::SourceError> {
+fn open(file: &str) -> Result<Input<'static>, source::SourceError> {
     let input = Input::open(file)?;
     let is_config = matches!(input.role, Role::Config | Role::Script);
     match fs::read(before(Path::new(file))) {

@@ -25,6 +25,7 @@ pub mod rulebase;
 pub mod scan;
 pub mod source;
 pub mod store;
+pub mod watch;
 
 use std::sync::Arc;
 
@@ -39,6 +40,7 @@ use parse::{GRAMMARS, Grammars};
 use patch::Workbench;
 use reading::Reading;
 use source::{Input, SourceError};
+use watch::Watch;
 
 /// Why there is no report.
 #[derive(Debug, Error)]
@@ -65,63 +67,80 @@ pub struct Options {
     pub knowledge: Option<Arc<Knowledge>>,
     /// Bytes read at a time.
     pub block: usize,
+    /// Threads to read with; absent: one for each core. The report is the same.
+    pub threads: Option<usize>,
+    /// Whoever waits for the report.
+    pub watch: Option<Arc<Watch>>,
 }
 
 impl Default for Options {
     fn default() -> Options {
-        Options { language: Language::En, facts: Vec::new(), knowledge: None, block: 1 << 20 }
+        Options {
+            language: Language::En,
+            facts: Vec::new(),
+            knowledge: None,
+            block: 1 << 20,
+            threads: None,
+            watch: None,
+        }
     }
 }
 
 /// Reads everything that `paths` name (files, folders, `-`) and says what ran out, where, when, why, and how that is proven.
 pub fn analyze(paths: &[String], options: &Options) -> Result<Report, Error> {
-    let (inputs, unreadable) = open(paths)?;
-    analyze_inputs(inputs, unreadable, options)
+    let knowledge = known(options)?;
+    conclude(read(paths, &knowledge, options)?, &knowledge, options)
 }
 
-/// Opens all that `paths` name.
-fn open(paths: &[String]) -> Result<(Vec<Input>, Vec<SourceError>), Error> {
-    let (files, mut unreadable) = source::walk(paths);
-    let mut inputs = Vec::new();
-    for file in files {
-        match Input::open(&file) {
-            Ok(input) => inputs.push(input),
-            Err(error) => unreadable.push(error),
-        }
+/// Reads everything that `paths` name.
+fn read(paths: &[String], knowledge: &Knowledge, options: &Options) -> Result<Reading, Error> {
+    let (files, unreadable) = source::walk(paths);
+    let grammars = grammars()?;
+    let open = |file: String| Input::open(&file);
+    let mut reading = reading::read_all(files, open, &grammars, knowledge, options);
+    reading.unreadable.splice(..0, unreadable);
+    if reading.summaries.is_empty() {
+        return Err(Error::NothingRead(reading.unreadable));
     }
-    if inputs.is_empty() {
-        return Err(Error::NothingRead(unreadable));
-    }
-    Ok((inputs, unreadable))
+    Ok(reading)
 }
 
 /// [`analyze`] for streams that are open already.
-pub fn analyze_inputs(inputs: Vec<Input>, unreadable: Vec<SourceError>, options: &Options) -> Result<Report, Error> {
-    let knowledge = match &options.knowledge {
-        Some(knowledge) => Arc::clone(knowledge),
-        None => Arc::new(Knowledge::shipped()?),
-    };
-    let mut reading = read(&knowledge, inputs, options)?;
-    reading.summaries.extend(unreadable.iter().map(report::unreadable));
-    let outcome = incident::build(std::mem::take(&mut reading.reads), &knowledge);
-    let verdict = outcome.verdict();
-    // A healthy job's configuration is nobody's question.
-    let printed = if outcome.found.is_empty() { Vec::new() } else { reading.printed() };
-    let launch = Launch::new(&knowledge, &outcome.job, reading.files, printed);
-    let job = launch.complete(outcome.job);
-    let explain = |found| explain(found, &job, &launch, &reading.summaries, &knowledge, options);
-    let incidents = outcome.found.into_iter().map(explain).collect();
-    Ok(report::assemble(reading.summaries, job, verdict, incidents, outcome.other_failure))
+pub fn analyze_inputs(
+    inputs: Vec<Input<'static>>,
+    unreadable: Vec<SourceError>,
+    options: &Options,
+) -> Result<Report, Error> {
+    let knowledge = known(options)?;
+    let mut reading = reading::read_all(inputs, Ok, &grammars()?, &knowledge, options);
+    reading.unreadable.splice(..0, unreadable);
+    conclude(reading, &knowledge, options)
 }
 
-/// Reads all of `inputs`.
-fn read(knowledge: &Knowledge, inputs: Vec<Input>, options: &Options) -> Result<Reading, Error> {
-    let grammars = Grammars::new(GRAMMARS).map_err(|error| Error::Search(error.to_string()))?;
-    let mut reading = Reading::default();
-    for input in inputs {
-        reading.add(input, &grammars, knowledge, options);
+fn known(options: &Options) -> Result<Arc<Knowledge>, KnowledgeError> {
+    options.knowledge.clone().map_or_else(|| Ok(Arc::new(Knowledge::shipped()?)), Ok)
+}
+
+fn grammars() -> Result<Grammars, Error> {
+    Grammars::new(GRAMMARS).map_err(|error| Error::Search(error.to_string()))
+}
+
+/// What all that was read amounts to.
+fn conclude(mut reading: Reading, knowledge: &Knowledge, options: &Options) -> Result<Report, Error> {
+    reading.summaries.extend(reading.unreadable.iter().map(report::unreadable));
+    let outcome = incident::build(std::mem::take(&mut reading.reads), knowledge);
+    let verdict = outcome.verdict();
+    // A healthy job's configuration is nobody's question.
+    let mut printed = Vec::new();
+    if !outcome.found.is_empty() {
+        knowledge.complete()?;
+        printed = reading.printed();
     }
-    Ok(reading)
+    let launch = Launch::new(knowledge, &outcome.job, reading.files, printed);
+    let job = launch.complete(outcome.job);
+    let explain = |found| explain(found, &job, &launch, &reading.summaries, knowledge, options);
+    let incidents = outcome.found.into_iter().map(explain).collect();
+    Ok(report::assemble(reading.summaries, job, verdict, incidents, outcome.other_failure))
 }
 
 /// Adds to an incident why it happened and what to change.

@@ -1,7 +1,12 @@
 //! Reads inputs, each as what it is: logs into findings, configurations into documents.
+//!
+//! Inputs are read on all cores, and a large one is searched on several; what they held is put together in the order in
+//! which they were named, so that it is the same however many cores there are.
 
+use std::collections::BTreeMap;
 use std::io::{self, Cursor, Read as _};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
 
 use crate::Options;
 use crate::config::{self, Document};
@@ -10,7 +15,7 @@ use crate::knowledge::Knowledge;
 use crate::model::{InputSummary, LineNumber, Role};
 use crate::parse::{Extractor, Grammars};
 use crate::scan::{Extent, Scanner, Totals};
-use crate::source::{Input, Keep};
+use crate::source::{Input, Keep, SourceError, read_blocks};
 
 /// What all inputs held.
 #[derive(Default)]
@@ -21,6 +26,8 @@ pub(crate) struct Reading {
     pub reads: Vec<Read>,
     /// The user's own configurations.
     pub files: Vec<Document>,
+    /// What could not be read.
+    pub unreadable: Vec<SourceError>,
     /// The beginnings of the job's logs, where it prints its configuration.
     beginnings: Vec<(Arc<str>, Vec<u8>)>,
 }
@@ -31,92 +38,202 @@ const LARGEST_FILE: u64 = 8 << 20;
 const BEGINNING: usize = 1 << 20;
 /// As many bytes of all logs' beginnings together.
 const BEGINNINGS: usize = 8 << 20;
+/// More threads than this do not search one input faster: it cannot be read so fast.
+const MOST_SEARCHING: usize = 8;
 
 impl Reading {
-    /// Reads one more.
-    pub fn add(&mut self, mut input: Input, grammars: &Grammars, knowledge: &Knowledge, options: &Options) {
-        let (role, path, warning) = (input.role, input.path.clone(), input.warning.take());
-        let (bytes, lines, producers) = (input.size.unwrap_or(0), 0, Vec::new());
-        let mut summary = InputSummary { path, role, bytes, lines, producers, warning };
-        match role {
-            Role::Log | Role::Kernel => self.log(input, grammars, knowledge, options, &mut summary),
-            Role::Config | Role::Script => self.file(input, grammars, knowledge, options, &mut summary),
-            Role::Other => {}
-        }
-        self.summaries.push(summary);
-    }
-
-    fn log(
-        &mut self,
-        input: Input,
-        grammars: &Grammars,
-        knowledge: &Knowledge,
-        options: &Options,
-        summary: &mut InputSummary,
-    ) {
-        let kept: usize = self.beginnings.iter().map(|(_, kept)| kept.len()).sum();
-        let is_of_job = input.role == Role::Log;
-        let most = if is_of_job { BEGINNING.min(BEGINNINGS.saturating_sub(kept)) } else { 0 };
-        let mut input = Keep::first(most, input);
-        let path = &summary.path;
-        let mut extractor = Extractor::new(path.clone(), grammars, knowledge);
-        let mut scanner = Scanner::new(grammars.anchors(), Extent::DEFAULT);
-        loop {
-            match scanner.read_from(&mut input, options.block, &mut extractor) {
-                Ok(0) => break,
-                Ok(_) => {}
-                Err(error) => {
-                    summary.warning = Some(cut_short(&error));
-                    break;
-                }
-            }
-        }
-        Totals { bytes: summary.bytes, lines: summary.lines } = scanner.finish(&mut extractor);
-        let findings = extractor.finish();
-        summary.producers = findings.producers.iter().map(|producer| (*producer).to_owned()).collect();
-        self.reads.push(Read { path: path.clone(), role: summary.role, findings });
-        self.beginnings.push((path.clone(), input.into_kept()));
-    }
-
-    fn file(
-        &mut self,
-        input: Input,
-        grammars: &Grammars,
-        knowledge: &Knowledge,
-        options: &Options,
-        summary: &mut InputSummary,
-    ) {
-        let mut bytes = Vec::new();
-        if let Err(error) = input.take(LARGEST_FILE).read_to_end(&mut bytes) {
-            summary.warning = Some(cut_short(&error));
-        }
-        summary.bytes = bytes.len() as u64;
-        // An edit must give back what it does not change, so what is no text is not edited.
-        let read = str::from_utf8(&bytes).map_err(|_| "not UTF-8: its settings are not read".to_owned());
-        match read.and_then(|text| Document::read(summary.path.clone(), text).map_err(|error| error.to_string())) {
-            Ok(document) => self.files.push(document),
-            Err(problem) => {
-                // What looks like a configuration and is none may still tell of a failure.
-                let producers = self.reads.len();
-                if let Ok(log) = Input::new(&summary.path.clone(), Cursor::new(bytes)) {
-                    self.log(log, grammars, knowledge, options, summary);
-                }
-                let is_log = self.reads.get(producers).is_some_and(|read| !read.findings.events.is_empty());
-                if is_log {
-                    summary.role = Role::Log;
-                } else {
-                    summary.warning = Some(problem);
-                }
-            }
-        }
-    }
-
     /// The configurations that the job printed, as far as they stand at the beginning of its logs.
     pub fn printed(&self) -> Vec<Document> {
         let documents = |(path, kept): &(Arc<str>, Vec<u8>)| {
             config::from_log(path.clone(), LineNumber::FIRST, &String::from_utf8_lossy(kept))
         };
         self.beginnings.iter().flat_map(documents).collect()
+    }
+
+    fn kept(&self) -> usize {
+        self.beginnings.iter().map(|(_, kept)| kept.len()).sum()
+    }
+
+    fn add(&mut self, held: Held) {
+        match held {
+            Ok(parts) => parts.into_iter().for_each(|part| self.add_part(part)),
+            Err(error) => self.unreadable.push(error),
+        }
+    }
+
+    fn add_part(&mut self, Part { summary, read, file, mut beginning }: Part) {
+        beginning.truncate(BEGINNINGS.saturating_sub(self.kept()));
+        if !beginning.is_empty() {
+            self.beginnings.push((summary.path.clone(), beginning));
+        }
+        self.summaries.push(summary);
+        self.reads.extend(read);
+        self.files.extend(file);
+    }
+}
+
+/// What an input held: several parts where it is an archive.
+type Held = Result<Vec<Part>, SourceError>;
+
+/// What a stream of bytes held.
+struct Part {
+    summary: InputSummary,
+    read: Option<Read>,
+    file: Option<Document>,
+    beginning: Vec<u8>,
+}
+
+/// Puts together what comes in any order.
+#[derive(Default)]
+struct Gathered {
+    reading: Reading,
+    next: usize,
+    early: BTreeMap<usize, Held>,
+}
+
+impl Gathered {
+    fn add(&mut self, place: usize, mut held: Held) {
+        // At most so much room will be left for its beginnings; what waits for its turn takes no more memory than that.
+        let sizes = |held: &Held| held.iter().flatten().map(|part| part.beginning.len()).sum::<usize>();
+        let before: usize = self.early.range(..place).map(|(_, held)| sizes(held)).sum();
+        let mut room = BEGINNINGS.saturating_sub(self.reading.kept() + before);
+        for part in held.iter_mut().flatten() {
+            part.beginning.truncate(room);
+            part.beginning.shrink_to_fit();
+            room -= part.beginning.len();
+        }
+        self.early.insert(place, held);
+        while let Some(held) = self.early.remove(&self.next) {
+            self.reading.add(held);
+            self.next += 1;
+        }
+    }
+}
+
+/// Reads everything that `open` makes of `sources`, in as many threads as `options` say.
+pub(crate) fn read_all<S: Send>(
+    sources: Vec<S>,
+    open: impl Fn(S) -> Result<Input<'static>, SourceError> + Sync,
+    grammars: &Grammars,
+    knowledge: &Knowledge,
+    options: &Options,
+) -> Reading {
+    let threads = options.threads.unwrap_or_else(|| thread::available_parallelism().map_or(1, usize::from)).max(1);
+    let at_once = threads.min(sources.len()).max(1);
+    let searching = (threads / at_once).clamp(1, MOST_SEARCHING);
+    let reader = Reader { grammars, knowledge, options, searching };
+    let queue = Mutex::new(sources.into_iter().enumerate());
+    let gathered = Mutex::new(Gathered::default());
+    let work = || {
+        loop {
+            let next = queue.lock().unwrap_or_else(PoisonError::into_inner).next();
+            let Some((place, source)) = next else { return };
+            let held = open(source).map(|input| reader.read(input));
+            gathered.lock().unwrap_or_else(PoisonError::into_inner).add(place, held);
+        }
+    };
+    thread::scope(|scope| {
+        for _ in 1..at_once {
+            scope.spawn(work);
+        }
+        work();
+    });
+    gathered.into_inner().unwrap_or_else(PoisonError::into_inner).reading
+}
+
+/// Reads one input at a time.
+#[derive(Clone, Copy)]
+struct Reader<'r> {
+    grammars: &'r Grammars,
+    knowledge: &'r Knowledge,
+    options: &'r Options,
+    /// Threads that search it.
+    searching: usize,
+}
+
+impl Reader<'_> {
+    fn read(&self, input: Input<'_>) -> Vec<Part> {
+        let (mut parts, bytes_read) = (Vec::new(), input.bytes_read());
+        if let Some(watch) = &self.options.watch {
+            watch.begin(bytes_read.clone());
+        }
+        input.expand(&mut |input| {
+            parts.push(self.part(input));
+            !self.is_stopped()
+        });
+        if let Some(watch) = &self.options.watch {
+            watch.end(&bytes_read);
+        }
+        parts
+    }
+
+    fn is_stopped(&self) -> bool {
+        self.options.watch.as_ref().is_some_and(|watch| watch.is_stopped())
+    }
+
+    fn part(&self, mut input: Input<'_>) -> Part {
+        let (role, path, warning) = (input.role, input.path.clone(), input.warning.take());
+        let (bytes, lines, producers) = (input.size.unwrap_or(0), 0, Vec::new());
+        let summary = InputSummary { path, role, bytes, lines, producers, warning };
+        let mut part = Part { summary, read: None, file: None, beginning: Vec::new() };
+        match role {
+            Role::Log | Role::Kernel => self.log(input, &mut part),
+            Role::Config | Role::Script => self.file(input, &mut part),
+            Role::Other => {}
+        }
+        part
+    }
+
+    fn log(&self, input: Input<'_>, part: &mut Part) {
+        let Part { summary, .. } = part;
+        let is_of_job = input.role == Role::Log;
+        let mut input = Keep::first(if is_of_job { BEGINNING } else { 0 }, input);
+        let mut extractor = Extractor::new(summary.path.clone(), self.grammars, self.knowledge);
+        let mut scanner = Scanner::new(self.grammars.anchors(), Extent::DEFAULT).on_threads(self.searching);
+        let mut shortages = 0;
+        let outcome = read_blocks(&mut input, self.options.block * self.searching, |block| {
+            scanner.push(block, &mut extractor);
+            if let Some(watch) = &self.options.watch {
+                watch.add_shortages(extractor.shortages().saturating_sub(shortages));
+                shortages = extractor.shortages();
+            }
+            !self.is_stopped()
+        });
+        if let Err(error) = outcome {
+            summary.warning = Some(cut_short(&error));
+        } else if self.is_stopped() {
+            summary.warning = Some("reading was interrupted; what came before was analysed".to_owned());
+        }
+        Totals { bytes: summary.bytes, lines: summary.lines } = scanner.finish(&mut extractor);
+        let findings = extractor.finish();
+        summary.producers = findings.producers.iter().map(|producer| (*producer).to_owned()).collect();
+        part.read = Some(Read { path: summary.path.clone(), role: summary.role, findings });
+        part.beginning = input.into_kept();
+    }
+
+    fn file(&self, input: Input<'_>, part: &mut Part) {
+        let mut bytes = Vec::new();
+        if let Err(error) = input.take(LARGEST_FILE).read_to_end(&mut bytes) {
+            part.summary.warning = Some(cut_short(&error));
+        }
+        part.summary.bytes = bytes.len() as u64;
+        // An edit must give back what it does not change, so what is no text is not edited.
+        let path = part.summary.path.clone();
+        let read = str::from_utf8(&bytes).map_err(|_| "not UTF-8: its settings are not read".to_owned());
+        match read.and_then(|text| Document::read(path.clone(), text).map_err(|error| error.to_string())) {
+            Ok(document) => part.file = Some(document),
+            Err(problem) => {
+                // What looks like a configuration and is none may still tell of a failure.
+                if let Ok(log) = Input::new(&path, Cursor::new(bytes)) {
+                    self.log(log, part);
+                }
+                if part.read.as_ref().is_some_and(|read| !read.findings.events.is_empty()) {
+                    part.summary.role = Role::Log;
+                } else {
+                    part.summary.warning = Some(problem);
+                }
+            }
+        }
     }
 }
 

@@ -1,21 +1,24 @@
 use std::io::Write;
 use std::process::ExitCode;
 use std::str::FromStr;
+use std::sync::Arc;
 
 use clap::{Args, ValueEnum};
 
 use super::error::CliError;
 use super::home::Home;
+use super::progress::Progress;
 use crate::Options;
 use crate::diagnosis::Value;
 use crate::knowledge::Language;
 use crate::model::{Kind, Report};
 use crate::report;
+use crate::watch::Watch;
 
 /// Says what ran out, where, in which phase, with which figures, and proves it.
 #[derive(Debug, Args)]
 pub(super) struct Analyze {
-    /// Logs, kernel logs, folders of them, configs, launch scripts; `-` is standard input
+    /// Logs, kernel logs, folders and archives of them, configs, launch scripts; `-` is standard input
     #[arg(required = true, value_name = "PATH")]
     paths: Vec<String>,
     /// How to show the report
@@ -63,13 +66,17 @@ impl FromStr for FailOn {
 
 impl Analyze {
     pub fn run(self, home: &Home) -> Result<ExitCode, CliError> {
+        let watch = Arc::new(Watch::default());
+        let progress = Progress::of(&watch, &self.paths);
         let options = Options {
             language: self.lang,
             facts: self.fact.clone(),
             knowledge: Some(home.knowledge()?),
+            watch: Some(watch),
             ..Options::default()
         };
         let report = crate::analyze(&self.paths, &options)?;
+        drop(progress);
         match self.format {
             Format::Text => anstream::stdout().write_all(report::text(&report, self.lang).as_bytes())?,
             Format::Json => writeln!(std::io::stdout(), "{}", report::json(&report)?)?,

@@ -6,6 +6,7 @@ mod estimate;
 mod explain;
 mod fix;
 mod home;
+mod progress;
 mod rules;
 mod table;
 

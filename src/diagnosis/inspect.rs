@@ -30,14 +30,14 @@ impl Question<'_> {
     /// The facts that it names, each once, in order.
     pub fn names(&self) -> Vec<String> {
         let mut walk = Walk::default();
-        walk.expression(self.program.expression());
+        walk.expression(&self.expression);
         walk.names
     }
 
     /// The comparisons of a fact with a literal, `in [..]` included.
     pub fn comparisons(&self) -> Vec<Comparison> {
         let mut walk = Walk::default();
-        walk.expression(self.program.expression());
+        walk.expression(&self.expression);
         walk.comparisons
     }
 }

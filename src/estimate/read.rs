@@ -9,7 +9,7 @@ use crate::knowledge::{EngineIs, Knowledge, Shape, Trains, TrainsIn};
 use crate::launch::Launch;
 use crate::memory::ModelSize;
 use crate::model::Job;
-use crate::{Options, open, read};
+use crate::{Error, Options, read};
 
 /// What trains nothing in particular is taken to train as: the numbers of DeepSpeed and of most trainers.
 const USUAL: Trains =
@@ -17,6 +17,7 @@ const USUAL: Trains =
 
 /// What the job that `flags` describe should need; `facts` are what else the user knows.
 pub fn estimate(flags: &Flags, facts: &[(String, Value)], knowledge: &Knowledge) -> Result<Estimate, EstimateError> {
+    knowledge.complete().map_err(Error::from)?;
     let mut known = Facts::default();
     flags.say(&mut known);
     for (name, value) in facts {
@@ -55,8 +56,7 @@ fn launched<'k>(paths: &[String], knowledge: &'k Knowledge) -> Result<(Job, Laun
         let launch = Launch::new(knowledge, &job, Vec::new(), Vec::new());
         return Ok((job, launch));
     }
-    let (inputs, _) = open(paths)?;
-    let mut reading = read(knowledge, inputs, &Options::default())?;
+    let mut reading = read(paths, knowledge, &Options::default())?;
     let job = incident::build(std::mem::take(&mut reading.reads), knowledge).job;
     let printed = reading.printed();
     let launch = Launch::new(knowledge, &job, reading.files, printed);

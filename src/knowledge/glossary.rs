@@ -2,9 +2,10 @@ use std::sync::Arc;
 
 use serde::Deserialize;
 
+use super::KnowledgeError;
 use super::facts::{Fact, FactFile};
+use super::file::File;
 use super::words::Words;
-use super::{KnowledgeError, parse, shipped_files};
 
 /// `rules/glossary/`: what the words of reports and rules mean. An analysis needs none of it, so it is read only by whoever
 /// explains or checks.
@@ -41,10 +42,10 @@ impl Glossary {
     /// What is part of the binary.
     pub fn shipped() -> Result<Glossary, KnowledgeError> {
         let mut glossary = Glossary::default();
-        for (file, content) in shipped_files() {
-            match file {
-                "glossary/words.toml" => glossary.words = parse::<WordFile>(file, content)?.word,
-                "glossary/facts.toml" => glossary.facts = parse::<FactFile>(file, content)?.fact,
+        for file in File::shipped() {
+            match file.path {
+                "glossary/words.toml" => glossary.words = file.read::<WordFile>()?.word,
+                "glossary/facts.toml" => glossary.facts = file.read::<FactFile>()?.fact,
                 _ => {}
             }
         }

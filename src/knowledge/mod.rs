@@ -7,32 +7,37 @@
 mod calibration;
 mod causes;
 mod facts;
+mod file;
 mod frameworks;
 mod glossary;
 mod knobs;
 mod levers;
 mod models;
+mod part;
 mod phases;
+mod read;
 mod version;
 mod words;
 
 use std::collections::HashSet;
 use std::fmt;
 
-use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
+use file::File;
 use knobs::GENERIC;
 
 pub use calibration::{Calibration, log_odds, logistic};
 pub use causes::{CaptureRow, CauseRule, Condition, EvidenceRow, ExampleRow, Must, NotAdvisedRow, Origin, PatchRow};
 pub use facts::{Fact, FactType, Shown};
+pub use file::shipped_files;
 pub use frameworks::{EngineIs, Framework, Trains, TrainsIn};
 pub use glossary::{Glossary, Word};
 pub use knobs::{Constraint, DefaultValue, Direction, Knob, Spelling, Target, To, Turn, Type, newest_version_with};
 pub use levers::Lever;
 pub use models::{Bias, Experts, Found, HfConfigError, LatentAttention, Model, Models, Shape};
+pub use part::Part;
 pub use phases::{FrameRole, FrameRow, Mark, Phases};
 pub use version::Version;
 pub use words::{Language, Words};
@@ -49,6 +54,15 @@ pub enum KnowledgeError {
         #[source]
         error: Box<toml::de::Error>,
     },
+    /// It is part of the binary, and not as it should have been prepared: a fault of the build.
+    #[error("rules/{file}, as prepared: {error}")]
+    Unprepared {
+        /// Path below `rules/`.
+        file: String,
+        /// Where and what.
+        #[source]
+        error: Box<serde_json::Error>,
+    },
     /// It is well-formed and says something that cannot be.
     #[error("rules/{file}: {problem}")]
     Wrong {
@@ -59,9 +73,6 @@ pub enum KnowledgeError {
     },
 }
 
-/// The files of `rules/` that are part of the binary: path below `rules/`, content.
-static SHIPPED: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/rules.rs"));
-
 /// A file of rules that is not part of the binary.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RuleFile {
@@ -71,22 +82,23 @@ pub struct RuleFile {
     pub content: String,
 }
 
-/// What oomdoc knows.
+/// What oomdoc knows. Reading a log takes signs of phases and frameworks; the other parts of the shipped base are read once
+/// there is an incident.
 pub struct Knowledge {
     /// Signs of phases.
     pub phases: Phases,
     /// Why memory runs out.
-    pub causes: Vec<CauseRule>,
+    pub causes: Part<Vec<CauseRule>>,
     /// What frameworks let one turn, by framework, the most useful of a lever first.
-    pub knobs: Vec<Knob>,
+    pub knobs: Part<Vec<Knob>>,
     /// What knobs turn.
-    pub levers: Vec<Lever>,
+    pub levers: Part<Vec<Lever>>,
     /// The names that conditions may use of a configuration.
-    pub facts: Vec<Fact>,
+    pub facts: Part<Vec<Fact>>,
     /// How frameworks are told, those on top first.
     pub frameworks: Vec<Framework>,
     /// Published models and their shapes.
-    pub models: Models,
+    pub models: Part<Models>,
     /// How sure to be of a diagnosis.
     pub calibration: Calibration,
 }
@@ -100,74 +112,68 @@ impl fmt::Debug for Knowledge {
 impl Knowledge {
     /// What is part of the binary.
     pub fn shipped() -> Result<Knowledge, KnowledgeError> {
-        Knowledge::load(shipped_files())
+        let files = File::shipped();
+        Ok(Knowledge {
+            phases: read::phases(&files)?,
+            causes: Part::later(|| read::causes(&File::shipped())),
+            // A test holds that they pass the checks of knobs.
+            knobs: Part::later(|| {
+                Ok(read::knobs(&File::shipped())?.into_iter().flat_map(|(_, knobs)| knobs).collect())
+            }),
+            levers: Part::later(|| read::levers(&File::shipped())),
+            facts: Part::later(|| read::facts(&File::shipped())),
+            frameworks: read::frameworks(&files)?,
+            models: Part::later(|| read::models(&File::shipped())),
+            calibration: read::calibration(&files)?,
+        })
     }
 
     /// What is part of the binary, with the user's `own` files over it: a cause or a knob of a known name takes the place
     /// of the shipped one, everything else is added.
     pub fn with_own(own: &[RuleFile]) -> Result<Knowledge, KnowledgeError> {
-        let own = own.iter().map(|file| (Origin::Own, file.path.as_str(), file.content.as_str()));
-        Knowledge::load_all(shipped_files().map(|(file, content)| (Origin::Shipped, file, content)).chain(own))
+        if own.is_empty() {
+            return Knowledge::shipped();
+        }
+        let files: Vec<File<'_>> = File::shipped().into_iter().chain(own.iter().map(File::own)).collect();
+        Knowledge::of(&files)
     }
 
     /// What `files` hold: path below `rules/`, content.
     pub fn load<'a>(files: impl Iterator<Item = (&'a str, &'a str)>) -> Result<Knowledge, KnowledgeError> {
-        Knowledge::load_all(files.map(|(file, content)| (Origin::Shipped, file, content)))
+        let files: Vec<File<'_>> = files.map(|(path, content)| File::written(Origin::Shipped, path, content)).collect();
+        Knowledge::of(&files)
     }
 
-    fn load_all<'a>(files: impl Iterator<Item = (Origin, &'a str, &'a str)>) -> Result<Knowledge, KnowledgeError> {
-        let mut phases = phases::Builder::default();
-        let (mut causes, mut frameworks) = (Vec::new(), Vec::new());
-        let mut knobs: Vec<(&str, Vec<Knob>)> = Vec::new();
-        let mut models = Models::default();
-        let (mut levers, mut facts) = (Vec::new(), Vec::new());
-        let mut calibration = Calibration::default();
-        for (origin, file, content) in files {
-            match (file.split_once('/').map(|(folder, _)| folder), origin) {
-                (Some("phases"), _) => phases.add(file, parse(file, content)?)?,
-                (Some("causes"), _) => add_cause(&mut causes, file, CauseRule { origin, ..parse(file, content)? })?,
-                (Some("knobs"), _) => {
-                    let rows: knobs::KnobFile = parse(file, content)?;
-                    let of_file = rows.knob.into_iter().map(|knob| Knob { framework: rows.framework.clone(), ..knob });
-                    let of_file: Vec<Knob> = of_file.collect();
-                    if origin == Origin::Own {
-                        let is_replaced = |knob: &Knob| {
-                            of_file.iter().any(|own| (&own.framework, &own.id) == (&knob.framework, &knob.id))
-                        };
-                        knobs.iter_mut().for_each(|(_, known)| known.retain(|knob| !is_replaced(knob)));
-                    }
-                    knobs.push((file, of_file));
-                }
-                (Some("models"), _) => models.add(file, parse(file, content)?)?,
-                (Some("glossary"), Origin::Shipped) => {}
-                (None, Origin::Shipped) if file == "frameworks.toml" => {
-                    frameworks = parse::<frameworks::FrameworkFile>(file, content)?.framework;
-                }
-                (None, Origin::Shipped) if file == "calibration.toml" => {
-                    calibration = parse(file, content)?;
-                    if let Some(problem) = calibration.problem() {
-                        return Err(KnowledgeError::Wrong { file: file.to_owned(), problem: problem.to_owned() });
-                    }
-                }
-                (None, Origin::Shipped) if file == "levers.toml" => {
-                    levers = parse::<levers::LeverFile>(file, content)?.lever;
-                }
-                (None, Origin::Shipped) if file == "facts.toml" => {
-                    facts = parse::<facts::FactFile>(file, content)?.fact;
-                }
-                _ => {
-                    let problem = "nothing is read from here; rules stand in causes/, knobs/, phases/ or models/";
-                    return Err(KnowledgeError::Wrong { file: file.to_owned(), problem: problem.to_owned() });
-                }
-            }
+    fn of(files: &[File<'_>]) -> Result<Knowledge, KnowledgeError> {
+        if let Some(stray) = files.iter().find(|file| !read::is_known(file)) {
+            return Err(stray.wrong("nothing is read from here; rules stand in causes/, knobs/, phases/ or models/"));
         }
+        let (levers, facts, by_file) = (read::levers(files)?, read::facts(files)?, read::knobs(files)?);
         let mut known = HashSet::new();
-        for (file, knobs) in &knobs {
-            let wrong = |problem| KnowledgeError::Wrong { file: (*file).to_owned(), problem };
-            knobs::check(knobs, &mut known, &levers, &facts).map_err(wrong)?;
+        for (file, knobs) in &by_file {
+            knobs::check(knobs, &mut known, &levers, &facts).map_err(|problem| file.wrong(problem))?;
         }
-        let knobs = knobs.into_iter().flat_map(|(_, knobs)| knobs).collect();
-        Ok(Knowledge { phases: phases.finish(), causes, knobs, levers, facts, frameworks, models, calibration })
+        let knobs: Vec<Knob> = by_file.into_iter().flat_map(|(_, knobs)| knobs).collect();
+        Ok(Knowledge {
+            phases: read::phases(files)?,
+            causes: read::causes(files)?.into(),
+            knobs: knobs.into(),
+            levers: levers.into(),
+            facts: facts.into(),
+            frameworks: read::frameworks(files)?,
+            models: read::models(files)?.into(),
+            calibration: read::calibration(files)?,
+        })
+    }
+
+    /// Reads every part that was not asked for yet: an error here is one of the shipped base.
+    pub fn complete(&self) -> Result<(), KnowledgeError> {
+        self.causes.read()?;
+        self.knobs.read()?;
+        self.levers.read()?;
+        self.facts.read()?;
+        self.models.read()?;
+        Ok(())
     }
 
     /// Whose knobs a job on `framework` has, its own first; the last is nobody's in particular.
@@ -193,24 +199,24 @@ impl Knowledge {
 /// What a job of an unknown framework stands on.
 const PLAIN_PYTORCH: &[&str] = &["torch", "system"];
 
-/// The files of `rules/` that are part of the binary: path below `rules/`, content.
-pub fn shipped_files() -> impl Iterator<Item = (&'static str, &'static str)> {
-    SHIPPED.iter().copied()
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-/// A user's own rule takes the place of the shipped one; two of one owner are a slip.
-fn add_cause(causes: &mut Vec<CauseRule>, file: &str, rule: CauseRule) -> Result<(), KnowledgeError> {
-    match causes.iter_mut().find(|known| known.id == rule.id) {
-        Some(known) if known.origin != rule.origin => *known = rule,
-        Some(_) => {
-            let problem = format!("another file has a rule `{}`; give this one a name of its own", rule.id);
-            return Err(KnowledgeError::Wrong { file: file.to_owned(), problem });
-        }
-        None => causes.push(rule),
+    #[test]
+    fn what_is_prepared_says_what_is_written() -> Result<(), KnowledgeError> {
+        let (prepared, written) = (Knowledge::shipped()?, Knowledge::load(shipped_files())?);
+        prepared.complete()?;
+        let without_examples = |rule: &CauseRule| CauseRule { example: Vec::new(), ..rule.clone() };
+        let causes: Vec<CauseRule> = written.causes.iter().map(without_examples).collect();
+        assert_eq!(format!("{:?}", *prepared.causes), format!("{causes:?}"));
+        assert_eq!(format!("{:?}", *prepared.knobs), format!("{:?}", *written.knobs));
+        assert_eq!(format!("{:?}", *prepared.levers), format!("{:?}", *written.levers));
+        assert_eq!(format!("{:?}", *prepared.facts), format!("{:?}", *written.facts));
+        assert_eq!(format!("{:?}", prepared.frameworks), format!("{:?}", written.frameworks));
+        assert_eq!(format!("{:?}", *prepared.models), format!("{:?}", *written.models));
+        assert_eq!(prepared.calibration, written.calibration);
+        assert!(!prepared.knobs.is_empty() && !prepared.causes.is_empty());
+        Ok(())
     }
-    Ok(())
-}
-
-fn parse<T: DeserializeOwned>(file: &str, content: &str) -> Result<T, KnowledgeError> {
-    toml::from_str(content).map_err(|error| KnowledgeError::Malformed { file: file.to_owned(), error: Box::new(error) })
 }

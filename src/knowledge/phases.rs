@@ -1,4 +1,4 @@
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use aho_corasick::{AhoCorasick, AhoCorasickBuilder, MatchKind};
@@ -218,6 +218,7 @@ fn contains_words(code: &str, words: &str) -> bool {
 pub(super) struct Builder {
     frames: Vec<FrameRow>,
     words: Vec<String>,
+    known_words: HashSet<String>,
     lines: Vec<Mark>,
     bars: Vec<(String, Mark)>,
     nested_bar: Option<Mark>,
@@ -242,7 +243,7 @@ impl Builder {
         };
         for row in rows.line {
             for text in row.text {
-                if self.words.contains(&text) {
+                if !self.known_words.insert(text.clone()) {
                     return Err(wrong(format!("the line `{text}` has a row already")));
                 }
                 self.words.push(text);

@@ -46,7 +46,8 @@ impl<'k> Launch<'k> {
         });
         documents.extend(printed);
         let index = Index::of(&documents);
-        let keyed = index.keyed(&documents, &knowledge.knobs);
+        // Nobody's knobs need to be known where nothing is set.
+        let keyed = if documents.is_empty() { Default::default() } else { index.keyed(&documents, &knowledge.knobs) };
         let configures = |framework: &&Framework| {
             keyed.contains(&framework.name) || documents.iter().any(|document| is_launched(framework, document))
         };

@@ -1,4 +1,9 @@
+use std::thread;
+
 use aho_corasick::{AhoCorasick, AhoCorasickBuilder, MatchKind};
+
+/// Fewer bytes than this are not worth a thread.
+const SHARE: usize = 256 << 10;
 
 /// The literals that make a line worth reading, as one search.
 pub struct Anchors {
@@ -35,15 +40,54 @@ impl Anchors {
         self.search.find_iter(bytes).map(|found| found.start())
     }
 
-    /// Where in `bytes` anchors begin that end behind the first `known` bytes, in which the others were found before.
-    pub(super) fn find_new<'a>(&'a self, bytes: &'a [u8], known: usize) -> impl Iterator<Item = usize> + 'a {
-        self.search.find_iter(bytes).filter(move |found| found.end() > known).map(|found| found.start())
+    /// Where in `bytes` anchors begin that end behind the first `known` bytes, in which the others were found before. On
+    /// so many threads, if that is worth it.
+    pub(super) fn find_new(&self, bytes: &[u8], known: usize, threads: usize) -> Vec<usize> {
+        let parts = threads.min((bytes.len() - known) / SHARE).max(1);
+        let mut found: Vec<Vec<usize>> = vec![Vec::new(); parts];
+        let border = |part: usize| known + (bytes.len() - known) * part / parts;
+        let search = |part: usize, found: &mut Vec<usize>| {
+            // What ends in this part may begin in the one before it.
+            let (known, end) = (border(part), border(part + 1));
+            let from = known.saturating_sub(self.longest().saturating_sub(1));
+            let all = self.search.find_iter(&bytes[from..end]);
+            found.extend(all.filter(|found| from + found.end() > known).map(|found| from + found.start()));
+        };
+        thread::scope(|scope| {
+            let mut shares = found.iter_mut().enumerate();
+            let own = shares.next();
+            for (part, share) in shares {
+                scope.spawn(move || search(part, share));
+            }
+            own.into_iter().for_each(|(part, share)| search(part, share));
+        });
+        found.concat()
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn several_threads_find_what_one_finds() -> Result<(), aho_corasick::BuildError> {
+        let anchors = Anchors::new(["out of memory", "oom-kill"])?;
+        let mut bytes = vec![b'.'; 5 * SHARE];
+        // At, before and across every border there can be.
+        for threads in 2..=5 {
+            for (part, shift) in (1..threads).flat_map(|part| [(part, 0), (part, 5), (part, 40)]) {
+                let at = bytes.len() * part / threads - shift;
+                bytes[at..at + 8].copy_from_slice(b"oom-kill");
+            }
+        }
+        let one = anchors.find_new(&bytes, 0, 1);
+        assert!(one.len() > 15, "{one:?}");
+        for threads in 2..=5 {
+            assert_eq!(anchors.find_new(&bytes, 0, threads), one, "{threads} threads");
+            assert_eq!(anchors.find_new(&bytes, one[3] + 8, threads), one[4..], "{threads} threads");
+        }
+        Ok(())
+    }
 
     #[test]
     fn keeps_the_shorter_of_two_that_find_the_same() -> Result<(), aho_corasick::BuildError> {

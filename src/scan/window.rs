@@ -87,6 +87,7 @@ pub struct Scanner<'a> {
     scanned: u64,
     next_sample: u64,
     passed_over: bool,
+    threads: usize,
 }
 
 impl<'a> Scanner<'a> {
@@ -105,7 +106,19 @@ impl<'a> Scanner<'a> {
             scanned: 0,
             next_sample: extent.stride,
             passed_over: false,
+            threads: 1,
         }
+    }
+
+    /// The same, searching each block on so many threads.
+    pub fn on_threads(self, threads: usize) -> Scanner<'a> {
+        Scanner { threads, ..self }
+    }
+
+    /// Takes the next bytes.
+    pub fn push(&mut self, block: &[u8], sink: &mut impl LineSink) {
+        self.buffer.extend_from_slice(block);
+        self.advance(sink);
     }
 
     /// Reads at most `block` bytes; 0 is the end.
@@ -146,9 +159,8 @@ impl<'a> Scanner<'a> {
         let from = self.scanned.saturating_sub(overlap).max(self.base);
         // A short anchor in the overlap was found before; its line may be forgotten by now.
         let known = self.scanned.saturating_sub(from) as usize;
-        let found = self.anchors.find_new(&self.buffer[self.at(from)..], known);
-        let hits: Vec<u64> = found.map(|hit| from + hit as u64).collect();
-        for hit in hits {
+        let found = self.anchors.find_new(&self.buffer[self.at(from)..], known, self.threads);
+        for hit in found.into_iter().map(|hit| from + hit as u64) {
             let piece = self.piece_of(hit);
             self.look_from(piece.saturating_sub(self.extent.back as u64), piece + self.extent.forward as u64, sink);
         }
@@ -344,5 +356,35 @@ mod tests {
         assert_eq!(scan(b"a\n", 8)?.1.lines, 1);
         assert_eq!(scan(b"a\n\nb", 8)?.1.lines, 3);
         Ok(())
+    }
+
+    #[test]
+    fn keeps_as_much_of_any_input() -> Result<(), Box<dyn std::error::Error>> {
+        const BLOCK: usize = 1 << 16;
+        let anchors = Anchors::new(["out of memory", "Killed process"])?;
+        let endless = vec![b'x'; BLOCK];
+        let lines = b"step 1 loss 0.5\n".repeat(BLOCK / 16);
+        let failing = b"rank 1 out of memory\n".repeat(BLOCK / 21);
+        for block in [&endless, &lines, &failing] {
+            let kept = |blocks: usize| {
+                let (mut scanner, mut most) = (Scanner::new(&anchors, Extent::DEFAULT), 0);
+                for _ in 0..blocks {
+                    scanner.push(block, &mut Nothing);
+                    most = most.max(scanner.buffer.capacity());
+                }
+                most
+            };
+            let (short, long) = (kept(100), kept(1000));
+            assert_eq!(short, long, "{:?}", String::from_utf8_lossy(&block[..20]));
+            assert!(long <= 4 * (Extent::DEFAULT.back + BLOCK), "{long}");
+        }
+        Ok(())
+    }
+
+    struct Nothing;
+
+    impl LineSink for Nothing {
+        fn line(&mut self, _: RawLine<'_>) {}
+        fn gap(&mut self) {}
     }
 }

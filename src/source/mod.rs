@@ -1,20 +1,27 @@
 //! Where bytes come from.
 //!
 //! In go the paths a user names: files, folders (read recursively), `-` for standard input. Out come [`Input`]s: a
-//! stream of bytes each, with the role that their first bytes show. Nothing is assumed of a file's name or its
-//! encoding, and nothing here reads a whole file.
+//! stream of bytes each, with the role that their first bytes show; of archives their members. Nothing is assumed of a
+//! file's name or its encoding, and nothing here reads a whole file.
 
+mod archive;
+mod blocks;
 mod keep;
 mod role;
 mod walk;
 
 use std::fs::File;
 use std::io::{self, Cursor, Read};
+use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 
 use thiserror::Error;
 
 use crate::model::Role;
+pub use archive::Visit;
+use archive::{Bound, Format};
+pub use blocks::read_blocks;
 pub use keep::Keep;
 pub use walk::walk;
 
@@ -48,7 +55,7 @@ impl SourceError {
 }
 
 /// A stream of bytes and what its beginning shows.
-pub struct Input {
+pub struct Input<'a> {
     /// As the user named it; `-` is standard input.
     pub path: Arc<str>,
     /// What it is.
@@ -57,34 +64,73 @@ pub struct Input {
     pub warning: Option<String>,
     /// Its size, where that is known beforehand.
     pub size: Option<u64>,
-    bytes: Box<dyn Read + Send>,
+    bytes: Box<dyn Read + Send + 'a>,
+    format: Option<Format>,
+    bound: Bound,
+    /// The file that it is, where it is one.
+    file: Option<PathBuf>,
 }
 
 /// As many bytes as decide what an input is.
 const HEAD: u64 = 64 << 10;
 
-impl Input {
+impl Input<'static> {
     /// Opens the file at `path`, or standard input for `-`.
-    pub fn open(path: &str) -> Result<Input, SourceError> {
+    pub fn open(path: &str) -> Result<Input<'static>, SourceError> {
         let unreadable = |error| SourceError::Unreadable { path: path.to_owned(), error };
         if path == "-" {
             return Input::new(path, io::stdin()).map_err(unreadable);
         }
         let file = File::open(path).map_err(unreadable)?;
         let size = file.metadata().ok().filter(|metadata| metadata.is_file()).map(|metadata| metadata.len());
-        Ok(Input { size, ..Input::new(path, file).map_err(unreadable)? })
-    }
-
-    /// Any stream of bytes, under a name of the caller's.
-    pub fn new(path: &str, mut bytes: impl Read + Send + 'static) -> io::Result<Input> {
-        let mut head = Vec::new();
-        (&mut bytes).take(HEAD).read_to_end(&mut head)?;
-        let (role, warning) = role::of(&head);
-        Ok(Input { path: path.into(), role, warning, size: None, bytes: Box::new(Cursor::new(head).chain(bytes)) })
+        let input = Input::new(path, file).map_err(unreadable)?;
+        Ok(Input { size, file: size.map(|_| path.into()), ..input })
     }
 }
 
-impl Read for Input {
+impl<'a> Input<'a> {
+    /// Any stream of bytes, under a name of the caller's.
+    pub fn new(path: &str, bytes: impl Read + Send + 'a) -> io::Result<Input<'a>> {
+        let bound = Bound::new();
+        Input::packed(path, bound.count(bytes), bound)
+    }
+
+    /// What stands within another input.
+    fn packed(path: &str, mut bytes: impl Read + Send + 'a, bound: Bound) -> io::Result<Input<'a>> {
+        let mut head = Vec::new();
+        (&mut bytes).take(HEAD).read_to_end(&mut head)?;
+        let format = Format::of(&head);
+        let (role, warning) = if format.is_some() { (Role::Other, None) } else { role::of(&head) };
+        let bytes = Box::new(Cursor::new(head).chain(bytes));
+        Ok(Input { path: path.into(), role, warning, size: None, bytes, format, bound, file: None })
+    }
+
+    /// One of which nothing can be read, and why.
+    fn unread(path: &str, warning: String) -> Input<'a> {
+        Input {
+            path: path.into(),
+            role: Role::Other,
+            warning: Some(warning),
+            size: None,
+            bytes: Box::new(io::empty()),
+            format: None,
+            bound: Bound::new(),
+            file: None,
+        }
+    }
+
+    /// Whether nobody could read it.
+    fn is_binary(&self) -> bool {
+        self.role == Role::Other && self.warning.is_some()
+    }
+
+    /// How many bytes of the file or stream that the user named were read so far; of a packed one as they stand there.
+    pub fn bytes_read(&self) -> Arc<AtomicU64> {
+        self.bound.read()
+    }
+}
+
+impl Read for Input<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         self.bytes.read(buffer)
     }

@@ -41,6 +41,11 @@ impl Folded {
         }
     }
 
+    /// How many of the kept ones are shortages.
+    pub fn shortages(&self) -> usize {
+        self.events.iter().filter(|event| matches!(event.what, What::Shortage(_))).count()
+    }
+
     /// The events, in order.
     pub fn finish(self) -> Vec<Event> {
         self.events

@@ -131,6 +131,11 @@ impl<'k> Extractor<'k> {
         }
     }
 
+    /// How often something ran out of memory so far.
+    pub fn shortages(&self) -> usize {
+        self.folded.shortages()
+    }
+
     /// What the input held.
     pub fn finish(mut self) -> Findings {
         self.gap();

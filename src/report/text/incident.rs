@@ -57,12 +57,12 @@ impl Page {
     }
 
     fn figures(&mut self, figures: &[Figure]) -> fmt::Result {
-        if figures.is_empty() {
+        let told: Vec<&Figure> =
+            figures.iter().enumerate().filter(|row| is_telling(figures, row)).map(|row| row.1).collect();
+        if told.is_empty() {
             return Ok(());
         }
         self.heading(self.labels.figures)?;
-        let told: Vec<&Figure> =
-            figures.iter().enumerate().filter(|row| is_telling(figures, row)).map(|row| row.1).collect();
         for figure in told.iter().take(FIGURES) {
             let amount = match (figure.bytes, figure.value) {
                 (Some(bytes), _) => bytes.to_string(),

@@ -124,7 +124,9 @@ fn overlaid(
 ) -> Result<Knowledge, KnowledgeError> {
     Knowledge::with_own(own).or_else(|error| {
         let file = match &error {
-            KnowledgeError::Malformed { file, .. } | KnowledgeError::Wrong { file, .. } => file,
+            KnowledgeError::Malformed { file, .. }
+            | KnowledgeError::Unprepared { file, .. }
+            | KnowledgeError::Wrong { file, .. } => file,
         };
         if let Some(source) = sources.iter().find(|source| source.file.path == *file && source.origin == Origin::Own) {
             let places = Places::of(&source.file.content);
@@ -176,6 +178,9 @@ impl Notes<'_> {
             KnowledgeError::Wrong { problem, .. } => {
                 let advice = "compare with the files of this folder that are shipped".to_owned();
                 self.note(Severity::Error, None, problem.clone(), advice);
+            }
+            KnowledgeError::Unprepared { .. } => {
+                self.note(Severity::Error, None, error.to_string(), "build oomdoc anew".to_owned());
             }
         }
     }

@@ -1,0 +1,96 @@
+use std::io::{self, IsTerminal as _};
+use std::process;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+use crate::watch::Watch;
+
+/// Work that is done sooner shows nothing.
+const PATIENCE: Duration = Duration::from_secs(1);
+/// Between two looks at how far it is.
+const TICK: Duration = Duration::from_millis(100);
+/// What a shell says of a process that Ctrl-C ended.
+const INTERRUPTED: i32 = 130;
+
+/// Shows on a terminal how far an analysis is, and makes Ctrl-C end its reading: what was read by then is reported. A second
+/// Ctrl-C ends the process.
+pub(super) struct Progress {
+    done: Option<Sender<()>>,
+    shown: Option<JoinHandle<()>>,
+}
+
+impl Progress {
+    /// Begins to watch an analysis of `paths`.
+    pub fn of(watch: &Arc<Watch>, paths: &[String]) -> Progress {
+        let (done, is_done) = channel();
+        let (watch, paths) = (Arc::clone(watch), paths.to_vec());
+        Progress { done: Some(done), shown: Some(thread::spawn(move || follow(&watch, &paths, &is_done))) }
+    }
+}
+
+impl Drop for Progress {
+    fn drop(&mut self) {
+        drop(self.done.take());
+        if let Some(shown) = self.shown.take() {
+            // It only shows; the report does not depend on it.
+            let _ = shown.join();
+        }
+    }
+}
+
+fn follow(watch: &Arc<Watch>, paths: &[String], is_done: &Receiver<()>) {
+    // Before that, Ctrl-C has nothing to report.
+    if wait(is_done, TICK) {
+        return;
+    }
+    let stopping = Arc::clone(watch);
+    // Without a handler, Ctrl-C ends the process as it would any other.
+    let _ = ctrlc::set_handler(move || {
+        if stopping.stop() {
+            process::exit(INTERRUPTED);
+        }
+    });
+    if wait(is_done, PATIENCE) || !io::stderr().is_terminal() {
+        return;
+    }
+    let bar = bar(total(paths));
+    loop {
+        bar.set_position(watch.bytes_read());
+        bar.set_message(match watch.shortages() {
+            0 => "no shortage of memory found so far".to_owned(),
+            found => format!("shortages of memory found so far: {found}"),
+        });
+        if wait(is_done, TICK) {
+            bar.finish_and_clear();
+            return;
+        }
+    }
+}
+
+/// Whether it was done within `time`.
+fn wait(is_done: &Receiver<()>, time: Duration) -> bool {
+    is_done.recv_timeout(time) != Err(RecvTimeoutError::Timeout)
+}
+
+fn bar(total: Option<u64>) -> ProgressBar {
+    let template = match total {
+        Some(_) => "{bar:20} {binary_bytes} of {binary_total_bytes} · {binary_bytes_per_sec} · {eta} left · {msg}",
+        None => "{spinner} {binary_bytes} · {binary_bytes_per_sec} · {msg}",
+    };
+    let bar = ProgressBar::with_draw_target(total, ProgressDrawTarget::stderr());
+    match ProgressStyle::with_template(template) {
+        Ok(style) => bar.with_style(style),
+        Err(_) => bar,
+    }
+}
+
+/// Bytes of all files that `paths` name; `None` where that cannot be known.
+fn total(paths: &[String]) -> Option<u64> {
+    let (files, _) = crate::source::walk(paths);
+    let size = |file: &String| std::fs::metadata(file).ok().filter(|data| data.is_file()).map(|data| data.len());
+    files.iter().map(size).sum()
+}

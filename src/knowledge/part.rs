@@ -1,0 +1,52 @@
+use std::ops::Deref;
+use std::sync::OnceLock;
+
+use super::KnowledgeError;
+
+/// A part of what oomdoc knows that is read when it is first asked for.
+///
+/// It reads as an empty one where it cannot be read; [`Knowledge::complete`](super::Knowledge::complete) says why that is.
+#[derive(Debug)]
+pub struct Part<T> {
+    read: OnceLock<T>,
+    load: fn() -> Result<T, KnowledgeError>,
+}
+
+impl<T> Part<T> {
+    /// What `load` reads, once somebody asks.
+    pub(super) fn later(load: fn() -> Result<T, KnowledgeError>) -> Part<T> {
+        Part { read: OnceLock::new(), load }
+    }
+
+    /// Reads it now, unless that was done.
+    pub(super) fn read(&self) -> Result<&T, KnowledgeError> {
+        if let Some(read) = self.read.get() {
+            return Ok(read);
+        }
+        let read = (self.load)()?;
+        Ok(self.read.get_or_init(|| read))
+    }
+}
+
+impl<T: Default> From<T> for Part<T> {
+    fn from(read: T) -> Part<T> {
+        Part { read: OnceLock::from(read), load: || Ok(T::default()) }
+    }
+}
+
+impl<T: Default> Deref for Part<T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        self.read.get_or_init(|| (self.load)().unwrap_or_default())
+    }
+}
+
+impl<'p, T> IntoIterator for &'p Part<Vec<T>> {
+    type Item = &'p T;
+    type IntoIter = std::slice::Iter<'p, T>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.iter()
+    }
+}

@@ -1,0 +1,100 @@
+//! The parts of what oomdoc knows, each out of the files of its folder.
+
+use super::causes::CauseRule;
+use super::file::File;
+use super::knobs::{Knob, KnobFile};
+use super::levers::{Lever, LeverFile};
+use super::phases::{Builder, Phases};
+use super::{Calibration, Fact, Framework, KnowledgeError, Models, Origin, facts, frameworks};
+
+type Outcome<T> = Result<T, KnowledgeError>;
+
+/// Whether something is read from `file`.
+pub(super) fn is_known(file: &File<'_>) -> bool {
+    match (file.folder(), file.origin) {
+        ("phases" | "causes" | "knobs" | "models", _) | ("glossary", Origin::Shipped) => true,
+        ("", Origin::Shipped) => {
+            matches!(file.path, "frameworks.toml" | "calibration.toml" | "levers.toml" | "facts.toml")
+        }
+        _ => false,
+    }
+}
+
+pub(super) fn phases(files: &[File<'_>]) -> Outcome<Phases> {
+    let mut phases = Builder::default();
+    for file in of("phases", files) {
+        phases.add(file.path, file.read()?)?;
+    }
+    Ok(phases.finish())
+}
+
+/// A user's own rule takes the place of the shipped one; two of one owner are a slip.
+pub(super) fn causes(files: &[File<'_>]) -> Outcome<Vec<CauseRule>> {
+    let mut causes: Vec<CauseRule> = Vec::new();
+    for file in of("causes", files) {
+        let rule = CauseRule { origin: file.origin, ..file.read()? };
+        match causes.iter_mut().find(|known| known.id == rule.id) {
+            Some(known) if known.origin != rule.origin => *known = rule,
+            Some(_) => {
+                let problem = format!("another file has a rule `{}`; give this one a name of its own", rule.id);
+                return Err(file.wrong(problem));
+            }
+            None => causes.push(rule),
+        }
+    }
+    Ok(causes)
+}
+
+/// By file. A user's own knob takes the place of the shipped one.
+pub(super) fn knobs<'f, 'a>(files: &'f [File<'a>]) -> Outcome<Vec<(&'f File<'a>, Vec<Knob>)>> {
+    let mut knobs: Vec<(&File<'_>, Vec<Knob>)> = Vec::new();
+    for file in of("knobs", files) {
+        let KnobFile { framework, knob, .. } = file.read()?;
+        let of_file: Vec<Knob> = knob.into_iter().map(|knob| Knob { framework: framework.clone(), ..knob }).collect();
+        if file.origin == Origin::Own {
+            let is_replaced =
+                |knob: &Knob| of_file.iter().any(|own| (&own.framework, &own.id) == (&knob.framework, &knob.id));
+            knobs.iter_mut().for_each(|(_, known)| known.retain(|knob| !is_replaced(knob)));
+        }
+        knobs.push((file, of_file));
+    }
+    Ok(knobs)
+}
+
+pub(super) fn models(files: &[File<'_>]) -> Outcome<Models> {
+    let mut models = Models::default();
+    for file in of("models", files) {
+        models.add(file.path, file.read()?)?;
+    }
+    Ok(models)
+}
+
+pub(super) fn levers(files: &[File<'_>]) -> Outcome<Vec<Lever>> {
+    named("levers.toml", files).map_or(Ok(Vec::new()), |file| Ok(file.read::<LeverFile>()?.lever))
+}
+
+pub(super) fn facts(files: &[File<'_>]) -> Outcome<Vec<Fact>> {
+    named("facts.toml", files).map_or(Ok(Vec::new()), |file| Ok(file.read::<facts::FactFile>()?.fact))
+}
+
+pub(super) fn frameworks(files: &[File<'_>]) -> Outcome<Vec<Framework>> {
+    let file = named("frameworks.toml", files);
+    file.map_or(Ok(Vec::new()), |file| Ok(file.read::<frameworks::FrameworkFile>()?.framework))
+}
+
+pub(super) fn calibration(files: &[File<'_>]) -> Outcome<Calibration> {
+    let Some(file) = named("calibration.toml", files) else { return Ok(Calibration::default()) };
+    let calibration: Calibration = file.read()?;
+    match calibration.problem() {
+        Some(problem) => Err(file.wrong(problem)),
+        None => Ok(calibration),
+    }
+}
+
+fn of<'f, 'a>(folder: &str, files: &'f [File<'a>]) -> impl Iterator<Item = &'f File<'a>> {
+    files.iter().filter(move |file| file.folder() == folder)
+}
+
+fn named<'f, 'a>(path: &str, files: &'f [File<'a>]) -> Option<&'f File<'a>> {
+    files.iter().find(|file| file.path == path)
+}

@@ -1,0 +1,119 @@
+use super::*;
+
+/// One line: its prefixes as they stack in the wild, the facts in them, the body.
+#[track_caller]
+fn peels(text: &str, facts: &str, body: &str) {
+    let envelope = peel(text);
+    let mut said = Vec::new();
+    let mut say = |name: &str, value: Option<String>| said.extend(value.map(|value| format!("{name}={value}")));
+    say("host", envelope.host.clone().map(|span| text[span].to_owned()));
+    say("role", envelope.role.clone().map(|span| text[span].to_owned()));
+    say("rank", envelope.rank.map(|rank| rank.to_string()));
+    say("local", envelope.local_rank.map(|rank| rank.to_string()));
+    say("pid", envelope.pid.map(|pid| pid.to_string()));
+    say("time", envelope.time.map(|time| time.to_string()));
+    say("repeated", (envelope.repeated > 0).then(|| envelope.repeated.to_string()));
+    assert_eq!((said.join(" ").as_str(), &text[envelope.body.clone()]), (facts, body), "{text}");
+}
+
+#[test]
+fn peels_what_others_put_before_a_line() {
+    peels("plain", "", "plain");
+    peels("  File \"a.py\"", "", "  File \"a.py\"");
+    peels("[rank3]:   File \"a.py\"", "rank=3", "  File \"a.py\"");
+    peels("[rank2]:[W512 07:57:26.1 a.cpp:508] x", "rank=2 time=05-12T07:57:26", "x");
+    peels("[default1]:[rank1]: Traceback", "rank=1 local=1", "Traceback");
+    peels("(WorkerDict pid=12, ip=10.0.0.8) x", "host=10.0.0.8 role=WorkerDict pid=12", "x");
+    peels("(raylet, ip=10.0.0.7) x", "host=10.0.0.7 role=raylet", "x");
+    peels("(pid=7) x", "pid=7", "x");
+    peels("(Runner pid=7)   File \"a.py\"", "role=Runner pid=7", "  File \"a.py\"");
+    peels(
+        "(raylet) [2026-03-01 10:41:03,229 E 1008 1008] (raylet) node_manager.cc:3250: 2 Workers",
+        "role=raylet pid=1008 time=2026-03-01T10:41:03",
+        "2 Workers",
+    );
+    peels("(A pid=1) loss [repeated 7x across cluster]", "role=A pid=1 repeated=7", "loss");
+    peels(
+        "(A pid=1) loss [repeated 7x across cluster] (Ray deduplicates logs by default. Set RAY_DEDUP_LOGS=0 to disable)",
+        "role=A pid=1 repeated=7",
+        "loss",
+    );
+    peels(
+        "(VllmWorker rank=1 pid=29) ERROR 03-19 07:27:53 [m.py:375] x",
+        "role=VllmWorker rank=1 pid=29 time=03-19T07:27:53",
+        "x",
+    );
+    peels(
+        "(EngineCore_DP0 pid=68) INFO 10-31 15:07:49 [g.py:298] x",
+        "role=EngineCore_DP0 pid=68 time=10-31T15:07:49",
+        "x",
+    );
+    peels("INFO 02-03 03:43:48 llm_engine.py:316] # GPU blocks", "time=02-03T03:43:48", "# GPU blocks");
+    peels(
+        "[2026-03-01 10:00:00,000] [INFO] [utils.py:781:see_memory_usage] MA 1 GB",
+        "time=2026-03-01T10:00:00",
+        "MA 1 GB",
+    );
+    peels(
+        "node1: [2026-03-01 10:00:00,000] [INFO] [logging.py:96:log_dist] [Rank 0] x",
+        "host=node1 rank=0 time=2026-03-01T10:00:00",
+        "x",
+    );
+    peels("[INFO|deepspeed.py:449] 2022-05-15 00:12:20,447 >> x", "time=2022-05-15T00:12:20", "x");
+    peels("[INFO 2020-05-26 20:08:23] x", "time=2020-05-26T20:08:23", "x");
+    peels("WARNING:torch.distributed.api:Sending", "", "Sending");
+    peels("E0301 10:40:00.000000 4711 torch/api.py:874] failed", "pid=4711 time=03-01T10:40:00", "failed");
+    peels("2026-11-20 07:35:30,054\tINFO worker.py:2038 -- Started", "time=2026-11-20T07:35:30", "Started");
+    peels("[2026-03-01 10:00:00 DP0 TP1] x", "role=DP0 TP1 time=2026-03-01T10:00:00", "x");
+    peels("[INFO|2026-03-01 10:00:00] logging.py:143 >> x", "time=2026-03-01T10:00:00", "x");
+    peels("03/01/2026 10:00:00 - INFO - __main__ - ***** x", "time=2026-03-01T10:00:00", "***** x");
+    peels("[rank0]:[titan] 2026-03-01 10:00:00,897 - root - INFO - x", "rank=0 time=2026-03-01T10:00:00", "x");
+    peels(
+        "2026-03-01 10:00:00.305846: W tensorflow/core/framework/op_kernel.cc:1780] OP_REQUIRES",
+        "time=2026-03-01T10:00:00",
+        "OP_REQUIRES",
+    );
+    peels("2026-11-20 07:34:22,297\tVINFO scripts.py:1415 -- Killed", "time=2026-11-20T07:34:22", "Killed");
+    peels("2026-11-20 07:34:22,483\tSUCC scripts.py:1496 -- Stopped", "time=2026-11-20T07:34:22", "Stopped");
+    peels("2026-03-01T10:00:00.123456789Z stderr F x", "time=2026-03-01T10:00:00", "x");
+    peels("2026-03-01T10:00:00.1234567Z [rank0]: x", "rank=0 time=2026-03-01T10:00:00", "x");
+    peels("Aug 12 03:54:03 host1 kernel: [  1.000001] x", "host=host1 role=kernel time=up 1.000001 s", "x");
+    peels("Jan  5 15:19:27 kernel: x", "role=kernel time=01-05T15:19:27", "x");
+    peels(
+        "10:52:29 node1 systemd-oomd[1261]: Killed",
+        "host=node1 role=systemd-oomd pid=1261 time=T10:52:29",
+        "Killed",
+    );
+    peels("[    1.170499] x", "time=up 1.170499 s", "x");
+    peels("[    1.170499 <    0.000011>] x", "time=up 1.170499 s", "x");
+    peels("[Nov20 08:28] x", "", "x");
+    peels("[  +0.000011] x", "", "x");
+    peels("[    1.170499] node1 kernel: x", "host=node1 role=kernel time=up 1.170499 s", "x");
+    peels("kern: warning: [2026-03-01T10:00:00.123456789Z]: x", "time=2026-03-01T10:00:00", "x");
+    peels("<4>[ 4585.052128] x", "time=up 4585.052128 s", "x");
+    peels("kern  :warn  : [ 4585.052128]  x", "time=up 4585.052128 s", " x");
+    peels("[Di Aug 12 03:54:03 2025] x", "time=2025-08-12T03:54:03", "x");
+    peels("<13>1 2026-03-01T10:00:00Z host1 train 812 - - x", "host=host1 time=2026-03-01T10:00:00", "x");
+    peels("earlyoom[812]: sending", "role=earlyoom pid=812", "sending");
+    peels("scalellm          | x", "role=scalellm", "x");
+    peels("3: x", "rank=3", "x");
+    peels("10.0.0.7: x", "host=10.0.0.7", "x");
+    peels("worker-1: x", "host=worker-1", "x");
+    peels("slurmstepd-node07: error: x", "host=node07", "error: x");
+    peels("step1: x", "", "step1: x");
+    peels("run-u41.scope: x", "", "run-u41.scope: x");
+    peels("RuntimeError: x", "", "RuntimeError: x");
+    peels("node3:12:56 [2] include/alloc.h:180 NCCL WARN x", "host=node3 pid=12", "include/alloc.h:180 NCCL WARN x");
+    peels("│ total capacity; 76 GiB │", "", " total capacity; 76 GiB");
+}
+
+#[test]
+fn finds_the_message_in_a_wrapper() {
+    let message = |raw: &str| wrapped_message(raw.as_bytes()).map(|span| raw[span].to_owned());
+    assert_eq!(message(r#"{"log":"a \"b\"\n","stream":"stderr"}"#).as_deref(), Some(r#"a \"b\"\n"#));
+    assert_eq!(message(r#"         "msg": "python3 invoked","#).as_deref(), Some("python3 invoked"));
+    assert_eq!(message(r#"{"PRIORITY":"4","MESSAGE":"x","_HOSTNAME":"n"}"#).as_deref(), Some("x"));
+    assert_eq!(message(r#"	"MESSAGE" : "x","#).as_deref(), Some("x"));
+    assert_eq!(message(r#"{"a": 1}"#), None);
+    assert_eq!(message("{'log': 'x'}"), None);
+}

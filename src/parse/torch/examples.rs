@@ -1,0 +1,155 @@
+//! What PyTorch's allocators have printed over the years.
+
+use crate::parse::Example;
+
+pub(super) const EXAMPLES: &[Example] = &[
+    Example {
+        version: "torch 1.1–1.3, CUDA",
+        text: "RuntimeError: CUDA out of memory. Tried to allocate 2.74 GiB (GPU 0; 10.91 GiB total capacity; 6.10 GiB already allocated; 2.56 GiB free; 1.35 GiB cached)",
+        states: &[
+            ("kind", "gpu_oom"),
+            ("requested", "2.74 GiB"),
+            ("gpu_index", "GPU 0"),
+            ("gpu_total", "10.91 GiB"),
+            ("torch_allocated", "6.10 GiB"),
+            ("gpu_free", "2.56 GiB"),
+            ("torch_reserved_unallocated", "1.35 GiB"),
+        ],
+    },
+    Example {
+        version: "torch 1.4–2.0, CUDA",
+        text: "RuntimeError: CUDA out of memory. Tried to allocate 1.16 GiB (GPU 3; 79.15 GiB total capacity; 74.02 GiB already allocated; 812.62 MiB free; 77.40 GiB reserved in total by PyTorch) If reserved memory is >> allocated memory try setting max_split_size_mb to avoid fragmentation.  See documentation for Memory Management and PYTORCH_CUDA_ALLOC_CONF",
+        states: &[
+            ("kind", "gpu_oom"),
+            ("requested", "1.16 GiB"),
+            ("gpu_index", "GPU 3"),
+            ("gpu_total", "79.15 GiB"),
+            ("torch_allocated", "74.02 GiB"),
+            ("gpu_free", "812.62 MiB"),
+            ("torch_reserved", "77.40 GiB"),
+        ],
+    },
+    Example {
+        version: "torch 1.4–2.0, CUDA, with a memory fraction set",
+        text: "torch.cuda.OutOfMemoryError: CUDA out of memory. Tried to allocate 4.00 GiB (GPU 3; 11.93 GiB total capacity; 10.67 GiB already allocated; 515.38 MiB free; 11.93 GiB allowed; 10.92 GiB reserved in total by PyTorch)",
+        states: &[
+            ("kind", "gpu_oom"),
+            ("requested", "4.00 GiB"),
+            ("gpu_free", "515.38 MiB"),
+            ("torch_reserved", "10.92 GiB"),
+        ],
+    },
+    Example {
+        version: "torch 2.1, CUDA, in a container",
+        text: "torch.cuda.OutOfMemoryError: CUDA out of memory. Tried to allocate 20.00 MiB. GPU 0 has a total capacty of 39.39 GiB of which 5.06 MiB is free. Process 812344 has 39.38 GiB memory in use. Of the allocated memory 37.90 GiB is allocated by PyTorch, and 412.33 MiB is reserved by PyTorch but unallocated. If reserved but unallocated memory is large try setting max_split_size_mb to avoid fragmentation.  See documentation for Memory Management and PYTORCH_CUDA_ALLOC_CONF",
+        states: &[
+            ("kind", "gpu_oom"),
+            ("requested", "20.00 MiB"),
+            ("gpu_index", "GPU 0"),
+            ("gpu_total", "39.39 GiB"),
+            ("gpu_free", "5.06 MiB"),
+            ("process_in_use", "39.38 GiB"),
+            ("pid", "812344"),
+            ("torch_allocated", "37.90 GiB"),
+            ("torch_reserved_unallocated", "412.33 MiB"),
+        ],
+    },
+    Example {
+        version: "torch 2.4–2.9, CUDA, with a neighbour and CUDA graphs",
+        text: "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.32 GiB. GPU 0 has a total capacity of 79.15 GiB of which 1.05 GiB is free. Process 401233 has 30.11 GiB memory in use. Including non-PyTorch memory, this process has 47.98 GiB memory in use. Of the allocated memory 44.03 GiB is allocated by PyTorch, with 512.00 MiB allocated in private pools (e.g., CUDA Graphs), and 1.90 GiB is reserved by PyTorch but unallocated. If reserved but unallocated memory is large try setting PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True to avoid fragmentation.  See documentation for Memory Management  (https://pytorch.org/docs/stable/notes/cuda.html#environment-variables)",
+        states: &[
+            ("kind", "gpu_oom"),
+            ("requested", "2.32 GiB"),
+            ("gpu_total", "79.15 GiB"),
+            ("gpu_free", "1.05 GiB"),
+            ("process_in_use", "47.98 GiB"),
+            ("consumer", "30.11 GiB"),
+            ("torch_allocated", "44.03 GiB"),
+            ("torch.private_pools", "512.00 MiB"),
+            ("torch_reserved_unallocated", "1.90 GiB"),
+        ],
+    },
+    Example {
+        version: "torch 2.15, CUDA, per_process_memory_fraction",
+        text: "torch.OutOfMemoryError: CUDA out of memory. Allocation was preemptively rejected because it would exceed per_process_memory_fraction limit. Requested size: 1.50 GiB",
+        states: &[("kind", "gpu_oom"), ("requested", "1.50 GiB")],
+    },
+    Example {
+        version: "torch 1.13–2.15, CUDA, a negative size",
+        text: "RuntimeError: CUDA out of memory. Tried to allocate more than 1EB memory.",
+        states: &[("kind", "gpu_oom")],
+    },
+    Example {
+        version: "torch ≥2.10, CUDA, expandable segments, a retry",
+        text: "[rank2]:[W512 07:57:26.100000000 CUDACachingAllocator.cpp:508] expandable_segments: memory mapping failed with OOM on device 2 while trying to map 20971520 bytes (free: 13107200, total: 85045608448)",
+        states: &[
+            ("pressure", "gpu_oom"),
+            ("requested", "20971520 bytes"),
+            ("gpu_free", "13107200"),
+            ("gpu_total", "85045608448"),
+        ],
+    },
+    Example {
+        version: "torch 2.15, CUDA, plain blocks, a retry",
+        text: "[W906 15:02:06.204334026 CUDACachingAllocator.cpp:3934] memory allocation failed with OOM on device 0 while trying to allocate 1000341504 bytes (free: 916848640, total: 25243287552). Set throw_on_cudamalloc_oom:false to disable.",
+        states: &[("pressure", "gpu_oom"), ("requested", "1000341504 bytes"), ("gpu_free", "916848640")],
+    },
+    Example {
+        version: "torch 2.0–2.15, cudaMallocAsync",
+        text: "torch.OutOfMemoryError: Allocation on device 0 would exceed allowed memory. (out of memory)\nCurrently allocated     : 9.43 GiB\nRequested               : 640.00 MiB\nDevice limit            : 11.59 GiB\nFree (according to CUDA): 7.12 MiB\nPyTorch limit (set by user-supplied memory fraction)\n                        : 17179869184.00 GiB",
+        states: &[
+            ("kind", "gpu_oom"),
+            ("torch_allocated", "9.43 GiB"),
+            ("requested", "640.00 MiB"),
+            ("gpu_total", "11.59 GiB"),
+            ("gpu_free", "7.12 MiB"),
+        ],
+    },
+    Example {
+        version: "torch ≥1.8, HIP",
+        text: "torch.OutOfMemoryError: HIP out of memory. Tried to allocate 16.00 GiB. GPU 0 has a total capacity of 15.49 GiB of which 84.98 GiB is free. Of the allocated memory 1.67 GiB is allocated by PyTorch, and 8.08 GiB is reserved by PyTorch but unallocated.",
+        states: &[
+            ("kind", "gpu_oom"),
+            ("requested", "16.00 GiB"),
+            ("gpu_free", "84.98 GiB"),
+            ("torch_reserved_unallocated", "8.08 GiB"),
+        ],
+    },
+    Example {
+        version: "torch_npu, NPU",
+        text: "RuntimeError: NPU out of memory. Tried to allocate 260.00 MiB (NPU 0; 60.97 GiB total capacity; 58.10 GiB already allocated; 58.10 GiB current active; 149.57 MiB free; 59.02 GiB reserved in total by PyTorch) If reserved memory is >> allocated memory try setting max_split_size_mb to avoid fragmentation.",
+        states: &[
+            ("kind", "gpu_oom"),
+            ("gpu_index", "NPU 0"),
+            ("requested", "260.00 MiB"),
+            ("torch_allocated", "58.10 GiB"),
+            ("gpu_free", "149.57 MiB"),
+            ("torch_reserved", "59.02 GiB"),
+        ],
+    },
+    Example {
+        version: "torch ≥2.4, XPU",
+        text: "torch.OutOfMemoryError: XPU out of memory. Tried to allocate 1.50 GiB. GPU 0 has a total capacity of 47.97 GiB of which 0.71 GiB is free. Of the allocated memory 44.20 GiB is allocated by PyTorch, and 1.02 GiB is reserved by PyTorch but unallocated. Please use `empty_cache` to release all unoccupied cached memory.",
+        states: &[
+            ("kind", "gpu_oom"),
+            ("requested", "1.50 GiB"),
+            ("gpu_free", "0.71 GiB"),
+            ("torch_reserved_unallocated", "1.02 GiB"),
+        ],
+    },
+    Example {
+        version: "torch ≥1.12, MPS",
+        text: "RuntimeError: MPS backend out of memory (MPS allocated: 17.36 GB, other allocations: 613.56 MB, max allowed: 18.13 GB). Tried to allocate 192.00 MB on private pool. Use PYTORCH_MPS_HIGH_WATERMARK_RATIO=0.0 to disable upper limit for memory allocations (may cause system failure).",
+        states: &[
+            ("kind", "gpu_oom"),
+            ("torch_allocated", "17.36 GB"),
+            ("gpu_total", "18.13 GB"),
+            ("requested", "192.00 MB"),
+        ],
+    },
+    Example {
+        version: "torch 1.12–2.0, a warning that goes on without",
+        text: "/opt/torch/distributed/fsdp/fully_sharded_data_parallel.py:2224: UserWarning: Failed to clone() tensor with name lm_head.weight. This may mean that this state_dict entry could point to invalid memory regions after returning from state_dict() call if this parameter is managed by FSDP. Please check clone implementation of lm_head.weight. Error: CUDA out of memory. Tried to allocate 502.00 MiB (GPU 1; 39.59 GiB total capacity; 35.54 GiB already allocated; 276.19 MiB free; 37.22 GiB reserved in total by PyTorch)",
+        states: &[("swallowed", "gpu_oom"), ("requested", "502.00 MiB"), ("gpu_index", "GPU 1")],
+    },
+];

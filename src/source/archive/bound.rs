@@ -1,0 +1,108 @@
+use std::io::{self, Read, Seek, SeekFrom};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+/// As much may come out of anything.
+const FREE: u64 = 4 << 30;
+/// Beyond that, so many bytes for each that went in. Repetitive logs reach 500; what is made to fill disks reaches millions.
+const RATIO: u64 = 1000;
+
+/// How much was read of an input that a user named, and how much came out of it, all layers of it together.
+#[derive(Debug, Clone, Default)]
+pub struct Bound {
+    read: Arc<AtomicU64>,
+    size: Arc<AtomicU64>,
+    unpacked: Arc<AtomicU64>,
+    free: u64,
+}
+
+impl Bound {
+    /// For an input of which nothing was read.
+    pub fn new() -> Bound {
+        Bound { free: FREE, size: Arc::new(u64::MAX.into()), ..Bound::default() }
+    }
+
+    /// Bytes read so far of what the user named.
+    pub fn read(&self) -> Arc<AtomicU64> {
+        Arc::clone(&self.read)
+    }
+
+    /// An archive whose members overlap is read more than once; only its `size` counts.
+    pub(super) fn add_size(&self, depth: usize, size: Option<u64>) {
+        if let Some(size) = size.filter(|_| depth == 0) {
+            self.size.store(size, Relaxed);
+        }
+    }
+
+    /// Counts what is read of `stream`.
+    pub(in crate::source) fn count<R>(&self, stream: R) -> Counted<R> {
+        Counted { stream, read: Arc::clone(&self.read) }
+    }
+
+    /// Ends `stream` with an error once too much came out.
+    pub(super) fn limit<R>(&self, stream: R) -> Limited<R> {
+        Limited { stream, bound: self.clone() }
+    }
+
+    fn is_exceeded(&self, unpacked: u64) -> bool {
+        let read = self.read.load(Relaxed).min(self.size.load(Relaxed));
+        unpacked > read.saturating_mul(RATIO).saturating_add(self.free)
+    }
+}
+
+/// See [`Bound::count`].
+pub(in crate::source) struct Counted<R> {
+    stream: R,
+    read: Arc<AtomicU64>,
+}
+
+impl<R: Read> Read for Counted<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.stream.read(buffer)?;
+        self.read.fetch_add(read as u64, Relaxed);
+        Ok(read)
+    }
+}
+
+impl<R: Seek> Seek for Counted<R> {
+    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+        self.stream.seek(to)
+    }
+}
+
+/// See [`Bound::limit`].
+pub(super) struct Limited<R> {
+    stream: R,
+    bound: Bound,
+}
+
+impl<R: Read> Read for Limited<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.stream.read(buffer)?;
+        let unpacked = self.bound.unpacked.fetch_add(read as u64, Relaxed) + read as u64;
+        if self.bound.is_exceeded(unpacked) {
+            let problem = format!(
+                "{} GiB came out of it, more than {RATIO} times what went in: it is made to fill disks, or unpack it yourself",
+                unpacked >> 30
+            );
+            return Err(io::Error::other(problem));
+        }
+        Ok(read)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn stops_what_is_out_of_proportion() -> io::Result<()> {
+        let bound = Bound { free: 1 << 20, ..Bound::new() };
+        io::copy(&mut bound.count(&[0; 100][..]), &mut io::sink())?;
+        let most = (1 << 20) + 100 * RATIO;
+        assert_eq!(io::copy(&mut bound.limit(io::repeat(b'x').take(most)), &mut io::sink())?, most);
+        let problem = bound.limit(io::repeat(b'x')).read(&mut [0; 10]).err();
+        assert!(problem.is_some_and(|problem| problem.to_string().contains("more than 1000 times")));
+        Ok(())
+    }
+}

@@ -1,0 +1,12 @@
+//! What `bzip2` and `pbzip2` write; several streams one after the other are one.
+
+use std::io::{BufRead, Read};
+
+use ::bzip2::bufread::MultiBzDecoder;
+
+/// `BZh`: the digit of the block size follows.
+pub(super) const MAGIC: &[u8] = b"BZh";
+
+pub(super) fn stream(packed: impl BufRead + Send) -> impl Read + Send {
+    MultiBzDecoder::new(packed)
+}

@@ -1,0 +1,152 @@
+//! Logs that were compressed or packed.
+//!
+//! In goes an [`Input`]; out come the inputs that it holds, one after the other, each read while it is unpacked: nothing is
+//! written anywhere. What it is stands in its first bytes, never in its name. A member of an archive is called
+//! `archive!member`; a stream that is only compressed keeps its name. How much comes out is bounded.
+
+mod bound;
+mod bzip2;
+mod gzip;
+mod tar;
+mod xz;
+mod zip;
+mod zstd;
+
+use std::io::{self, BufReader, Read};
+
+pub(super) use bound::Bound;
+
+use super::Input;
+
+/// An archive within an archive within … is opened so many times; a `.tar.gz` counts twice.
+const DEEPEST: usize = 5;
+/// Members of one archive that are looked at.
+const MOST_MEMBERS: usize = 100_000;
+/// Compressed bytes read at a time.
+const BUFFER: usize = 128 << 10;
+
+/// How an input is packed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Format {
+    Gzip,
+    Zstd,
+    Xz,
+    Bzip2,
+    Tar,
+    Zip,
+}
+
+/// Whoever takes the inputs that an archive holds. `false` asks for no more.
+pub type Visit<'v> = dyn FnMut(Input<'_>) -> bool + 'v;
+
+impl Format {
+    /// How what begins with `head` is packed.
+    pub fn of(head: &[u8]) -> Option<Format> {
+        const MAGIC: [(Format, &[u8]); 5] = [
+            (Format::Gzip, gzip::MAGIC),
+            (Format::Zstd, zstd::MAGIC),
+            (Format::Xz, xz::MAGIC),
+            (Format::Bzip2, bzip2::MAGIC),
+            (Format::Zip, zip::MAGIC),
+        ];
+        let begins = MAGIC.iter().find(|(_, magic)| head.starts_with(magic));
+        begins.map(|(format, _)| *format).or_else(|| tar::is_tar(head).then_some(Format::Tar))
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Format::Gzip => "gzip",
+            Format::Zstd => "zstd",
+            Format::Xz => "xz",
+            Format::Bzip2 => "bzip2",
+            Format::Tar => "tar",
+            Format::Zip => "zip",
+        }
+    }
+}
+
+impl Input<'_> {
+    /// Hands this input to `visit`, or what it holds where it is packed. What cannot be unpacked is an input that says so.
+    pub fn expand(self, visit: &mut Visit<'_>) {
+        expand(self, 0, visit);
+    }
+}
+
+/// Returns whether more is asked for.
+fn expand(input: Input<'_>, depth: usize, visit: &mut Visit<'_>) -> bool {
+    let Some(format) = input.format else { return visit(input) };
+    let (path, bound) = (input.path.clone(), input.bound.clone());
+    if depth == DEEPEST {
+        return visit(Input::unread(&path, "an archive too deep within others: not read".to_owned()));
+    }
+    let unpacked = match format {
+        Format::Tar => tar::members(input, depth, visit),
+        Format::Zip => zip::members(input, depth, visit),
+        _ => {
+            let size = input.size;
+            let packed = BufReader::with_capacity(BUFFER, input);
+            let stream: Box<dyn Read + Send> = match format {
+                Format::Gzip => Box::new(gzip::stream(packed)),
+                Format::Zstd => Box::new(zstd::Frames::new(packed)),
+                Format::Xz => Box::new(xz::stream(packed)),
+                _ => Box::new(bzip2::stream(packed)),
+            };
+            bound.add_size(depth, size);
+            Input::packed(&path, bound.limit(stream), bound.clone()).map(|inner| expand(inner, depth + 1, visit))
+        }
+    };
+    unpacked
+        .unwrap_or_else(|error| visit(Input::unread(&path, format!("{} that cannot be read: {error}", format.name()))))
+}
+
+/// Hands over a member, unless nobody could read it: an archive of a checkpoint has thousands of those.
+fn hand_over(
+    archive: &str,
+    member: &str,
+    bytes: impl Read + Send,
+    bound: &Bound,
+    depth: usize,
+    visit: &mut Visit<'_>,
+) -> io::Result<Handed> {
+    let input = Input::packed(&format!("{archive}!{member}"), bytes, bound.clone())?;
+    if input.format.is_none() && input.is_binary() {
+        return Ok(Handed::Skipped);
+    }
+    Ok(if expand(input, depth + 1, visit) { Handed::Read } else { Handed::Enough })
+}
+
+/// What became of a member.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Handed {
+    Read,
+    Skipped,
+    /// It was read, and no more is asked for.
+    Enough,
+}
+
+/// Counts members and tells those that find nothing to read.
+#[derive(Default)]
+struct Members {
+    seen: usize,
+    read: usize,
+}
+
+impl Members {
+    /// Whether to go on behind a member.
+    fn add(&mut self, handed: Handed) -> io::Result<bool> {
+        self.seen += 1;
+        self.read += usize::from(handed != Handed::Skipped);
+        if self.seen == MOST_MEMBERS {
+            return Err(io::Error::other(format!("more than {MOST_MEMBERS} members; the others are not read")));
+        }
+        Ok(handed != Handed::Enough)
+    }
+
+    /// Says so where nothing in the archive could be read.
+    fn finish(self, archive: &str, visit: &mut Visit<'_>) -> bool {
+        self.read > 0 || visit(Input::unread(archive, "an archive without a text in it: not read".to_owned()))
+    }
+}
+
+#[cfg(test)]
+mod tests;

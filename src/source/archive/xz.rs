@@ -1,0 +1,15 @@
+//! The `.xz` file format, several streams one after the other included.
+
+use std::io::{BufRead, Read};
+
+use lzma_rust2::XzReader;
+
+/// Section 2.1.1.1 of the format.
+pub(super) const MAGIC: &[u8] = &[0xfd, b'7', b'z', b'X', b'Z', 0];
+
+/// KiB that unpacking may take; `xz -9` asks for 65 MiB.
+const MOST_MEMORY: u32 = 128 << 10;
+
+pub(super) fn stream(packed: impl BufRead + Send) -> impl Read + Send {
+    XzReader::new_mem_limit(packed, true, MOST_MEMORY)
+}
