@@ -17,9 +17,11 @@ pub fn render(knowledge: &Knowledge) -> Result<String, std::fmt::Error> {
     frameworks.dedup();
     let links: Vec<String> = frameworks.iter().map(|name| format!("[{name}](#{name})")).collect();
     writeln!(page, "Frameworks: {}.\n", links.join(" · "))?;
-    writeln!(page, "## Levers\n\n| lever | both ways | what it is |\n|---|---|---|")?;
-    for Lever { name, both_ways, meaning } in &knowledge.levers {
-        writeln!(page, "| `{name}` | {} | {} |", if *both_ways { "yes" } else { "" }, meaning.en)?;
+    writeln!(page, "## Levers\n\n| lever | both ways | what it is | not if |\n|---|---|---|---|")?;
+    for Lever { name, both_ways, unless, meaning } in &knowledge.levers {
+        let both_ways = if *both_ways { "yes" } else { "" };
+        let unless = unless.as_ref().map(|unless| format!("`{}`", unless.replace('|', "\\|"))).unwrap_or_default();
+        writeln!(page, "| `{name}` | {both_ways} | {} | {unless} |", meaning.en)?;
     }
     writeln!(page, "\n## Facts\n\n| fact | type | what it says |\n|---|---|---|")?;
     for fact in &knowledge.facts {

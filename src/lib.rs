@@ -10,6 +10,7 @@ pub mod calibrate;
 pub mod cli;
 pub mod config;
 pub mod diagnosis;
+pub mod estimate;
 pub mod fix;
 pub mod history;
 pub mod incident;
@@ -93,16 +94,21 @@ impl Default for Options {
 
 /// Reads everything that `paths` name (files, folders, `-`) and says what ran out, where, when, why, and how that is proven.
 pub fn analyze(paths: &[String], options: &Options) -> Result<Report, Error> {
-    let (files, unreadable) = source::walk(paths);
     let knowledge = known(options)?;
+    conclude(read(paths, &knowledge, options)?, &knowledge, options)
+}
+
+/// Reads everything that `paths` name.
+fn read(paths: &[String], knowledge: &Knowledge, options: &Options) -> Result<Reading, Error> {
+    let (files, unreadable) = source::walk(paths);
     let grammars = grammars()?;
     let open = |file: String| Input::open(&file);
-    let mut reading = reading::read_all(files, open, &grammars, &knowledge, options);
+    let mut reading = reading::read_all(files, open, &grammars, knowledge, options);
     reading.unreadable.splice(..0, unreadable);
     if reading.summaries.is_empty() {
         return Err(Error::NothingRead(reading.unreadable));
     }
-    conclude(reading, &knowledge, options)
+    Ok(reading)
 }
 
 /// [`analyze`] for streams that are open already.
@@ -167,12 +173,17 @@ fn explain(
     incident.seen = experience.seen(&incident.fingerprint, &incident.id);
     incident.capture_next = diagnosis::capture(&diagnoses, &facts, asker, language);
     incident.not_checked = not_checked;
-    let prediction = launch.predict(&facts);
-    let comparison = prediction.as_ref().map(|prediction| prediction.beside(&incident)).unwrap_or_default();
+    let predicted = launch.predict(&facts);
+    let comparison = predicted.as_ref().map(|prediction| prediction.beside(&incident)).unwrap_or_default();
+    let contradiction = comparison.contradiction;
     incident.memory = report::memory(comparison, language);
-    let (prediction, kind, phase) = (prediction.as_ref(), incident.kind, incident.phase.name);
+    // What the log refutes prices nothing.
+    let prediction = predicted.as_ref().filter(|_| contradiction.is_none());
+    let (kind, phase) = (incident.kind, incident.phase.name);
     let workbench = Workbench { knowledge, launch, facts: &facts, asker, prediction, phase, language };
     let with_patches = |(diagnosis, rule): (Diagnosis, &_)| Diagnosis {
+        confidence: contradiction
+            .map_or(diagnosis.confidence, |contradiction| contradiction.lowers(diagnosis.confidence)),
         patches: diagnosis::best_first(workbench.patches(rule), kind, phase, &diagnosis.cause, experience),
         not_advised: workbench.not_advised(rule),
         ..diagnosis

@@ -4,8 +4,8 @@ use oomdoc::knowledge::Knowledge;
 use oomdoc::memory::{
     Adapter, Amount, Batch, Buckets, Checkpoint, Cluster, Companion, Engine, Home, IdleOffload, Images, Implementation,
     Layout, ModelSize, Moment, MomentPlan, Observed, Offload, OffloadDevice, Optimizer, OptimizerKind,
-    OptimizerOffload, Parallel, ParameterOffload, Pinning, Place, Plan, Precision, Recomputation, Resume, Samples,
-    Sharding, Sleep, Step, WeightsLoad, Width, explain, samples, states,
+    OptimizerOffload, Parallel, ParameterOffload, Parameters, Pinning, Place, Plan, Precision, Recomputation, Resume,
+    Samples, Sharding, Sleep, Step, WeightsLoad, Width, explain, samples, states,
 };
 use oomdoc::model::Bytes;
 
@@ -221,7 +221,7 @@ mod an_8b_model_on_one_device {
 
     #[test]
     fn an_adapter_trains_little() {
-        let adapter = Some(Adapter { parameters: 41_943_040, weights: Width::TWO });
+        let adapter = Some(Adapter { parameters: Parameters::exactly(41_943_040), weights: Width::TWO });
         let layout = Layout { adapter, sharding: Sharding::ZeroTwo, cluster: Cluster::of(1, 8), ..Layout::default() };
         let plan = Plan::of(&llama(), &layout);
         let step = plan.at(Moment::OptimizerStep);

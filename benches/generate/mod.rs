@@ -66,7 +66,7 @@ fn write_line(line: &mut String, kind: Kind, step: u64, random: &mut Random) {
     let (loss, norm, seconds) = (random.below(4000), random.below(900), random.below(5000));
     let rank = random.below(64);
     let outcome = match kind {
-        Kind::Noisy if step % 4 == 0 => writeln!(
+        Kind::Noisy if step.is_multiple_of(4) => writeln!(
             line,
             "[2025-03-04 10:{:02}:{:02},{:03}] [WARNING] [loader.py:88] decode error in shard {rank}: retry {norm}, last error none",
             step / 60 % 60,
@@ -86,7 +86,7 @@ fn write_line(line: &mut String, kind: Kind, step: u64, random: &mut Random) {
             })
             .and_then(|()| writeln!(line))
         }
-        _ if step % 8 == 0 => writeln!(
+        _ if step.is_multiple_of(8) => writeln!(
             line,
             "INFO:trainer:epoch 1 | step {step} | loss 0.{loss:04} | grad_norm 1.{norm:03} | lr 1.0e-05 | {seconds} ms/step"
         ),

@@ -7,6 +7,7 @@ use thiserror::Error as ThisError;
 
 use crate::Error;
 use crate::calibrate::{CalibrateError, LabelError};
+use crate::estimate::EstimateError;
 use crate::fix::FixError;
 use crate::history::HistoryError;
 use crate::knowledge::KnowledgeError;
@@ -23,6 +24,9 @@ pub(super) enum CliError {
     /// Nothing was mended.
     #[error(transparent)]
     Fix(#[from] FixError),
+    /// There is no estimate.
+    #[error(transparent)]
+    Estimate(#[from] EstimateError),
     /// There is no calibration.
     #[error(transparent)]
     Calibration(#[from] CalibrateError),
@@ -103,6 +107,7 @@ impl CliError {
         }
         anstream::eprintln!("{ERROR}error{ERROR:#}: {self}");
         if let CliError::Analysis(Error::NothingRead(errors))
+        | CliError::Estimate(EstimateError::Analysis(Error::NothingRead(errors)))
         | CliError::Fix(FixError::Analysis(Error::NothingRead(errors))) = self
         {
             errors.iter().for_each(|error| anstream::eprintln!("  {error}"));
@@ -121,6 +126,19 @@ impl CliError {
             CliError::Analysis(Error::Knowledge(_) | Error::Search(_))
             | CliError::Fix(FixError::Analysis(Error::Knowledge(_) | Error::Search(_))) => {
                 Some("this is a fault of oomdoc's own: please report it")
+            }
+            CliError::Estimate(EstimateError::Analysis(Error::NothingRead(_))) => {
+                Some("name what the job is launched with: `oomdoc estimate --from launch.sh`")
+            }
+            CliError::Estimate(EstimateError::Analysis(_)) => Some("this is a fault of oomdoc's own: please report it"),
+            CliError::Estimate(EstimateError::NoModel | EstimateError::UnknownModel(_)) => {
+                Some("name a size, a model or its config.json: `oomdoc estimate --model 8b --gpus 8 --zero 3`")
+            }
+            CliError::Estimate(EstimateError::Unbounded) => {
+                Some("name the model or its config.json with --model, an adapter's rank with --lora")
+            }
+            CliError::Estimate(EstimateError::File { .. } | EstimateError::Config { .. }) => {
+                Some("give the config.json that lies beside a model's weights")
             }
             CliError::Fix(FixError::NothingToFix(_) | FixError::NoFile { .. }) => Some(
                 "give the launch script or the configuration beside the log: `oomdoc fix job.log launch.sh --diff`",

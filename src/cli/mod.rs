@@ -2,6 +2,7 @@
 
 mod analyze;
 mod error;
+mod estimate;
 mod explain;
 mod fail_on;
 mod fix;
@@ -32,6 +33,7 @@ enum Command {
     Analyze(analyze::Analyze),
     Triage(triage::Triage),
     Fix(fix::Fix),
+    Estimate(Box<estimate::Estimate>),
     Explain(explain::Explain),
     Rules(rules::Rules),
     History(history::History),
@@ -43,6 +45,7 @@ pub fn run() -> ExitCode {
     let done = match command {
         Command::Analyze(analyze) => analyze.run(&home),
         Command::Triage(triage) => triage.run(&home),
+        Command::Estimate(estimate) => estimate.run(&home),
         Command::Explain(explain) => explain.run(&home),
         Command::Fix(fix) => fix.run(&home),
         Command::Rules(rules) => rules.run(&home),

@@ -126,6 +126,7 @@ const PLAIN: &[&str] = &[
     "size_of",
     "ratio",
     "tokens",
+    "model_len",
 ];
 
 fn show(name: &str, value: &Value) -> String {

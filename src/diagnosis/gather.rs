@@ -157,7 +157,8 @@ fn held_by(incident: &Incident, wanted: fn(bool) -> bool) -> f64 {
     bytes as f64
 }
 
-fn of_job(facts: &mut Facts, job: &Job) {
+/// What is known of a job, whatever happened to it.
+pub fn of_job(facts: &mut Facts, job: &Job) {
     facts.say("job.framework", text(job.framework.as_deref().unwrap_or("unknown")));
     let words = [("job.version", &job.framework_version), ("job.model", &job.model), ("job.gpu", &job.gpu)];
     for (name, value) in words {

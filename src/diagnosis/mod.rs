@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 pub use condition::{Answer, Asker, Question, alternatives, names};
 pub use facts::{Facts, Known, Value};
-pub use gather::gather;
+pub use gather::{gather, of_job};
 pub use inspect::{Comparison, Literal};
 pub use outcomes::{best_first, learn};
 pub use rank::{Ranked, calibrate, rank};

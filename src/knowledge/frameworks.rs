@@ -34,6 +34,9 @@ pub struct Framework {
     /// How it trains, where it decides that.
     #[serde(default)]
     pub trains: Option<Trains>,
+    /// Facts that hold whatever the configuration says: the framework's own code sets them.
+    #[serde(default)]
+    pub always: BTreeMap<Arc<str>, bool>,
     /// Where settings of one of those are written, if no configuration of the user's reaches them: a place in its code,
     /// a key or an option that passes them on.
     #[serde(default)]
@@ -49,6 +52,23 @@ pub struct Trains {
     /// Whether PyTorch's FSDP shares states out, not ZeRO.
     #[serde(default)]
     pub fsdp: bool,
+    /// Whether the loss is computed on 16-bit logits in place.
+    #[serde(default)]
+    pub logits_in_place: bool,
+    /// Where roll-outs are generated.
+    #[serde(default)]
+    pub engine: EngineIs,
+}
+
+/// Where an inference engine is that generates roll-outs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum EngineIs {
+    /// On devices of its own, unless `config.colocate` says otherwise.
+    #[default]
+    Elsewhere,
+    /// On the devices that train; it sleeps where `config.sleep_mode` says so.
+    Beside,
 }
 
 /// In which numbers weights, gradients and states are kept.

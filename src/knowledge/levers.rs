@@ -2,6 +2,7 @@ use std::sync::Arc;
 
 use serde::Deserialize;
 
+use super::causes::Condition;
 use super::words::Words;
 
 /// `rules/levers.toml`: what a change turns, whatever a framework calls the knob.
@@ -20,6 +21,9 @@ pub struct Lever {
     /// Whether it helps now one way, now the other, so that each turn of it must say which.
     #[serde(default)]
     pub both_ways: bool,
+    /// A condition (CEL) under which no turn of it helps.
+    #[serde(default)]
+    pub unless: Option<Condition>,
     /// What it is and which memory it moves.
     pub meaning: Words,
 }

@@ -7,6 +7,9 @@ use crate::knowledge::{Fact, FactType, Knob};
 impl Launch<'_> {
     /// Adds to `facts` what the configuration sets, and what holds where it sets nothing.
     pub fn configure(&self, facts: &mut Facts) {
+        for (name, flag) in self.framework.iter().flat_map(|framework| &framework.always) {
+            facts.say(name, Value::Flag(*flag));
+        }
         for knob in self.knobs() {
             let Some(fact) = self.fact(knob) else { continue };
             if let Some(setting) = self.setting(knob) {

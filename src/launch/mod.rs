@@ -16,7 +16,7 @@ use crate::model::Job;
 use index::Index;
 pub use index::Setting;
 pub(crate) use layout::{device_memory, host_memory};
-pub use prediction::{Comparison, Moved, Prediction};
+pub use prediction::{Comparison, Contradiction, Moved, Prediction};
 
 /// The configurations of a job.
 pub struct Launch<'k> {

@@ -1,9 +1,13 @@
 //! What the job should have needed, beside what it did.
 
+use std::cmp::Ordering;
+
 use super::Launch;
 use crate::diagnosis::Facts;
 use crate::memory::{self, Amount, Explanation, Layout, ModelSize, Moment, MomentPlan, Observed, Plan, States, Step};
-use crate::model::{Bytes, Citation, Derivation, Figure, FigureName, Incident, Kind, Phase, TimelinePoint};
+use crate::model::{
+    Bytes, Citation, Derivation, Figure, FigureName, Incident, Kind, Need, PatchNeeds, Phase, TimelinePoint,
+};
 
 /// What the arithmetic says of a job.
 pub struct Prediction {
@@ -23,6 +27,8 @@ pub struct Comparison {
     pub explained: Vec<(Figure, Explanation)>,
     /// The states of training and the device that cannot hold them.
     pub beyond: Option<(States, Bytes)>,
+    /// What refutes the rest, which is left out then.
+    pub contradiction: Option<Contradiction>,
 }
 
 /// Bytes that a change moves on each device and on each host, where that is known; negative frees.
@@ -42,12 +48,34 @@ const MOST: usize = 3;
 const NEAR: f64 = 0.05;
 /// Bounds wider than this share of an amount say too little to print.
 const WIDE: f64 = 0.5;
+/// An observed figure this far beyond all that is predicted, as a share of it, refutes the layout.
+const FAR: f64 = 0.25;
+/// A diagnosis keeps this share of its confidence where the log refutes what is thought of the job.
+const KEPT: f64 = 0.85;
+
+/// An observed figure that no part of the prediction allows: the job is not laid out as thought.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Contradiction {
+    /// As the log says.
+    pub observed: Bytes,
+    /// The nearest that is predicted.
+    pub predicted: Bytes,
+    /// Whether more was observed than predicted.
+    pub is_more: bool,
+}
+
+impl Contradiction {
+    /// Confidence in a diagnosis that was found believing the configuration.
+    pub fn lowers(self, confidence: f64) -> f64 {
+        confidence * KEPT
+    }
+}
 
 impl Launch<'_> {
     /// What the job that `facts` describe should need; `None` where too little is known.
     pub fn predict(&self, facts: &Facts) -> Option<Prediction> {
         let (model, from) = self.model(facts)?;
-        let layout = self.layout(facts)?;
+        let layout = self.layout(facts, &model, self.trains()?)?;
         let plan = Plan::of(&model, &layout);
         Some(Prediction { model, layout, plan, from })
     }
@@ -56,6 +84,9 @@ impl Launch<'_> {
 impl Prediction {
     /// The predicted figures of the incident's moment beside the observed ones, and how the one explains the other.
     pub fn beside(&self, incident: &Incident) -> Comparison {
+        if let Some(contradiction) = self.contradicted(incident) {
+            return Comparison { contradiction: Some(contradiction), ..Comparison::default() };
+        }
         let mut explained: Vec<(Figure, Explanation)> = Vec::new();
         let at_the_end = Moment::of_phase(incident.phase.name).filter(|_| incident.kind == Kind::GpuOom);
         for (figure, is_last) in device_figures(incident) {
@@ -70,7 +101,7 @@ impl Prediction {
         let states = memory::states(&self.model, &self.layout);
         let beyond = capacity.filter(|capacity| is_alone && states.bytes.low > *capacity);
         let predicted = self.moment(incident.phase.name).map(|moment| self.figures(moment)).unwrap_or_default();
-        Comparison { predicted, explained, beyond: beyond.map(|capacity| (states, capacity)) }
+        Comparison { predicted, explained, beyond: beyond.map(|capacity| (states, capacity)), contradiction: None }
     }
 
     /// What a change of the layout to `after` moves at the incident's moment.
@@ -86,10 +117,35 @@ impl Prediction {
         Moved { device: difference(MomentPlan::device), host: difference(MomentPlan::host) }
     }
 
-    /// What a host needs at the incident's moment, and what it has, where both are known.
-    pub fn host(&self, phase: Phase) -> Option<(Bytes, Bytes)> {
-        let need = self.moment(phase)?.host().low;
-        Some((need, self.layout.cluster.host_memory?))
+    /// What the incident's moment needs on a device and on a host, of what there is; nothing where the bounds are wide.
+    pub fn needs(&self, phase: Phase) -> PatchNeeds {
+        let Some(plan) = self.moment(phase) else { return PatchNeeds::default() };
+        let cluster = &self.layout.cluster;
+        let need = |amount: Amount, capacity: Option<Bytes>| {
+            is_narrow(amount).then_some(Need { bytes: amount.middle(), capacity })
+        };
+        PatchNeeds { gpu: need(plan.device(), cluster.device_memory), host: need(plan.host(), cluster.host_memory) }
+    }
+
+    /// What PyTorch held when it failed, where that cannot be what this layout held: a quarter more than it needs at any
+    /// moment, or in training a quarter less than what lies on the device from the start.
+    fn contradicted(&self, incident: &Incident) -> Option<Contradiction> {
+        let observed = incident.figures.iter().find(|figure| figure.name == FigureName::TorchAllocated)?.bytes?;
+        if incident.kind != Kind::GpuOom {
+            return None;
+        }
+        let is_counted =
+            self.model.shape.as_ref().is_some_and(|shape| shape.vision == 0) && self.layout.batch.is_some();
+        let most = self.plan.moments.iter().map(|plan| plan.device().high).max()?;
+        let is_more = is_counted && observed.gib() > most.gib() * (1.0 + FAR);
+        let is_in_training = matches!(incident.phase.name, Phase::Forward | Phase::Backward | Phase::OptimizerStep);
+        let least = self.plan.at(Moment::AfterPrepare)?.device().low;
+        let is_less = is_in_training && observed.gib() < least.gib() * (1.0 - FAR);
+        (is_more || is_less).then_some(Contradiction {
+            observed,
+            predicted: if is_more { most } else { least },
+            is_more,
+        })
     }
 
     /// The moment of an incident in `phase`; the hungriest where that is not known.
@@ -110,7 +166,9 @@ impl Prediction {
         };
         let at = |moment: &Moment| memory::explain(observed, Observed::Device, Some(*moment), &self.plan);
         let sound = moments.iter().flat_map(at).filter(is_sound);
-        sound.min_by(|a, b| a.error.abs().total_cmp(&b.error.abs()))
+        // Of equally near ones the one with the narrower bounds says more.
+        let rank = |found: &Explanation| (found.error.abs(), (found.sum.high - found.sum.low).gib());
+        sound.min_by(|a, b| rank(a).partial_cmp(&rank(b)).unwrap_or(Ordering::Equal))
     }
 
     fn figures(&self, plan: &MomentPlan) -> Vec<Figure> {
@@ -119,9 +177,7 @@ impl Prediction {
             let is_here = |place: crate::memory::Place| place.is_host() == (at == Observed::Host);
             let parts: Vec<String> =
                 plan.components.iter().filter(|part| is_here(part.place)).map(ToString::to_string).collect();
-            let is_known =
-                amount.middle() > Bytes(0) && (amount.high - amount.low).gib() <= WIDE * amount.middle().gib();
-            is_known.then(|| Figure {
+            is_narrow(amount).then(|| Figure {
                 name,
                 bytes: Some(amount.middle()),
                 value: None,
@@ -134,6 +190,11 @@ impl Prediction {
         let host = figure(FigureName::HostUsed, plan.host(), Observed::Host);
         device.into_iter().chain(host).collect()
     }
+}
+
+/// Whether `amount` is something, and known well enough to print.
+fn is_narrow(amount: Amount) -> bool {
+    amount.middle() > Bytes(0) && (amount.high - amount.low).gib() <= WIDE * amount.middle().gib()
 }
 
 /// What PyTorch held on a device, over time and, last, when it failed.

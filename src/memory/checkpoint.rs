@@ -4,7 +4,7 @@
 //! `*_optim_states.pt` to the CPU: master weights and two moments), `_zero3_consolidated_16bit_state_dict`,
 //! `clone_tensors_for_torch_save`.
 
-use super::component::Component;
+use super::component::{Component, PAGE_CACHE};
 use super::layout::{Export, Resume, Sharding, WeightsLoad};
 use super::states::Job;
 use super::{Amount, Parameters, Width};
@@ -103,7 +103,7 @@ impl Job<'_> {
         let written = self.stepped().at(states);
         if !written.is_nothing() {
             let formula = format!("up to {} × {states} B, written back as fast as the disk is", self.stepped());
-            parts.push(self.of_ranks("page cache of the checkpoint", written.maybe(), formula));
+            parts.push(self.of_ranks(PAGE_CACHE, written.maybe(), formula));
         }
         parts
     }

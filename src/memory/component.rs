@@ -39,10 +39,18 @@ impl Place {
 /// What stays from one moment to the next, however a step goes.
 const STATES: [&str; 4] = ["weights", "master weights", "gradients", "optimizer states"];
 
+/// What is written and not yet on the disk.
+pub(super) const PAGE_CACHE: &str = "page cache of the checkpoint";
+
 impl Component {
     /// Whether it stays from one moment to the next: the rest comes and goes within a moment.
     pub fn is_state(&self) -> bool {
         STATES.contains(&self.name.as_str())
+    }
+
+    /// Whether the system takes it back before it lets anything die of want: page cache.
+    pub fn is_reclaimable(&self) -> bool {
+        self.name == PAGE_CACHE
     }
 
     /// Something on a device.

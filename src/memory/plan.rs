@@ -121,6 +121,12 @@ impl MomentPlan {
         self.sum(Place::is_host)
     }
 
+    /// On one host, less what the system takes back before anything dies of want.
+    pub fn host_kept(&self) -> Amount {
+        let kept = |part: &&Component| part.place.is_host() && !part.is_reclaimable();
+        self.components.iter().filter(kept).map(|part| part.bytes).sum()
+    }
+
     /// Page-locked on one host.
     pub fn pinned(&self) -> Amount {
         self.sum(|place| place == Place::HostPinned)

@@ -54,6 +54,12 @@ impl Parameters {
     }
 }
 
+impl From<(u64, u64)> for Parameters {
+    fn from((low, high): (u64, u64)) -> Parameters {
+        Parameters::between(low, high)
+    }
+}
+
 impl fmt::Display for Parameters {
     /// In billions: `7.62e9`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -1,3 +1,4 @@
+use std::fmt;
 use std::sync::Arc;
 
 use schemars::JsonSchema;
@@ -219,6 +220,9 @@ pub struct Patch {
     pub edited: Option<String>,
     /// What it moves.
     pub effect: PatchEffect,
+    /// What the incident's moment needs then.
+    #[serde(default)]
+    pub needs: PatchNeeds,
     /// What it costs.
     pub cost: Option<String>,
     /// What must hold for it to work.
@@ -235,6 +239,34 @@ pub struct PatchEffect {
     pub gpu_bytes: Option<super::Bytes>,
     /// Per host.
     pub host_bytes: Option<super::Bytes>,
+}
+
+/// What the moment of the incident needs once a patch is applied, as far as the arithmetic knows.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct PatchNeeds {
+    /// On a device.
+    pub gpu: Option<Need>,
+    /// On a host.
+    pub host: Option<Need>,
+}
+
+/// An amount that is needed, of what there is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Need {
+    /// Needed.
+    pub bytes: super::Bytes,
+    /// There is so much, where that is known.
+    pub capacity: Option<super::Bytes>,
+}
+
+impl fmt::Display for Need {
+    /// `15.87 of 79.15 GiB`, or `15.87 GiB` where nobody knows what there is.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.capacity {
+            Some(capacity) => write!(f, "{:.2} of {:.2} GiB", self.bytes.gib(), capacity.gib()),
+            None => self.bytes.fmt(f),
+        }
+    }
 }
 
 /// A change that people try and that does not help here.

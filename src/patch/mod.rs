@@ -9,8 +9,8 @@ mod turn;
 
 use crate::diagnosis::{Answer, Asker, Facts};
 use crate::knowledge::{CauseRule, Condition, Direction, Knob, Knowledge, Language, PatchRow, To, Turn};
-use crate::launch::{Launch, Prediction, device_memory, host_memory};
-use crate::model::{Bytes, NotAdvised, Patch, PatchEffect, Phase};
+use crate::launch::{Launch, Moved, Prediction, device_memory, host_memory};
+use crate::model::{Bytes, NotAdvised, Patch, PatchEffect, PatchNeeds, Phase};
 
 /// More patches than this for one cause are no advice.
 const MOST: usize = 6;
@@ -53,7 +53,7 @@ impl<'a> Workbench<'a> {
     /// What to change against the cause of `rule`, most useful first.
     pub fn patches(&self, rule: &'a CauseRule) -> Vec<Patch> {
         let mut patches: Vec<Patch> = Vec::new();
-        for row in rule.patch.iter().filter(|row| self.holds(row.when.as_ref())) {
+        for row in rule.patch.iter().filter(|row| self.holds(row.when.as_ref()) && self.may_help(&row.lever)) {
             let turned = self.turned(row, &patches);
             patches.extend(turned);
         }
@@ -89,6 +89,13 @@ impl<'a> Workbench<'a> {
 
     fn holds(&self, condition: Option<&Condition>) -> bool {
         condition.is_none_or(|condition| self.asker.ask(condition) == Answer::Yes)
+    }
+
+    /// Whether turning `lever` may help here at all.
+    fn may_help(&self, lever: &str) -> bool {
+        let known = self.knowledge.levers.iter().find(|known| &*known.name == lever);
+        let unless = known.and_then(|lever| lever.unless.as_ref());
+        unless.is_none_or(|unless| self.asker.ask(unless) != Answer::Yes)
     }
 
     /// The user's own word for a knob or lever; nothing where the job has no such thing.
@@ -141,7 +148,7 @@ impl<'a> Workbench<'a> {
             return None;
         }
         let mut needs = self.constraint(knob, turn, &to)?;
-        let effect = self.effect(knob, &to);
+        let (effect, then) = self.effect(knob, &to);
         let cost = self.cost(knob, turn, &to).map(str::to_owned);
         if self.overfills(&effect) {
             return None;
@@ -171,6 +178,7 @@ impl<'a> Workbench<'a> {
             diff: edited.as_ref().map(|edited| edited.diff.clone()),
             edited: edited.map(|edited| edited.text),
             effect,
+            needs: then,
             cost,
             constraint: (!needs.is_empty()).then(|| needs.join(" ")),
             outcomes: None,
@@ -189,12 +197,13 @@ impl<'a> Workbench<'a> {
         effect.gpu_bytes.is_some_and(|moved| moved > DOUBTFUL) && device_memory(self.facts).is_none()
     }
 
-    /// What it moves at the incident's moment, as far as the arithmetic knows.
-    fn effect(&self, knob: &Knob, to: &str) -> PatchEffect {
+    /// What it moves at the incident's moment, and what that needs then, as far as the arithmetic knows.
+    fn effect(&self, knob: &Knob, to: &str) -> (PatchEffect, PatchNeeds) {
         let after = self.prediction.and_then(|_| self.launch.predict(&self.launch.turned(self.facts, knob, to)));
-        let Some((before, after)) = self.prediction.zip(after) else { return PatchEffect::default() };
+        let Some((before, after)) = self.prediction.zip(after) else { return Default::default() };
         let moved = before.moved(&after, self.phase);
-        PatchEffect { gpu_bytes: moved.device, host_bytes: moved.host }
+        let needs = if moved == Moved::default() { PatchNeeds::default() } else { after.needs(self.phase) };
+        (PatchEffect { gpu_bytes: moved.device, host_bytes: moved.host }, needs)
     }
 
     /// What `knob` must have to work at `to`, as far as that is not known to hold; `None` where it is known not to.

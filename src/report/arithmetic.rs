@@ -2,16 +2,17 @@
 
 use super::words;
 use crate::knowledge::Language;
-use crate::launch::Comparison;
+use crate::launch::{Comparison, Contradiction};
 use crate::memory::{Component, Explanation, Moment, States};
 use crate::model::{Bytes, Memory, Phase};
 
 /// What the arithmetic says, as reports keep it.
 pub fn memory(comparison: Comparison, language: Language) -> Memory {
-    let Comparison { predicted, explained, beyond } = comparison;
+    let Comparison { predicted, explained, beyond, contradiction } = comparison;
     let sums = explained.iter().filter_map(|(figure, found)| Some(sum(figure.bytes?, found, language)));
     let words: Vec<String> =
         sums.chain(beyond.map(|(states, capacity)| too_much(&states, capacity, language))).collect();
+    let words = contradiction.map_or(words, |contradiction| vec![refuted(contradiction, language)]);
     let observed = explained.into_iter().map(|(figure, _)| figure).collect();
     Memory { predicted, observed, explains: (!words.is_empty()).then(|| words.join("\n")) }
 }
@@ -37,6 +38,24 @@ fn too_much(states: &States, capacity: Bytes, language: Language) -> String {
     match language {
         Language::En => format!("{formula} = {bytes} of states in training: more than the GPU's {capacity}"),
         Language::Zh => format!("训练状态共 {formula} = {bytes}，超过显存 {capacity}"),
+    }
+}
+
+/// That the job cannot be laid out as its configuration says.
+fn refuted(Contradiction { observed, predicted, is_more }: Contradiction, language: Language) -> String {
+    match (language, is_more) {
+        (Language::En, true) => {
+            format!(
+                "{observed} were held, at most {predicted} are predicted: the job is not what its configuration says"
+            )
+        }
+        (Language::En, false) => {
+            format!(
+                "{observed} were held, at least {predicted} are predicted: the job is not what its configuration says"
+            )
+        }
+        (Language::Zh, true) => format!("实际占用 {observed}，预测最多 {predicted}：作业与其配置不符"),
+        (Language::Zh, false) => format!("实际占用 {observed}，预测至少 {predicted}：作业与其配置不符"),
     }
 }
 

@@ -69,6 +69,39 @@ impl Shape {
         self.experts.as_ref().map_or(0, |experts| self.layers.saturating_sub(experts.dense_layers))
     }
 
+    /// Parameters of a LoRA adapter of `rank`: at least that of queries and values, at most that of every matrix in every
+    /// layer (`all-linear`). A matrix of n × m gets rank × (n + m).
+    pub fn adapter_parameters(&self, rank: u64) -> (u64, u64) {
+        let (query, key_value) = (self.heads * self.head_dim(), self.kv_heads() * self.head_dim());
+        let matrix = |n: u64, m: u64| rank * (n + m);
+        let least = match &self.latent_attention {
+            Some(latent) => matrix(self.hidden, latent.key_value_rank),
+            None => matrix(self.hidden, query) + matrix(self.hidden, key_value),
+        };
+        let attention = match &self.latent_attention {
+            Some(latent) => {
+                let width = self.heads * (latent.position_free_dim + latent.position_dim);
+                let values = self.heads * (latent.position_free_dim + latent.value_dim);
+                let query = match latent.query_rank {
+                    Some(inner) => matrix(self.hidden, inner) + matrix(inner, width),
+                    None => matrix(self.hidden, width),
+                };
+                query
+                    + matrix(self.hidden, latent.key_value_rank + latent.position_dim)
+                    + matrix(latent.key_value_rank, values)
+                    + matrix(self.heads * latent.value_dim, self.hidden)
+            }
+            None => 2 * matrix(self.hidden, query) + 2 * matrix(self.hidden, key_value),
+        };
+        let mlp = |width: u64| if self.gated_mlp { 3 } else { 2 } * matrix(self.hidden, width);
+        let experts = self.experts.as_ref().map_or(0, |experts| {
+            experts.count * mlp(experts.intermediate) + if experts.shared > 0 { mlp(experts.shared) } else { 0 }
+        });
+        let most =
+            self.dense_layers() * (attention + mlp(self.intermediate)) + self.expert_layers() * (attention + experts);
+        (self.layers * least, most)
+    }
+
     fn embedding_width(&self) -> u64 {
         self.embedding.unwrap_or(self.hidden)
     }

@@ -93,7 +93,7 @@ impl Layout {
     pub fn trained_on_rank(&self, model: &ModelSize) -> Parameters {
         match (&self.adapter, self.optimizer.kind) {
             (_, OptimizerKind::None) => Parameters::exactly(0),
-            (Some(adapter), _) => Parameters::exactly(adapter.parameters).shard(self.parallel.model_ranks()),
+            (Some(adapter), _) => adapter.parameters.shard(self.parallel.model_ranks()),
             (None, _) => self.on_rank(model),
         }
     }

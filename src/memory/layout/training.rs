@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::memory::Width;
+use crate::memory::{Parameters, Width};
 
 /// Bytes of weights and gradients.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -94,8 +94,8 @@ impl Optimizer {
 /// A LoRA adapter: only it is trained. The weights beneath are as `precision.weights` says (QLoRA: 0.55 to 0.6 bytes).
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Adapter {
-    /// Its parameters.
-    pub parameters: u64,
+    /// Its parameters, within bounds where it is not known which matrices it is for.
+    pub parameters: Parameters,
     /// Bytes of each.
     pub weights: Width,
 }

@@ -1,0 +1,253 @@
+//! What a user says of a job, as the command line spells it.
+
+use clap::{Args, ValueEnum};
+
+use super::fit::Limits;
+use crate::diagnosis::{Facts, Value};
+use crate::knowledge::{Trains, TrainsIn};
+use crate::memory::{Layout, Recomputation as Recomputed, Sharding};
+use crate::model::Bytes;
+
+/// A job and the machines for it. What is not said is as the configuration says, else as the assumptions say.
+#[derive(Debug, Clone, Default, Args)]
+pub struct Flags {
+    /// The model: a size (`8b`), a name (`Qwen2.5-7B`), a path of either, or its config.json
+    #[arg(long, value_name = "MODEL")]
+    pub model: Option<String>,
+    /// The job's own configuration, launch script or log, or a folder of them
+    #[arg(long, value_name = "PATH")]
+    pub from: Vec<String>,
+    /// GPUs of each node
+    #[arg(long, value_name = "N")]
+    pub gpus: Option<u64>,
+    /// Nodes
+    #[arg(long, value_name = "N")]
+    pub nodes: Option<u64>,
+    /// DeepSpeed's ZeRO stage
+    #[arg(long, value_name = "STAGE", value_parser = clap::value_parser!(u64).range(0..=3), conflicts_with = "fsdp")]
+    pub zero: Option<u64>,
+    /// PyTorch's FSDP instead of ZeRO
+    #[arg(long, value_enum)]
+    pub fsdp: Option<Fsdp>,
+    /// Optimizer states in host memory
+    #[arg(long)]
+    pub adam_offload: bool,
+    /// Weights in host memory (ZeRO stage 3, FSDP)
+    #[arg(long)]
+    pub param_offload: bool,
+    /// Activations in host memory
+    #[arg(long)]
+    pub activation_offload: bool,
+    /// Offload to ordinary memory, not page-locked
+    #[arg(long)]
+    pub no_pin: bool,
+    /// Sequences of one forward and backward pass on one GPU
+    #[arg(long, value_name = "N")]
+    pub micro_batch: Option<u64>,
+    /// Tokens of the longest sequence
+    #[arg(long, value_name = "N")]
+    pub sequence: Option<u64>,
+    /// Passes of one step
+    #[arg(long, value_name = "N")]
+    pub accumulation: Option<u64>,
+    /// What backward computes again instead of keeping it (gradient checkpointing)
+    #[arg(long, value_enum)]
+    pub recomputation: Option<Recomputation>,
+    /// Attention that keeps its matrix of tokens × tokens
+    #[arg(long)]
+    pub eager_attention: bool,
+    /// In which numbers it trains
+    #[arg(long, value_enum)]
+    pub precision: Option<Precision>,
+    /// The optimizer
+    #[arg(long, value_enum)]
+    pub optimizer: Option<Optimizer>,
+    /// Trains a LoRA adapter of this rank instead of the weights
+    #[arg(long, value_name = "RANK")]
+    pub lora: Option<u64>,
+    /// Weights under an adapter are quantised
+    #[arg(long, value_enum, requires = "lora")]
+    pub quantised: Option<Quantised>,
+    /// GPUs that split each layer
+    #[arg(long, value_name = "N")]
+    pub tensor_parallel: Option<u64>,
+    /// Stages of a pipeline
+    #[arg(long, value_name = "N")]
+    pub pipeline_parallel: Option<u64>,
+    /// GPUs that share a sequence
+    #[arg(long, value_name = "N")]
+    pub sequence_parallel: Option<u64>,
+    /// Looks for the cheapest changes with which it fits GPUs of this size: `80GiB`
+    #[arg(long, value_name = "SIZE", value_parser = size)]
+    pub fit: Option<Bytes>,
+    /// Memory of each host, or the container's limit: `1.4TiB`
+    #[arg(long, value_name = "SIZE", value_parser = size)]
+    pub host: Option<Bytes>,
+}
+
+/// FSDP's sharding strategy.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Fsdp {
+    /// `FULL_SHARD`
+    Full,
+    /// `SHARD_GRAD_OP`
+    GradOp,
+    /// `HYBRID_SHARD`
+    Hybrid,
+}
+
+/// What backward computes again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Recomputation {
+    /// Nothing
+    None,
+    /// Attention matrices
+    Selective,
+    /// All but each layer's input
+    Full,
+}
+
+/// In which numbers weights, gradients and optimizer states are kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Precision {
+    /// 16-bit weights and gradients, fp32 master weights: DeepSpeed
+    Mixed,
+    /// The same with fp32 gradients: Megatron
+    MixedFp32Gradients,
+    /// fp32, computed in 16 bit: autocast, FSDP's mixed precision
+    Autocast,
+    /// All in fp32
+    Fp32,
+    /// All in 16 bit
+    Pure16Bit,
+}
+
+/// The optimizer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Optimizer {
+    /// Two moments
+    Adamw,
+    /// Two moments in 8 bit
+    #[value(name = "adamw-8bit")]
+    Adamw8bit,
+    /// Row and column sums
+    Adafactor,
+    /// One moment
+    Lion,
+    /// None
+    Sgd,
+}
+
+/// Quantised weights.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Quantised {
+    /// QLoRA
+    #[value(name = "4bit")]
+    FourBit,
+    /// LLM.int8()
+    #[value(name = "8bit")]
+    EightBit,
+}
+
+fn size(text: &str) -> Result<Bytes, String> {
+    crate::parse::memory_size(text).filter(|size| *size > Bytes(0)).ok_or_else(|| "write it as `80GiB`".to_owned())
+}
+
+impl Flags {
+    /// What to fit, where that is asked for.
+    pub fn limits(&self) -> Option<Limits> {
+        self.fit.map(|gpu| Limits { gpu, host: self.host })
+    }
+
+    /// States what is said, under the names of facts.
+    pub fn say(&self, facts: &mut Facts) {
+        let devices = (self.gpus.is_some() || self.nodes.is_some())
+            .then(|| self.gpus.unwrap_or(1).saturating_mul(self.nodes.unwrap_or(1)));
+        let stage = self.zero.or(self.fsdp.map(|fsdp| if fsdp == Fsdp::GradOp { 2 } else { 3 }));
+        let numbers = [
+            ("config.processes_per_node", self.gpus.or(self.nodes.map(|_| 1))),
+            ("job.world_size", devices),
+            ("config.zero_stage", stage),
+            ("config.micro_batch", self.micro_batch),
+            ("config.sequence_length", self.sequence),
+            ("config.gradient_accumulation", self.accumulation),
+            ("config.lora_rank", self.lora),
+            ("config.tensor_parallel", self.tensor_parallel),
+            ("config.pipeline_parallel", self.pipeline_parallel),
+            ("config.ring_attention", self.sequence_parallel),
+        ];
+        for (name, number) in numbers {
+            number.into_iter().for_each(|number| facts.say(name, Value::Number(number as f64)));
+        }
+        for (name, size) in [("gpu.memory", self.fit), ("host.memory", self.host)] {
+            size.into_iter().for_each(|size| facts.say(name, Value::Number(size.0 as f64)));
+        }
+        let recomputation = self.recomputation.map(|what| what == Recomputation::Full);
+        let flags = [
+            ("config.offload_activations", self.activation_offload.then_some(true)),
+            ("config.pin_memory", self.no_pin.then_some(false)),
+            ("config.recomputation", recomputation),
+            ("config.flash_attention", self.eager_attention.then_some(false)),
+            // Whoever gives sequences means sequences.
+            ("config.dynamic_batch", self.micro_batch.map(|_| false)),
+        ];
+        for (name, flag) in flags {
+            flag.into_iter().for_each(|flag| facts.say(name, Value::Flag(flag)));
+        }
+        let words = [
+            ("config.offload_optimizer", self.adam_offload.then_some("cpu")),
+            ("config.offload_param", self.param_offload.then_some("cpu")),
+            ("config.optimizer", self.optimizer.map(Optimizer::word)),
+            ("config.quantization", self.quantised.map(Quantised::word)),
+            ("config.precision", self.precision.filter(|said| *said == Precision::Fp32).map(|_| "fp32")),
+            ("config.model_dtype", self.precision.filter(|said| *said == Precision::Pure16Bit).map(|_| "bf16")),
+        ];
+        for (name, words) in words {
+            words.into_iter().for_each(|words| facts.say(name, Value::Text(words.to_owned())));
+        }
+    }
+
+    /// How it trains, by what is said and else as `usual`.
+    pub fn trains(&self, usual: Trains) -> Trains {
+        let precision = match self.precision {
+            None => usual.precision,
+            Some(Precision::Mixed | Precision::Fp32) => TrainsIn::Mixed,
+            Some(Precision::MixedFp32Gradients) => TrainsIn::MixedFp32Gradients,
+            Some(Precision::Autocast | Precision::Pure16Bit) => TrainsIn::Fp32ComputedIn16Bit,
+        };
+        let fsdp = self.fsdp.is_some() || usual.fsdp && self.zero.is_none();
+        Trains { precision, fsdp, ..usual }
+    }
+
+    /// `layout` with what no fact says.
+    pub fn finish(&self, mut layout: Layout) -> Layout {
+        if self.fsdp == Some(Fsdp::Hybrid) {
+            layout.sharding = Sharding::FsdpHybrid;
+        }
+        if self.recomputation == Some(Recomputation::Selective) {
+            layout.recomputation = Recomputed::Selective;
+        }
+        layout
+    }
+}
+
+impl Optimizer {
+    fn word(self) -> &'static str {
+        match self {
+            Optimizer::Adamw => "adamw",
+            Optimizer::Adamw8bit => "adamw_8bit",
+            Optimizer::Adafactor => "adafactor",
+            Optimizer::Lion => "lion",
+            Optimizer::Sgd => "sgd",
+        }
+    }
+}
+
+impl Quantised {
+    fn word(self) -> &'static str {
+        match self {
+            Quantised::FourBit => "4bit",
+            Quantised::EightBit => "8bit",
+        }
+    }
+}

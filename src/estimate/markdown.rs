@@ -1,0 +1,53 @@
+//! An estimate as Markdown, for an issue or a pull request.
+
+use std::fmt::{self, Write};
+
+use super::text::amount;
+use super::words::{self, Labels};
+use super::{Estimate, Need};
+use crate::knowledge::Language;
+
+/// `estimate` as Markdown: tables of moments, of the parts of the hungriest, and of changes.
+pub fn markdown(estimate: &Estimate, language: Language) -> String {
+    let mut text = String::new();
+    // Writing to a string does not fail.
+    let _ = write(&mut text, estimate, language);
+    text
+}
+
+fn write(text: &mut String, estimate: &Estimate, language: Language) -> fmt::Result {
+    let labels = words::labels(language);
+    let Labels { moment, gpu, host, costs, change, .. } = *labels;
+    writeln!(text, "## {}\n\n{}\n", words::model(estimate, language), words::layout(&estimate.layout))?;
+    writeln!(text, "| {moment} | {gpu} | {host} |\n|---|---:|---:|")?;
+    for need in estimate.telling() {
+        writeln!(text, "| {} | {} | {} |", estimate.name(need), amount(need.gpu), amount(need.host))?;
+    }
+    let peaks = [(gpu, estimate.peak_of_gpu(), false), (host, estimate.peak_of_host(), true)];
+    for (place, need, is_host) in peaks {
+        if let Some(need) = need {
+            writeln!(text, "\n### {}\n", (labels.made_of)(place, &estimate.name(need)))?;
+            parts(text, need, is_host, labels)?;
+        }
+    }
+    if let Some(fit) = &estimate.fit {
+        writeln!(text, "\n### {}\n", words::verdict(fit.fits, !fit.changes.is_empty(), language))?;
+        if !fit.changes.is_empty() {
+            writeln!(text, "| {change} | {gpu} | {host} | {costs} |\n|---|---:|---:|---|")?;
+        }
+        for change in &fit.changes {
+            let (gpu, host) = (amount(change.then.gpu), amount(change.then.host));
+            writeln!(text, "| `{}` | {gpu} | {host} | {} |", change.flag, change.cost.in_language(language))?;
+        }
+    }
+    writeln!(text, "\n### {}\n", labels.assumptions)?;
+    estimate.assumptions.iter().try_for_each(|words| writeln!(text, "- {words}"))
+}
+
+fn parts(text: &mut String, need: &Need, is_host: bool, labels: &Labels) -> fmt::Result {
+    writeln!(text, "| {} | | {} |\n|---|---:|---|", labels.part, labels.formula)?;
+    for part in need.plan.components.iter().filter(|part| part.place.is_host() == is_host) {
+        writeln!(text, "| {} | {} | {} |", part.name, amount(part.bytes), part.formula)?;
+    }
+    Ok(())
+}

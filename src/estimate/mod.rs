@@ -1,0 +1,158 @@
+//! What a job should need before it runs, and what to change so that it fits.
+//!
+//! In go what the user says of a job, its configuration, or both ([`Flags`]); out comes the need of each moment on a device
+//! and on a host ([`Estimate`]), and the cheapest change that makes it fit ([`Fit`]). The arithmetic is `memory`'s, the
+//! reading of configurations `launch`'s: nothing is computed here that an analysis would compute otherwise.
+
+mod fit;
+mod flags;
+mod markdown;
+mod read;
+mod text;
+mod words;
+
+use serde::Serialize;
+use thiserror::Error;
+
+use crate::knowledge::HfConfigError;
+use crate::memory::{Amount, Layout, ModelSize, Moment, MomentPlan, Plan, Step};
+use crate::model::Bytes;
+
+pub use fit::{Change, Fit, Fits, Limits};
+pub use flags::{Flags, Fsdp, Optimizer, Precision, Quantised, Recomputation};
+pub use markdown::markdown;
+pub use read::estimate;
+pub use text::text;
+
+/// The format of `--format json`; fields may be added, never renamed.
+pub const SCHEMA: &str = "oomdoc.estimate/1";
+
+/// Why there is no estimate.
+#[derive(Debug, Error)]
+pub enum EstimateError {
+    /// Nothing says how large the model is.
+    #[error("nothing says which model it is")]
+    NoModel,
+    /// No model of this name is known.
+    #[error("no model is called `{0}`, and it names no size")]
+    UnknownModel(String),
+    /// A `config.json` could not be read.
+    #[error("{path}: {error}")]
+    File {
+        /// Which.
+        path: String,
+        /// What the system says.
+        #[source]
+        error: std::io::Error,
+    },
+    /// A `config.json` is none of a transformer.
+    #[error("{path}: {error}")]
+    Config {
+        /// Which.
+        path: String,
+        /// What is wrong.
+        #[source]
+        error: HfConfigError,
+    },
+    /// An adapter of a model of unknown shape, or quantised weights that are trained.
+    #[error("too little is known of the model to say how large an adapter is, or quantised weights are trained whole")]
+    Unbounded,
+    /// Nothing could be read.
+    #[error(transparent)]
+    Analysis(#[from] crate::Error),
+}
+
+/// What a job should need.
+#[derive(Debug, Clone, Serialize)]
+pub struct Estimate {
+    /// [`SCHEMA`].
+    pub schema: &'static str,
+    /// The model as it was named.
+    pub model: String,
+    /// How large it is.
+    pub size: ModelSize,
+    /// How it is spread.
+    pub layout: Layout,
+    /// What each moment needs.
+    pub moments: Vec<Need>,
+    /// What was taken for granted, and what is not counted.
+    pub assumptions: Vec<String>,
+    /// What to change so that it fits, where that was asked for.
+    pub fit: Option<Fit>,
+}
+
+/// What one moment needs.
+#[derive(Debug, Clone, Serialize)]
+pub struct Need {
+    /// On each device.
+    pub gpu: Amount,
+    /// On each host, page-locked memory included, less page cache.
+    pub host: Amount,
+    /// Of what it is made up.
+    #[serde(flatten)]
+    pub plan: MomentPlan,
+}
+
+impl Estimate {
+    /// What `model`, called `name`, needs in `layout`; `assumed` is what was taken for granted before.
+    pub fn of(
+        name: String,
+        size: ModelSize,
+        layout: Layout,
+        mut assumed: Vec<String>,
+        limits: Option<Limits>,
+    ) -> Estimate {
+        let Plan { moments, assumptions } = Plan::of(&size, &layout);
+        assumed.extend(assumptions);
+        let need = |plan: MomentPlan| Need { gpu: plan.device(), host: plan.host_kept(), plan };
+        let fit = limits.map(|limits| fit::search(&size, &layout, limits));
+        let moments = moments.into_iter().map(need).collect();
+        Estimate { schema: SCHEMA, model: name, size, layout, moments, assumptions: assumed, fit }
+    }
+
+    /// The moment that needs most of a device.
+    pub fn peak_of_gpu(&self) -> Option<&Need> {
+        self.moments.iter().rev().max_by_key(|need| need.gpu.high)
+    }
+
+    /// The moment that needs most of a host, if any needs something.
+    pub fn peak_of_host(&self) -> Option<&Need> {
+        self.moments.iter().rev().max_by_key(|need| need.host.high).filter(|need| need.host.high > Bytes(0))
+    }
+
+    /// The moments worth a line: one that is the same before and after the first step counts once.
+    fn telling(&self) -> impl Iterator<Item = &Need> {
+        let is_repeated = |need: &&Need| {
+            let mut others = self.moments.iter().filter(|other| other.plan.moment == need.plan.moment);
+            need.plan.step == Step::First && others.any(|other| is_later(other) && is_alike(other, need))
+        };
+        self.moments.iter().filter(move |need| !is_repeated(need))
+    }
+
+    /// Whether a moment is told apart before the first step.
+    fn is_first(&self, need: &Need) -> bool {
+        let moment = need.plan.moment;
+        need.plan.step == Step::First && self.moments.iter().any(|other| other.plan.moment == moment && is_later(other))
+    }
+
+    /// A moment's name: `backward`, `first backward`.
+    fn name(&self, need: &Need) -> String {
+        let name = match need.plan.moment {
+            Moment::AfterPrepare => "after prepare",
+            Moment::OptimizerStep => "optimizer step",
+            Moment::WeightSync => "weight sync",
+            Moment::CheckpointSave => "checkpoint save",
+            Moment::CheckpointResume => "checkpoint resume",
+            other => other.as_str(),
+        };
+        if self.is_first(need) { format!("first {name}") } else { name.to_owned() }
+    }
+}
+
+fn is_later(need: &Need) -> bool {
+    need.plan.step == Step::Later
+}
+
+fn is_alike(one: &Need, other: &Need) -> bool {
+    (one.gpu, one.host) == (other.gpu, other.host)
+}

@@ -1,0 +1,88 @@
+//! From flags and configurations to a model and a layout.
+
+use std::fs;
+
+use super::{Estimate, EstimateError, Flags};
+use crate::diagnosis::{self, Facts, Value};
+use crate::incident;
+use crate::knowledge::{EngineIs, Knowledge, Shape, Trains, TrainsIn};
+use crate::launch::Launch;
+use crate::memory::ModelSize;
+use crate::model::Job;
+use crate::{Error, Options, read};
+
+/// What trains nothing in particular is taken to train as: the numbers of DeepSpeed and of most trainers.
+const USUAL: Trains =
+    Trains { precision: TrainsIn::Mixed, fsdp: false, logits_in_place: false, engine: EngineIs::Elsewhere };
+
+/// What the job that `flags` describe should need; `facts` are what else the user knows.
+pub fn estimate(flags: &Flags, facts: &[(String, Value)], knowledge: &Knowledge) -> Result<Estimate, EstimateError> {
+    knowledge.complete().map_err(Error::from)?;
+    let mut known = Facts::default();
+    flags.say(&mut known);
+    for (name, value) in facts {
+        known.say(name, value.clone());
+    }
+    let (job, launch) = launched(&flags.from, knowledge)?;
+    // The user's own words come first, then the configuration's.
+    diagnosis::of_job(&mut known, &job);
+    launch.configure(&mut known);
+    let mut assumed = Vec::new();
+    let mut assume = |name: &str, value: f64, words: &str| {
+        if known.number(name).is_none()
+            && (name != "job.world_size" || known.get("config.processes_per_node").is_none())
+        {
+            known.say(name, Value::Number(value));
+            assumed.push(words.to_owned());
+        }
+    };
+    assume("job.world_size", 1.0, "one GPU: nothing says how many");
+    assume("config.zero_stage", 0.0, "nothing is shared out among ranks: nothing says so");
+    let trains = launch.trains().unwrap_or_else(|| {
+        if flags.precision.is_none() {
+            assumed.push("16-bit weights and gradients, fp32 master weights: nothing says otherwise".to_owned());
+        }
+        USUAL
+    });
+    let (name, size) = model(flags, &known, &launch, knowledge)?;
+    let layout = launch.layout(&known, &size, flags.trains(trains)).ok_or(EstimateError::Unbounded)?;
+    Ok(Estimate::of(name, size, flags.finish(layout), assumed, flags.limits()))
+}
+
+/// What was launched, as far as `paths` say.
+fn launched<'k>(paths: &[String], knowledge: &'k Knowledge) -> Result<(Job, Launch<'k>), EstimateError> {
+    if paths.is_empty() {
+        let job = Job::default();
+        let launch = Launch::new(knowledge, &job, Vec::new(), Vec::new());
+        return Ok((job, launch));
+    }
+    let mut reading = read(paths, knowledge, &Options::default())?;
+    let job = incident::build(std::mem::take(&mut reading.reads), knowledge).job;
+    let printed = reading.printed();
+    let launch = Launch::new(knowledge, &job, reading.files, printed);
+    let job = launch.complete(job);
+    Ok((job, launch))
+}
+
+/// The model and its name.
+fn model(
+    flags: &Flags,
+    facts: &Facts,
+    launch: &Launch<'_>,
+    knowledge: &Knowledge,
+) -> Result<(String, ModelSize), EstimateError> {
+    let Some(asked) = &flags.model else {
+        let (size, cites) = launch.model(facts).ok_or(EstimateError::NoModel)?;
+        let named = ["model", "config.model", "job.model"].into_iter().find_map(|name| facts.text(name));
+        let name = named.or(cites.first().map(|cite| &*cite.text)).unwrap_or_default();
+        return Ok((name.to_owned(), size));
+    };
+    if asked.ends_with(".json") {
+        let text = fs::read_to_string(asked).map_err(|error| EstimateError::File { path: asked.clone(), error })?;
+        let shape =
+            Shape::from_hf_config(&text).map_err(|error| EstimateError::Config { path: asked.clone(), error })?;
+        return Ok((asked.clone(), ModelSize::of_shape(shape)));
+    }
+    let found = knowledge.models.find(asked).ok_or_else(|| EstimateError::UnknownModel(asked.clone()))?;
+    Ok((asked.clone(), found.into()))
+}

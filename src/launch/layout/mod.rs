@@ -1,0 +1,185 @@
+//! How the job spread its model, as far as the facts say.
+
+mod neighbours;
+mod training;
+
+use super::Launch;
+use crate::diagnosis::{Facts, Value};
+use crate::knowledge::Trains;
+use crate::memory::{
+    Attention, Checkpoint, Cluster, Export, IdleOffload, Implementation, Layout, Logits, ModelSize, OffloadDevice,
+    Parallel, Recomputation, Resume, Samples, Sharding, WeightsLoad, Width, openrlhf_export, torch_load_copies,
+};
+use crate::model::{Bytes, Citation};
+
+/// The facts that a layout is read from, under one prefix.
+#[derive(Clone, Copy)]
+struct Config<'f>(&'f Facts);
+
+impl<'f> Config<'f> {
+    fn number(self, name: &str) -> Option<f64> {
+        self.0.number(&format!("config.{name}"))
+    }
+
+    fn count(self, name: &str) -> Option<u64> {
+        self.number(name).filter(|number| *number >= 1.0).map(|number| number as u64)
+    }
+
+    fn flag(self, name: &str) -> Option<bool> {
+        match self.0.get(&format!("config.{name}"))?.value {
+            Value::Flag(flag) => Some(flag),
+            _ => None,
+        }
+    }
+
+    fn text(self, name: &str) -> Option<&'f str> {
+        self.0.text(&format!("config.{name}"))
+    }
+
+    fn device(self, name: &str) -> Option<OffloadDevice> {
+        match self.0.text(&format!("config.{name}"))? {
+            "cpu" => Some(OffloadDevice::Cpu),
+            "nvme" => Some(OffloadDevice::Nvme),
+            _ => None,
+        }
+    }
+}
+
+impl Launch<'_> {
+    /// The model that is trained and the words that name it; `None` where nothing says how large it is.
+    pub(crate) fn model(&self, facts: &Facts) -> Option<(ModelSize, Vec<Citation>)> {
+        for name in ["model", "config.model", "job.model"] {
+            if let Some(found) = facts.text(name).and_then(|model| self.knowledge.models.find(model)) {
+                let cites = facts.get(name).map(|known| known.cites.clone()).unwrap_or_default();
+                return Some((ModelSize::from(found), cites));
+            }
+        }
+        let count = facts.number("job.parameters").filter(|count| *count >= 1.0)?;
+        let cites = facts.get("job.parameters").map(|known| known.cites.clone()).unwrap_or_default();
+        Some((ModelSize::of_parameters(count as u64), cites))
+    }
+
+    /// The layout that `facts` describe for training `model` as `trains` says; `None` where what counts most is not known:
+    /// over how many ranks states are shared out, how large an adapter is, what quantised weights are trained by.
+    pub(crate) fn layout(&self, facts: &Facts, model: &ModelSize, trains: Trains) -> Option<Layout> {
+        let config = Config(facts);
+        let cluster = cluster(facts)?;
+        let sharding = match (config.number("zero_stage")? as u64, trains.fsdp) {
+            (0, _) => Sharding::Replicated,
+            (1, _) => Sharding::ZeroOne,
+            (2, false) => Sharding::ZeroTwo,
+            (2, true) => Sharding::FsdpGradOp,
+            (_, false) => Sharding::ZeroThree,
+            (_, true) => Sharding::FsdpFull,
+        };
+        let (precision, adapter) = training::precision_and_adapter(config, model, trains)?;
+        let parallel = Parallel {
+            tensor: config.count("tensor_parallel").unwrap_or(1),
+            pipeline: config.count("pipeline_parallel").unwrap_or(1),
+            sequence: config.count("ring_attention").unwrap_or(1),
+        };
+        let ranks = (cluster.devices() / (parallel.model_ranks() * parallel.sequence).max(1)).max(1);
+        Some(Layout {
+            parallel,
+            sharding,
+            secondary_shards: config.count("hpz_partition").filter(|ranks| *ranks > 1),
+            precision,
+            optimizer: training::optimizer(config),
+            adapter,
+            offload: training::offload(config),
+            idle_offload: IdleOffload {
+                parameters: config.flag("offload_idle_param").unwrap_or(false),
+                optimizer: config.flag("offload_idle_optimizer").unwrap_or(false),
+            },
+            buckets: training::buckets(config, sharding),
+            batch: training::batch(config, ranks),
+            recomputation: match config.flag("recomputation") {
+                Some(true) => Recomputation::Full,
+                _ => Recomputation::None,
+            },
+            attention: match config.flag("flash_attention") {
+                Some(false) => Attention::Eager,
+                _ => Attention::Flash,
+            },
+            logits: match (config.flag("fused_loss"), trains.logits_in_place) {
+                (Some(true), _) => Logits::Fused,
+                (_, true) => Logits::InPlace,
+                _ => Logits::Upcast,
+            },
+            checkpoint: self.checkpoint(config, sharding, trains),
+            implementation: Implementation::deepspeed(facts.text("version.deepspeed")),
+            // Nothing says which of them there are, and where.
+            companions: Vec::new(),
+            engine: neighbours::engine(config, trains),
+            samples: Samples::default(),
+            cluster,
+        })
+    }
+
+    fn checkpoint(&self, config: Config<'_>, sharding: Sharding, trains: Trains) -> Checkpoint {
+        let resume = match (config.flag("elastic_checkpoint"), config.flag("pipeline_loading")) {
+            (Some(true), _) => Resume::AllParts,
+            (_, Some(true)) => Resume::OwnPartInTurn,
+            _ => Resume::OwnPart,
+        };
+        let export = match (config.flag("save_hf"), config.flag("gather_on_save")) {
+            (Some(true), _) => openrlhf_export(self.version.as_deref(), sharding),
+            (_, Some(true)) => Export::FirstRank,
+            _ => Export::Nothing,
+        };
+        Checkpoint {
+            // `zero.Init` and FSDP's start from the first rank build the model once.
+            weights: match (sharding, trains.fsdp) {
+                (Sharding::ZeroThree, _) => WeightsLoad::FirstRank(Width::TWO),
+                (_, true) => WeightsLoad::FirstRank(Width::FOUR),
+                _ => WeightsLoad::EveryRank(Width::TWO),
+            },
+            resume,
+            load_copies: config.0.text("version.torch").is_some_and(|version| torch_load_copies(Some(version))),
+            export,
+            full_state: config.0.text("config.state_dict") == Some("full"),
+            copies_shards: trains.fsdp,
+        }
+    }
+
+    /// How the framework, or what it was configured with, trains.
+    pub(crate) fn trains(&self) -> Option<Trains> {
+        self.framework.into_iter().chain(self.configured.iter().copied()).find_map(|framework| framework.trains)
+    }
+}
+
+/// The machines; `None` where the number of ranks is not known.
+fn cluster(facts: &Facts) -> Option<Cluster> {
+    let config = Config(facts);
+    let visible = facts.text("config.visible_devices").filter(|devices| !devices.is_empty());
+    let visible = || visible.map(|devices| devices.split(',').count() as u64);
+    let per_node = config.count("processes_per_node").or_else(visible);
+    let world = facts.number("job.world_size").map(|ranks| ranks as u64).or(per_node)?.max(1);
+    let devices_per_node = per_node.unwrap_or(world.min(8)).clamp(1, world);
+    Some(Cluster {
+        devices_per_node,
+        nodes: world.div_ceil(devices_per_node),
+        device_memory: device_memory(facts),
+        host_memory: host_memory(facts),
+    })
+}
+
+/// Memory of a device: as the message says, as the user says, or as the device is named: `A100-80G`,
+/// `NVIDIA A100-SXM4-80GB`.
+pub(crate) fn device_memory(facts: &Facts) -> Option<Bytes> {
+    let stated = ["figures.gpu_total", "gpu.memory"].into_iter().find_map(|name| facts.number(name));
+    let named = || ["gpu", "job.gpu"].into_iter().find_map(|name| size_in_name(facts.text(name)?));
+    stated.map(|bytes| Bytes(bytes as i64)).or_else(named)
+}
+
+fn size_in_name(name: &str) -> Option<Bytes> {
+    let parts = name.split(|c: char| !c.is_ascii_alphanumeric());
+    let gib = parts.filter_map(|part| part.strip_suffix("GiB").or(part.strip_suffix("GB")).or(part.strip_suffix('G')));
+    gib.filter_map(|digits| digits.parse().ok()).find_map(|amount| Bytes::of(amount, Bytes::GIB))
+}
+
+/// Memory of a host, or the limit of the container: as the user says, or as whoever refused it counts.
+pub(crate) fn host_memory(facts: &Facts) -> Option<Bytes> {
+    let stated = ["host.memory", "figures.memcg_limit", "config.memory_limit", "figures.node_total"];
+    stated.into_iter().find_map(|name| facts.number(name)).map(|bytes| Bytes(bytes as i64))
+}

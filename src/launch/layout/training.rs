@@ -1,0 +1,110 @@
+//! How weights are trained, as far as the facts say.
+
+use super::Config;
+use crate::knowledge::{Trains, TrainsIn};
+use crate::memory::{
+    Adapter, Batch, Buckets, ModelSize, Offload, Optimizer, OptimizerKind, OptimizerOffload, ParameterOffload,
+    Precision, Sharding, Width, deepspeed_pins_by_default,
+};
+
+/// Bytes of a weight in 4 bits with its scales; embedding and head stay in 16 bit, which small models feel most.
+const FOUR_BIT: Width = Width::between(0.55, 0.85);
+/// Bytes of a weight in 8 bits, likewise.
+const EIGHT_BIT: Width = Width::between(1.0, 1.2);
+
+/// Bytes of weights and gradients, and the adapter that is trained instead of the weights. `None` where an adapter's size
+/// cannot be bounded, and where quantised weights are said to be trained themselves.
+pub(super) fn precision_and_adapter(
+    config: Config<'_>,
+    model: &ModelSize,
+    trains: Trains,
+) -> Option<(Precision, Option<Adapter>)> {
+    let mut precision = precision(config, trains);
+    let rank = config.number("lora_rank").filter(|rank| *rank >= 1.0);
+    let quantised = match config.text("quantization") {
+        Some("4bit") => Some(FOUR_BIT),
+        Some("8bit") => Some(EIGHT_BIT),
+        _ => None,
+    };
+    let Some(rank) = rank else { return quantised.is_none().then_some((precision, None)) };
+    let parameters = model.shape.as_ref()?.adapter_parameters(rank as u64);
+    let weights = precision.weights;
+    if let Some(width) = quantised {
+        precision.weights = width;
+    }
+    Some((precision, Some(Adapter { parameters: parameters.into(), weights })))
+}
+
+fn precision(config: Config<'_>, trains: Trains) -> Precision {
+    let is_16_bit = |name: &str| matches!(config.text(name), Some("bf16" | "fp16"));
+    match trains.precision {
+        TrainsIn::Mixed if config.text("precision") == Some("fp32") => Precision::FP32,
+        TrainsIn::Mixed if config.text("grad_accum_dtype") == Some("fp32") => Precision::MIXED_FP32_GRADIENTS,
+        TrainsIn::Mixed => Precision::MIXED,
+        TrainsIn::MixedFp32Gradients => Precision::MIXED_FP32_GRADIENTS,
+        TrainsIn::Fp32ComputedIn16Bit if is_16_bit("model_dtype") => Precision::PURE_16_BIT,
+        TrainsIn::Fp32ComputedIn16Bit => Precision::FP32_COMPUTED_IN_16_BIT,
+    }
+}
+
+/// The optimizer by the words that all frameworks have in its name; AdamW where there are none.
+pub(super) fn optimizer(config: Config<'_>) -> Optimizer {
+    let name = config.text("optimizer").unwrap_or_default().to_ascii_lowercase();
+    let kind = match () {
+        _ if name.contains("8bit") || name.contains("8-bit") => OptimizerKind::AdamW8Bit,
+        _ if name.contains("adafactor") => OptimizerKind::Adafactor,
+        _ if name.contains("lion") => OptimizerKind::OneMoment,
+        _ if name == "sgd" => OptimizerKind::Sgd,
+        _ => OptimizerKind::AdamW,
+    };
+    Optimizer { kind, ..Optimizer::default() }
+}
+
+pub(super) fn offload(config: Config<'_>) -> Offload {
+    let pin = config.flag("pin_memory").unwrap_or_else(|| deepspeed_pins_by_default(None));
+    Offload {
+        optimizer: config.device("offload_optimizer").map(|device| OptimizerOffload {
+            device,
+            pin,
+            ratio: config.number("offload_ratio").unwrap_or(1.0),
+        }),
+        parameters: config.device("offload_param").map(|device| ParameterOffload { device }),
+        sub_group_size: config.count("sub_group_size").unwrap_or(Offload::default().sub_group_size),
+        activations: config.flag("offload_activations").unwrap_or(false),
+    }
+}
+
+/// Communication buffers; DeepSpeed overlaps communication in stage 3 where nobody says otherwise.
+pub(super) fn buckets(config: Config<'_>, sharding: Sharding) -> Buckets {
+    let usual = Buckets::default();
+    let elements = |name: &str, usual: u64| config.count(name).unwrap_or(usual);
+    Buckets {
+        reduce: elements("reduce_bucket", usual.reduce),
+        allgather: elements("allgather_bucket", usual.allgather),
+        overlap: config.flag("overlap_comm").unwrap_or(sharding == Sharding::ZeroThree),
+        prefetch: elements("prefetch_bucket", usual.prefetch),
+        max_live: elements("max_live_parameters", usual.max_live),
+        ..usual
+    }
+}
+
+/// What one of `ranks` data-parallel ranks computes at once: sequences, or tokens where batches are filled up to a number of
+/// them. `None` where neither is known.
+pub(super) fn batch(config: Config<'_>, ranks: u64) -> Option<Batch> {
+    // A roll-out is trained on whole: its prompt and its answer.
+    let sample = || Some(config.count("prompt_length")? + config.count("response_length")?);
+    let sequence = config.count("sequence_length").or_else(sample);
+    let is_dynamic = config.flag("dynamic_batch") == Some(true);
+    let token_budget = config.count("max_tokens_per_gpu").filter(|_| is_dynamic);
+    let micro_batch = config.count("micro_batch");
+    let whole = || Some(config.count("train_batch")? / (micro_batch? * ranks).max(1));
+    let accumulation = config.count("gradient_accumulation").or_else(whole).unwrap_or(1).max(1);
+    match (token_budget, micro_batch) {
+        (Some(tokens), _) => {
+            Some(Batch { micro_batch: 1, sequence: sequence?, token_budget: Some(tokens), accumulation })
+        }
+        // A micro-batch of sequences that are packed to tokens nobody states.
+        (None, _) if is_dynamic => None,
+        (None, micro_batch) => Some(Batch { accumulation, ..Batch::of(micro_batch?, sequence?) }),
+    }
+}

@@ -1,0 +1,139 @@
+//! What a job should need, told before it runs, against what jobs of the corpus did need.
+
+use std::error::Error;
+
+use assert_cmd::Command;
+use oomdoc::estimate::{Estimate, Fits, Flags, Need, estimate};
+use oomdoc::knowledge::Knowledge;
+use oomdoc::memory::{Moment, Step};
+use oomdoc::model::Bytes;
+
+type Outcome = Result<(), Box<dyn Error>>;
+
+fn corpus(case: &str) -> String {
+    format!("{}/corpus/{case}", env!("CARGO_MANIFEST_DIR"))
+}
+
+fn of(flags: Flags) -> Result<Estimate, Box<dyn Error>> {
+    Ok(estimate(&flags, &[], &Knowledge::shipped()?)?)
+}
+
+fn at(estimate: &Estimate, moment: Moment, step: Step) -> Result<&Need, String> {
+    let found = estimate.moments.iter().find(|need| need.plan.moment == moment && need.plan.step == step);
+    found.ok_or_else(|| format!("no {moment:?}"))
+}
+
+/// Whether `amount` is within 5 % of `gib`.
+fn near(amount: Bytes, gib: f64) -> bool {
+    (amount.gib() / gib - 1.0).abs() < 0.05
+}
+
+#[test]
+fn an_8b_model_on_one_gpu_is_what_its_log_says() -> Outcome {
+    let estimate = of(Flags { from: vec![corpus("llama3-8b-optimizer-step")], ..Flags::default() })?;
+    assert!(near(at(&estimate, Moment::AfterPrepare, Step::First)?.gpu.high, 44.87));
+    // What is left behind backward: the activations are gone by then.
+    let backward = at(&estimate, Moment::Backward, Step::First)?;
+    let kept: Bytes = backward.plan.components.iter().filter(|part| part.is_state()).map(|part| part.bytes.high).sum();
+    assert!(near(kept, 60.99), "{kept}");
+    // It asks for 29.92 GiB beside 75.95 and dies; what it would have needed then is the step's.
+    assert!(at(&estimate, Moment::OptimizerStep, Step::Later)?.gpu.low > Bytes(80 << 30));
+    Ok(())
+}
+
+#[test]
+fn a_72b_model_that_cannot_resume_can_once_ranks_load_in_turn() -> Outcome {
+    let limits = (Some(Bytes(80 << 30)), Some(Bytes(1434 << 30)));
+    let from = vec![corpus("openrlhf-72b-resume")];
+    let estimate = of(Flags { from, fit: limits.0, host: limits.1, ..Flags::default() })?;
+    assert_eq!(estimate.layout.cluster.devices(), 8);
+    // 22 bytes a parameter, page-locked buffers rounded up.
+    assert!(near(at(&estimate, Moment::CheckpointResume, Step::Later)?.host.high, 1631.0));
+    assert!(near(at(&estimate, Moment::OptimizerStep, Step::Later)?.host.high, 1360.0));
+    let fit = estimate.fit.ok_or("nothing was looked for")?;
+    let [in_turn, unpinned] = &fit.changes[..] else { return Err(format!("{:?}", fit.changes).into()) };
+    assert_eq!((fit.fits, &*in_turn.flag, &*unpinned.flag), (Fits::Surely, "pipeline_loading_checkpoint", "--no-pin"));
+    assert!(near(fit.before.host.high - in_turn.then.host.high, 237.0), "{fit:?}");
+    // Nothing of it is the GPU's affair.
+    assert_eq!(fit.before.gpu, unpinned.then.gpu);
+    Ok(())
+}
+
+#[test]
+fn the_cheapest_change_that_fits_is_found() -> Outcome {
+    let job = |gpus, gib: i64, host: Option<i64>| Flags {
+        model: Some("Llama-3-8B".to_owned()),
+        gpus: Some(gpus),
+        zero: Some(0),
+        micro_batch: Some(1),
+        sequence: Some(2048),
+        fit: Some(Bytes(gib << 30)),
+        host: host.map(|gib| Bytes(gib << 30)),
+        ..Flags::default()
+    };
+    for (flags, fits, expected) in [
+        // 8 × 80 GB: what is shared out is not recomputed or offloaded.
+        (job(8, 80, None), Fits::Surely, vec!["--zero 1"]),
+        // One GPU shares nothing: its optimizer goes to the host.
+        (job(1, 80, None), Fits::Surely, vec!["--zero 2 --adam-offload"]),
+        // Where the host has no room for it, other numbers come before another training.
+        (job(1, 96, Some(100)), Fits::Surely, vec!["--recomputation full", "--optimizer adamw-8bit"]),
+        (job(1, 200, None), Fits::Surely, vec![]),
+        (job(1, 4, None), Fits::Not, vec!["--recomputation full", "--lora 16"]),
+    ] {
+        let asked = format!("{flags:?}");
+        let fit = of(flags)?.fit.ok_or("nothing was looked for")?;
+        let changes: Vec<&str> = fit.changes.iter().map(|change| change.flag.as_str()).collect();
+        assert_eq!((fit.fits, changes), (fits, expected), "{asked}");
+    }
+    Ok(())
+}
+
+#[test]
+fn an_adapter_is_bounded_by_the_matrices_it_may_be_for() -> Outcome {
+    let lora =
+        |quantised| Flags { model: Some("Llama-2-7B".to_owned()), lora: Some(16), quantised, ..Flags::default() };
+    let plain = of(lora(None))?;
+    let adapter = plain.layout.adapter.ok_or("no adapter")?.parameters;
+    // PEFT counts 8 388 608 for q_proj and v_proj, 39 976 960 for all linear layers.
+    assert_eq!((adapter.low, adapter.high), (8_388_608, 39_976_960));
+    let quantised = of(lora(Some(oomdoc::estimate::Quantised::FourBit)))?;
+    let weights = |estimate: &Estimate| estimate.peak_of_gpu().map(|need| need.gpu.high);
+    assert!(weights(&quantised) < weights(&plain));
+    Ok(())
+}
+
+#[test]
+fn every_format_says_the_same() -> Outcome {
+    let run = |format: &str, more: &[&str]| -> Result<String, Box<dyn Error>> {
+        let mut oomdoc = Command::new(assert_cmd::cargo::cargo_bin!("oomdoc"));
+        let job =
+            ["estimate", "--model", "Qwen2.5-7B", "--gpus", "2", "--zero", "3", "--fit", "24GiB", "--format", format];
+        let printed = oomdoc.args(job).args(more).assert().success();
+        Ok(String::from_utf8(printed.get_output().stdout.clone())?)
+    };
+    let json: serde_json::Value = serde_json::from_str(&run("json", &[])?)?;
+    assert_eq!(json["schema"], "oomdoc.estimate/1");
+    let step = json["moments"].as_array().and_then(|all| all.iter().find(|need| need["moment"] == "optimizer_step"));
+    let bytes = step.and_then(|need| need["gpu"]["high"].as_i64()).ok_or("no optimizer step")?;
+    let shown = Bytes(bytes).to_string();
+    let flag = json["fit"]["changes"][0]["flag"].as_str().ok_or("no change")?.to_owned();
+    for text in [run("text", &[])?, run("markdown", &[])?, run("text", &["--lang", "zh", "--all"])?] {
+        assert!(text.contains(&shown) && text.contains(&flag), "{shown}, {flag}:\n{text}");
+    }
+    Ok(())
+}
+
+#[test]
+fn what_it_cannot_know_it_asks_for() -> Outcome {
+    let refused = |args: &[&str]| -> Result<String, Box<dyn Error>> {
+        let mut oomdoc = Command::new(assert_cmd::cargo::cargo_bin!("oomdoc"));
+        let refused = oomdoc.arg("estimate").args(args).assert().code(2);
+        Ok(String::from_utf8(refused.get_output().stderr.clone())?)
+    };
+    assert!(refused(&["--gpus", "8"])?.contains("which model"));
+    assert!(refused(&["--model", "nonesuch"])?.contains("nonesuch"));
+    assert!(refused(&["--model", "8b", "--lora", "16"])?.contains("--lora"));
+    assert!(refused(&["--model", "8b", "--zero", "2", "--fsdp", "full"])?.contains("--fsdp"));
+    Ok(())
+}

@@ -1,0 +1,306 @@
+//! A patch changes one setting of the user's file, to what it says, and nothing else: for every case of `corpus/` and for
+//! configurations made at random.
+
+use std::collections::BTreeMap;
+use std::error::Error;
+use std::fs;
+use std::io::Cursor;
+use std::path::Path;
+
+use oomdoc::Options;
+use oomdoc::config::Document;
+use oomdoc::model::{Patch, Report};
+use oomdoc::source::Input;
+use proptest::prelude::*;
+use proptest::test_runner::{Config, TestCaseError, TestRunner};
+
+type Outcome<T> = Result<T, Box<dyn Error>>;
+
+/// Settings by kind and key, in their order: a key may stand there several times.
+fn settings(document: &Document) -> BTreeMap<(String, String), Vec<String>> {
+    let mut settings: BTreeMap<(String, String), Vec<String>> = BTreeMap::new();
+    for entry in document.entries() {
+        let key = (format!("{:?}", entry.kind), entry.key.clone());
+        settings.entry(key).or_default().push(entry.value.to_string());
+    }
+    settings
+}
+
+fn plain(name: &str) -> String {
+    name.trim_start_matches(['-', '+']).replace('-', "_")
+}
+
+/// What is wrong with `patch` of a file that was `before`; nothing where it edits no file.
+fn fault(before: &str, patch: &Patch) -> Outcome<Option<String>> {
+    let (Some(file), Some(edited)) = (&patch.file, &patch.edited) else { return Ok(None) };
+    let (old, new) = (Document::read(file.as_str(), before)?, Document::read(file.as_str(), edited)?);
+    let (was, is) = (settings(&old), settings(&new));
+    let keys: std::collections::BTreeSet<_> = was.keys().chain(is.keys()).collect();
+    let changed: Vec<_> = keys.into_iter().filter(|key| was.get(*key) != is.get(*key)).collect();
+    // A variable that holds options is read whole and option by option.
+    let holds_another =
+        |(_, key): &(String, String)| changed.iter().any(|(_, other)| other.starts_with(&format!("{key}.")));
+    let changed: Vec<_> = changed.iter().filter(|key| !holds_another(key)).collect();
+    let [(kind, key)] = &changed[..] else { return Ok(Some(format!("it changes {changed:?}"))) };
+    let (key_read, knob) = (plain(key), plain(&patch.knob));
+    let is_named =
+        key_read == knob || key_read.ends_with(&format!(".{knob}")) || key_read.ends_with(&format!(":{knob}"));
+    // A knob that the user writes below its last steps, or with one of its other names, is that knob.
+    let last = |name: &str| name.rsplit(['.', ':']).next().unwrap_or_default().to_owned();
+    if !is_named && last(&key_read) != last(&knob) {
+        return Ok(Some(format!("it changes {kind} {key}")));
+    }
+    let values = is.get(&(kind.clone(), key.clone())).cloned().unwrap_or_default();
+    let is_said = values.iter().any(|value| *value == patch.to || number(value) == number(&patch.to));
+    // A switch that is switched off is gone.
+    let is_gone = values.is_empty() && patch.to == "false";
+    Ok((!is_said && !is_gone).then(|| format!("{key} is {values:?}")))
+}
+
+fn number(value: &str) -> Option<String> {
+    value.parse::<f64>().ok().map(|number| number.to_string())
+}
+
+fn patches(report: &Report) -> impl Iterator<Item = &Patch> {
+    report.incidents.iter().flat_map(|incident| &incident.diagnoses).flat_map(|diagnosis| &diagnosis.patches)
+}
+
+#[test]
+fn every_patch_of_the_corpus_changes_what_it_says_and_nothing_else() -> Outcome<()> {
+    let mut edits = 0;
+    for case in fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus"))? {
+        let path = case?.path();
+        let report = oomdoc::analyze(&[path.to_string_lossy().into_owned()], &Options::default());
+        for patch in report.iter().flat_map(patches) {
+            let Some(file) = &patch.file else { continue };
+            let fault = fault(&fs::read_to_string(file)?, patch)?;
+            assert_eq!(fault, None, "{file}: {} → {}", patch.knob, patch.to);
+            edits += 1;
+        }
+    }
+    assert!(edits >= 20, "{edits}");
+    Ok(())
+}
+
+/// A DeepSpeed configuration: any subset of what matters, in any order and layout, with settings nobody knows.
+fn deepspeed() -> impl Strategy<Value = String> {
+    let zero = proptest::sample::subsequence(
+        vec![
+            "\"overlap_comm\": true",
+            "\"contiguous_gradients\": true",
+            "\"reduce_bucket_size\": 5e8",
+            "\"sub_group_size\": 1000000000",
+            "\"stage3_max_live_parameters\": 1e9",
+            "\"offload_param\": {\"device\": \"none\"}",
+            "\"nobody_knows\": [1, 2]",
+        ],
+        0..7,
+    );
+    let top = proptest::sample::subsequence(
+        vec![
+            "\"gradient_clipping\": 1.0",
+            "\"train_micro_batch_size_per_gpu\": 2",
+            "\"gradient_accumulation_steps\": 4",
+            "\"data_types\": {\"grad_accum_dtype\": \"fp32\"}",
+            "\"wall_clock_breakdown\": false",
+        ],
+        0..5,
+    );
+    let device = prop_oneof![Just("cpu"), Just("none")];
+    let layout = (prop_oneof![Just("\n"), Just("\n    "), Just(" "), Just("\n\t")], any::<bool>());
+    (zero.prop_shuffle(), top.prop_shuffle(), 2..=3u8, device, any::<bool>(), layout).prop_map(
+        |(zero, top, stage, device, pin, (space, is_last))| {
+            let offload = format!("\"offload_optimizer\": {{\"device\": \"{device}\", \"pin_memory\": {pin}}}");
+            let mut members: Vec<String> = zero.into_iter().map(str::to_owned).collect();
+            members.extend([offload, format!("\"stage\": {stage}")]);
+            let zero = format!("\"zero_optimization\": {{{space}{}{space}}}", members.join(&format!(",{space}")));
+            let mut top: Vec<String> = top.into_iter().map(str::to_owned).collect();
+            top.push("\"bf16\": {\"enabled\": true}".to_owned());
+            top.insert(if is_last { top.len() } else { 0 }, zero);
+            format!("{{{space}{}\n}}\n", top.join(&format!(",{space}")))
+        },
+    )
+}
+
+/// A launch script: flags in any order, with or without `=`, on one line or many.
+fn script() -> impl Strategy<Value = String> {
+    let flags = proptest::sample::subsequence(
+        vec![
+            ("--gradient_checkpointing", ""),
+            ("--adam_offload", ""),
+            ("--flash_attn", ""),
+            ("--packing_samples", ""),
+            ("--max_len", "4096"),
+            ("--learning_rate", "5e-6"),
+            ("--input_template", "'User: {}\\n# no comment'"),
+            ("--grad_accum_dtype", "fp32"),
+        ],
+        0..8,
+    );
+    let layout = (any::<bool>(), prop_oneof![Just(" \\\n    "), Just(" ")], any::<bool>());
+    (flags.prop_shuffle(), 1..=8u32, 2..=3u8, layout).prop_map(
+        |(flags, batch, stage, (equals, space, has_variable))| {
+            let batch_written = if has_variable { "$MBS".to_owned() } else { batch.to_string() };
+            let fixed = [("--pretrain", "meta-llama/Meta-Llama-3-8B".to_owned()), ("--bf16", String::new())];
+            let set = [("--micro_train_batch_size", batch_written), ("--zero_stage", stage.to_string())];
+            let chosen = flags.into_iter().map(|(flag, value)| (flag, value.to_owned()));
+            let written = fixed.into_iter().chain(set).chain(chosen).map(|(flag, value)| match (&*value, equals) {
+                ("", _) => flag.to_owned(),
+                (value, true) => format!("{flag}={value}"),
+                (value, false) => format!("{flag} {value}"),
+            });
+            let words: Vec<String> = written.collect();
+            format!(
+                "#!/bin/bash\nMBS={batch}  # sequences\ndeepspeed --module openrlhf.cli.train_sft{space}{}\n",
+                words.join(space)
+            )
+        },
+    )
+}
+
+/// Analyses the log of `case` with `text` as its configuration `name`; what is wrong with any patch of it.
+fn tried(case: &str, name: &str, text: &str, edits: &mut u32) -> Outcome<Option<String>> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus").join(case);
+    let mut inputs = Vec::new();
+    for log in ["job.log", "dmesg.log"] {
+        if let Ok(bytes) = fs::read(folder.join(log)) {
+            inputs.push(Input::new(log, Cursor::new(bytes))?);
+        }
+    }
+    inputs.push(Input::new(name, Cursor::new(text.as_bytes().to_vec()))?);
+    let report = oomdoc::analyze_inputs(inputs, Vec::new(), &Options::default())?;
+    for patch in patches(&report).filter(|patch| patch.file.is_some()) {
+        *edits += 1;
+        if let Some(fault) = fault(text, patch)? {
+            return Ok(Some(format!("{} → {}: {fault}\n{text}", patch.knob, patch.to)));
+        }
+    }
+    Ok(None)
+}
+
+/// Tries configurations made by `made` with the log of `case`; most of them must have been edited.
+fn hold(case: &str, name: &str, made: impl Strategy<Value = String>) -> Outcome<()> {
+    const CASES: u32 = 24;
+    let edits = std::cell::Cell::new(0);
+    let mut runner = TestRunner::new(Config { cases: CASES, failure_persistence: None, ..Config::default() });
+    runner.run(&made, |text| {
+        let mut count = edits.get();
+        let tried = tried(case, name, &text, &mut count);
+        edits.set(count);
+        match tried.map_err(|error| TestCaseError::fail(error.to_string()))? {
+            Some(fault) => Err(TestCaseError::fail(fault)),
+            None => Ok(()),
+        }
+    })?;
+    assert!(edits.get() >= CASES, "{}", edits.get());
+    Ok(())
+}
+
+#[test]
+fn deepspeed_configurations_made_at_random_are_changed_in_one_place() -> Outcome<()> {
+    hold("deepspeed-zero2-offload-killed-in-step", "ds_config.json", deepspeed())
+}
+
+#[test]
+fn launch_scripts_made_at_random_are_changed_in_one_place() -> Outcome<()> {
+    hold("llama3-8b-optimizer-step", "launch.sh", script())
+}
+
+fn knobs(report: &Report) -> Vec<String> {
+    patches(report).map(|patch| patch.knob.clone()).collect()
+}
+
+fn of_case(case: &str) -> Outcome<Report> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus").join(case);
+    Ok(oomdoc::analyze(&[path.to_string_lossy().into_owned()], &Options::default())?)
+}
+
+#[test]
+fn what_cannot_help_is_not_proposed() -> Outcome<()> {
+    for (case, useless) in [
+        // One rank has nobody to share with.
+        ("llama3-8b-optimizer-step", &["--ds_tensor_parallel_size", "--zero_stage"][..]),
+        // It always sleeps.
+        ("easyr1-7b-vl-offload", &["--enable-sleep-mode"]),
+        // Memory of the host, not of the GPU.
+        ("ray-monitor-kills-actor", &["TORCH_NCCL_AVOID_RECORD_STREAMS", "CUDA_VISIBLE_DEVICES"]),
+        ("kubernetes-oomkilled", &["--memory", "--shm-size"]),
+        ("slurm-step-out-of-memory", &["--memory"]),
+        // Not even one sequence fits.
+        ("vllm-kv-cache-too-small", &["--max-num-seqs"]),
+        ("mps-model-load", &["fully_shard()", "CPUOffloadPolicy"]),
+        ("jax-train-step", &["torch.utils.checkpoint.checkpoint()", "DataLoader.batch_size"]),
+        ("tensorflow-convolution", &["torch.utils.checkpoint.checkpoint()", "DataLoader.batch_size"]),
+    ] {
+        let found = knobs(&of_case(case)?);
+        assert!(!found.is_empty(), "{case}");
+        assert!(!found.iter().any(|knob| useless.contains(&knob.as_str())), "{case}: {found:?}");
+    }
+    Ok(())
+}
+
+#[test]
+fn the_length_that_the_log_states_is_proposed() -> Outcome<()> {
+    let report = of_case("vllm-kv-cache-too-small")?;
+    let log =
+        fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus/vllm-kv-cache-too-small/serve.log"))?;
+    let length = patches(&report).find(|patch| patch.knob == "--max-model-len").ok_or("no length")?;
+    assert!(log.contains(&format!("estimated maximum model length is {}", length.to)), "{}", length.to);
+    Ok(())
+}
+
+#[test]
+fn a_patch_says_what_is_needed_then() -> Outcome<()> {
+    let report = of_case("llama3-8b-optimizer-step")?;
+    let offload = patches(&report).find(|patch| patch.knob == "--adam_offload").ok_or("no offload")?;
+    let need = offload.needs.gpu.ok_or("no need")?;
+    assert_eq!(need.to_string(), "15.94 of 79.15 GiB");
+    Ok(())
+}
+
+/// The same job with an eighth of the memory that its configuration asks for.
+#[test]
+fn what_the_log_refutes_prices_nothing() -> Outcome<()> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus/llama3-8b-optimizer-step");
+    let log = fs::read_to_string(folder.join("job.log"))?;
+    let analyzed = |log: String| -> Outcome<Report> {
+        let script = fs::read(folder.join("launch.sh"))?;
+        let inputs = vec![Input::new("job.log", Cursor::new(log))?, Input::new("launch.sh", Cursor::new(script))?];
+        Ok(oomdoc::analyze_inputs(inputs, Vec::new(), &Options::default())?)
+    };
+    let (sound, refuted) = (analyzed(log.clone())?, analyzed(log.replace("75.95 GiB", "9.49 GiB"))?);
+    let first = |report: &Report| report.incidents.first().and_then(|incident| incident.diagnoses.first().cloned());
+    let (sound, said) = (first(&sound).ok_or("no cause")?, first(&refuted).ok_or("no cause")?);
+    assert!(sound.patches.iter().any(|patch| patch.effect.gpu_bytes.is_some()));
+    assert!(said.patches.iter().all(|patch| patch.effect.gpu_bytes.is_none() && patch.needs.gpu.is_none()));
+    assert_eq!(said.cause, sound.cause);
+    assert!(said.confidence < 0.9 * sound.confidence, "{} {}", said.confidence, sound.confidence);
+    let explains = refuted.incidents.first().and_then(|incident| incident.memory.explains.as_deref());
+    assert!(explains.is_some_and(|words| words.starts_with("9.49 GiB were held")), "{explains:?}");
+    Ok(())
+}
+
+#[test]
+fn a_fault_is_noticed() -> Outcome<()> {
+    let (before, after) = ("{\"a\": 1, \"b\": 2}", "{\"a\": 1, \"b\": 3}");
+    let patch = |knob: &str, to: &str, edited: &str| Patch {
+        lever: "other".into(),
+        knob: knob.to_owned(),
+        from: None,
+        to: to.to_owned(),
+        target: "json".to_owned(),
+        file: Some("c.json".to_owned()),
+        diff: None,
+        outcomes: None,
+        edited: Some(edited.to_owned()),
+        effect: Default::default(),
+        needs: Default::default(),
+        cost: None,
+        constraint: None,
+    };
+    assert_eq!(fault(before, &patch("b", "3", after))?, None);
+    assert!(fault(before, &patch("a", "3", after))?.is_some());
+    assert!(fault(before, &patch("b", "4", after))?.is_some());
+    assert!(fault(before, &patch("b", "3", "{\"b\": 3}"))?.is_some());
+    Ok(())
+}
