@@ -68,10 +68,15 @@ pub(super) fn change_of(patch: &Patch) -> String {
     format!("{from}→ {}", patch.to)
 }
 
-/// What a patch moves: `GPU −2.00 GiB, host +2.00 GiB`.
+/// What a patch moves, and what is needed then: `GPU −133.64 GiB to 15.94 of 79.15 GiB, host +123.83 GiB`.
 pub(super) fn effects(patch: &Patch) -> Option<String> {
-    let effects = [("GPU", patch.effect.gpu_bytes), ("host", patch.effect.host_bytes)];
-    let said = effects.iter().filter_map(|(place, bytes)| bytes.map(|bytes| format!("{place} {}", signed(bytes))));
+    let effects =
+        [("GPU", patch.effect.gpu_bytes, patch.needs.gpu), ("host", patch.effect.host_bytes, patch.needs.host)];
+    let said = effects.iter().filter_map(|(place, bytes, need)| {
+        let moved = format!("{place} {}", signed((*bytes)?));
+        let known = need.filter(|need| need.capacity.is_some());
+        Some(known.map_or(moved.clone(), |need| format!("{moved} to {need}")))
+    });
     let said: Vec<String> = said.collect();
     (!said.is_empty()).then(|| said.join(", "))
 }
