@@ -4,15 +4,17 @@
 //! patches keep their numbers, and a file that was changed since is not overwritten.
 
 use std::fs;
-use std::io::{self, Cursor, Write};
+use std::io::{self, Cursor};
 use std::path::{Path, PathBuf};
 
 use thiserror::Error;
 
 use crate::Options;
+use crate::knowledge::plain_name;
 use crate::model::{Patch, Report, Role};
 use crate::report;
 use crate::source::{self, Input};
+use crate::store::durable;
 
 /// Behind the name of a file: as it was before the first fix.
 const BEFORE: &str = ".before-oomdoc";
@@ -103,9 +105,8 @@ pub fn pick<'r>(report: &'r Report, asked: Option<&str>) -> Result<&'r Patch, Fi
         let edits = patches.iter().find(|patch| patch.diff.is_some());
         return edits.copied().ok_or(FixError::NothingToFix("no patch edits a file that was given"));
     };
-    let plain = |knob: &str| knob.trim_start_matches('-').replace('-', "_");
     let by_number = asked.parse::<usize>().ok().and_then(|number| patches.get(number.checked_sub(1)?));
-    let by_knob = || patches.iter().find(|patch| plain(&patch.knob) == plain(asked));
+    let by_knob = || patches.iter().find(|patch| plain_name(&patch.knob) == plain_name(asked));
     by_number.or_else(by_knob).copied().ok_or_else(|| {
         let known: Vec<String> =
             (1..).zip(&patches).map(|(number, patch)| format!("{number} {}", patch.knob)).collect();
@@ -129,9 +130,9 @@ pub fn write(patch: &Patch) -> Result<Done, FixError> {
         return Err(FixError::Changed { path: file.to_owned(), before: kept.display().to_string() });
     }
     if !kept.exists() {
-        replace(&kept, &now, path).map_err(failed)?;
+        durable::replace_like(&kept, now.as_bytes(), path).map_err(failed)?;
     }
-    replace(path, edited, path).map_err(failed)?;
+    durable::replace_like(path, edited.as_bytes(), path).map_err(failed)?;
     Ok(Done::Written)
 }
 
@@ -139,23 +140,4 @@ fn before(path: &Path) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(BEFORE);
     PathBuf::from(name)
-}
-
-/// Puts `text` at `path` in one step, with the permissions of `like`.
-fn replace(path: &Path, text: &str, like: &Path) -> io::Result<()> {
-    let mut name = path.as_os_str().to_owned();
-    name.push(format!(".{}", std::process::id()));
-    let temporary = PathBuf::from(name);
-    let written = (|| {
-        let mut file = fs::File::create(&temporary)?;
-        file.write_all(text.as_bytes())?;
-        file.set_permissions(fs::metadata(like)?.permissions())?;
-        file.sync_all()?;
-        fs::rename(&temporary, path)
-    })();
-    if written.is_err() {
-        // What is left behind is worth nothing; the first error is the one to tell.
-        let _ = fs::remove_file(&temporary);
-    }
-    written
 }

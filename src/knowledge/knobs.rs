@@ -304,9 +304,13 @@ fn begun(since: &Option<Arc<str>>, version: &Version) -> bool {
     since.as_deref().and_then(|since| since.parse::<Version>().ok()).is_none_or(|since| since <= *version)
 }
 
+/// An option's name without what people leave out or mix up: leading dashes do not count, `-` and `_` are one.
+pub fn plain_name(name: &str) -> String {
+    name.trim_start_matches('-').replace('-', "_")
+}
+
 fn is_named(name: &str, key: &str) -> bool {
-    let plain = |text: &str| text.trim_start_matches('-').replace('-', "_");
-    let (name, key) = (plain(name), plain(key));
+    let (name, key) = (plain_name(name), plain_name(key));
     match key.strip_suffix(&name) {
         Some("") => true,
         Some(above) => above.ends_with('.') && name.contains('.'),

@@ -35,7 +35,9 @@ pub use facts::{Fact, FactType, Shown};
 pub use file::shipped_files;
 pub use frameworks::{EngineIs, Framework, Trains, TrainsIn};
 pub use glossary::{Glossary, Word};
-pub use knobs::{Constraint, DefaultValue, Direction, Knob, Spelling, Target, To, Turn, Type, newest_version_with};
+pub use knobs::{
+    Constraint, DefaultValue, Direction, Knob, Spelling, Target, To, Turn, Type, newest_version_with, plain_name,
+};
 pub use levers::Lever;
 pub use models::{Bias, Experts, Found, HfConfigError, LatentAttention, Model, Models, Shape};
 pub use part::Part;

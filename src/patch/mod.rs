@@ -8,7 +8,7 @@ mod edit;
 mod turn;
 
 use crate::diagnosis::{Answer, Asker, Facts};
-use crate::knowledge::{CauseRule, Condition, Direction, Knob, Knowledge, Language, PatchRow, To, Turn};
+use crate::knowledge::{CauseRule, Condition, Direction, Knob, Knowledge, Language, PatchRow, To, Turn, plain_name};
 use crate::launch::{Launch, Moved, Prediction, device_memory, host_memory};
 use crate::model::{Bytes, NotAdvised, Patch, PatchEffect, PatchNeeds, Phase};
 
@@ -131,7 +131,8 @@ impl<'a> Workbench<'a> {
         let version = self.launch.version_of(knob);
         let setting = self.launch.setting(knob);
         // The user's own word for it, where there are several.
-        let written = setting.and_then(|setting| knob.names().find(|name| is_written(name, &setting.entry.key)));
+        let written =
+            setting.and_then(|setting| knob.names().find(|name| plain_name(name) == plain_name(&setting.entry.key)));
         let spelling = written.unwrap_or(&*knob.spelling_at(version)?.name);
         let usual = knob.default_at(version).map(str::to_owned);
         let default = usual.clone().filter(|_| self.launch.is_configured(&knob.framework));
@@ -237,10 +238,4 @@ impl<'a> Workbench<'a> {
 /// Whether a knob is switched off.
 fn is_off(turn: &Turn, to: &str) -> bool {
     turn.to == To::Off || to == "none"
-}
-
-/// Whether `key` is `name` but for its dashes.
-fn is_written(name: &str, key: &str) -> bool {
-    let plain = |text: &str| text.trim_start_matches('-').replace('-', "_");
-    plain(name) == plain(key)
 }

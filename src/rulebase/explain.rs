@@ -4,7 +4,7 @@ use anstyle::Style;
 
 use super::names::nearest;
 use crate::knowledge::{
-    CauseRule, Direction, Fact, Glossary, Knob, Knowledge, Language, Lever, Origin, Spelling, To, Word,
+    CauseRule, Direction, Fact, Glossary, Knob, Knowledge, Language, Lever, Origin, Spelling, To, Word, plain_name,
 };
 
 /// Nothing is called so.
@@ -23,7 +23,7 @@ pub fn explain(
     language: Language,
 ) -> Result<String, Unexplained> {
     let book = Book { knowledge, glossary, language };
-    let plain = word.trim().trim_start_matches('-').replace('-', "_").to_lowercase();
+    let plain = plain_name(word.trim()).to_lowercase();
     let is_meant = |name: &str| name.replace('-', "_").eq_ignore_ascii_case(&plain);
     let mut entries: Vec<String> = Vec::new();
     entries.extend(glossary.words.iter().filter(|known| is_meant(&known.name)).map(|known| book.word(known)));
