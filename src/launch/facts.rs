@@ -1,21 +1,33 @@
 //! Settings as facts, under the names that several frameworks share.
 
+use std::sync::Arc;
+
 use super::Launch;
 use crate::diagnosis::{Answer, Asker, Facts, Value, names};
 use crate::knowledge::{Fact, FactType, Knob};
+use crate::model::Citation;
+
+/// A fact of the configuration: its name, its value, where it stands.
+pub(super) type Stated = (Arc<str>, Value, Vec<Citation>);
 
 impl Launch<'_> {
     /// Adds to `facts` what the configuration sets, and what holds where it sets nothing.
     pub fn configure(&self, facts: &mut Facts) {
-        for (name, flag) in self.framework.iter().flat_map(|framework| &framework.always) {
-            facts.say(name, Value::Flag(*flag));
+        for (name, value, cites) in self.stated.get_or_init(|| self.state()) {
+            facts.cite(name, value.clone(), cites.clone());
         }
+    }
+
+    /// What the configuration says, the surest first: it is the same for every incident.
+    fn state(&self) -> Vec<Stated> {
+        let always = self.framework.iter().flat_map(|framework| &framework.always);
+        let mut all: Vec<Stated> = always.map(|(name, flag)| (name.clone(), Value::Flag(*flag), Vec::new())).collect();
         for knob in self.knobs() {
             let Some(fact) = self.fact(knob) else { continue };
             if let Some(setting) = self.setting(knob) {
                 let entry = setting.entry;
                 if let Some(value) = meaning(knob, fact, &entry.value.to_string()) {
-                    facts.cite(&fact.name, value, vec![entry.at.clone()]);
+                    all.push((fact.name.clone(), value, vec![entry.at.clone()]));
                 }
             }
         }
@@ -24,9 +36,10 @@ impl Launch<'_> {
             let Some(fact) = self.fact(knob) else { continue };
             let default = knob.default_at(self.version_of(knob));
             if let Some(value) = default.and_then(|default| meaning(knob, fact, default)) {
-                facts.say(&fact.name, value);
+                all.push((fact.name.clone(), value, Vec::new()));
             }
         }
+        all
     }
 
     /// Adds to `facts` what others of them show of the configuration: ZeRO's stage by the file that failed.

@@ -8,11 +8,13 @@ mod index;
 mod layout;
 mod prediction;
 
+use std::cell::OnceCell;
 use std::sync::Arc;
 
 use crate::config::{Document, EntryKind, Format};
 use crate::knowledge::{Framework, Knob, Knowledge, Target, newest_version_with};
 use crate::model::Job;
+use facts::Stated;
 use index::Index;
 pub use index::Setting;
 pub(crate) use layout::{device_memory, host_memory};
@@ -31,6 +33,8 @@ pub struct Launch<'k> {
     index: Index,
     /// The frameworks whose configuration is among the documents.
     configured: Vec<&'k Framework>,
+    /// What all of that says, once it was asked for.
+    stated: OnceCell<Vec<Stated>>,
 }
 
 impl<'k> Launch<'k> {
@@ -58,7 +62,8 @@ impl<'k> Launch<'k> {
             of_job(framework) || configured.iter().any(|configured| configured.name == framework.name)
         };
         let framework = knowledge.frameworks.iter().find(shown);
-        let mut launch = Launch { knowledge, framework, version: None, documents, index, configured };
+        let mut launch =
+            Launch { knowledge, framework, version: None, documents, index, configured, stated: OnceCell::new() };
         launch.version = launch.find_version(job);
         launch
     }
