@@ -60,6 +60,36 @@ fn a_72b_model_that_cannot_resume_can_once_ranks_load_in_turn() -> Outcome {
 }
 
 #[test]
+fn ranks_and_the_models_beside_the_actor_are_those_of_the_script() -> Outcome {
+    let script = corpus("ppo-13b-save/launch.sh");
+    let estimate = of(Flags { from: vec![script.clone()], ..Flags::default() })?;
+    assert_eq!(estimate.layout.cluster.devices(), 4);
+    let beside = |estimate: &Estimate| -> Vec<String> {
+        estimate.layout.companions.iter().map(|companion| companion.name.clone()).collect()
+    };
+    // The critic and the reward model have GPUs of their own.
+    assert_eq!(beside(&estimate), ["reference"]);
+    let prepared = at(&estimate, Moment::AfterPrepare, Step::First)?.gpu.high;
+    let folder = tempfile::tempdir()?;
+    let changed = |from: &str, to: &str| -> Result<Estimate, Box<dyn Error>> {
+        let path = folder.path().join("launch.sh");
+        std::fs::write(&path, std::fs::read_to_string(&script)?.replace(from, to))?;
+        of(Flags { from: vec![path.to_string_lossy().into_owned()], ..Flags::default() })
+    };
+    let alone = changed("--init_kl_coef 0.01", "--init_kl_coef 0")?;
+    assert!(beside(&alone).is_empty());
+    let freed = prepared - at(&alone, Moment::AfterPrepare, Step::First)?.gpu.high;
+    assert!(near(freed, 24.24), "{freed}");
+    assert_eq!(beside(&changed("--colocate_actor_ref", "--colocate_all_models")?), ["reference", "critic", "reward"]);
+    assert_eq!(changed("--actor_num_nodes 1", "--actor_num_nodes 2")?.layout.cluster.devices(), 8);
+    // Nobody knows how many nodes these are.
+    let unknown = changed("--actor_num_nodes 1", "--actor_num_nodes $1")?;
+    assert_eq!(unknown.layout.cluster.devices(), 4);
+    assert!(unknown.assumptions.iter().any(|words| words.contains("one node")), "{:?}", unknown.assumptions);
+    Ok(())
+}
+
+#[test]
 fn the_cheapest_change_that_fits_is_found() -> Outcome {
     let job = |gpus, gib: i64, host: Option<i64>| Flags {
         model: Some("Llama-3-8B".to_owned()),

@@ -239,6 +239,28 @@ fn what_cannot_help_is_not_proposed() -> Outcome<()> {
     Ok(())
 }
 
+/// A Trainer's job that FSDP shards: DeepSpeed's options would do nothing.
+#[test]
+fn nothing_of_deepspeed_is_proposed_where_fsdp_shards() -> Outcome<()> {
+    const LOG: &str = r#"Traceback (most recent call last):
+  File "/opt/venv/lib/python3.11/site-packages/transformers/trainer.py", line 2541, in _inner_training_loop
+    self.optimizer.step()
+  File "/opt/venv/lib/python3.11/site-packages/torch/optim/adamw.py", line 175, in _init_group
+    state["exp_avg_sq"] = torch.zeros_like(
+torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 1.02 GiB. GPU 2 has a total capacity of 79.15 GiB of which 411.88 MiB is free. Process 8821 has 78.74 GiB memory in use. Of the allocated memory 76.90 GiB is allocated by PyTorch, and 1.09 GiB is reserved by PyTorch but unallocated.
+"#;
+    let launched = |sharding: &str| -> Outcome<Vec<String>> {
+        let script = format!("torchrun --nproc_per_node 8 sft.py --per_device_train_batch_size 2 {sharding}\n");
+        let inputs = vec![Input::new("job.log", Cursor::new(LOG))?, Input::new("launch.sh", Cursor::new(script))?];
+        Ok(knobs(&oomdoc::analyze_inputs(inputs, Vec::new(), &Options::default())?))
+    };
+    let is_of_deepspeed = |knob: &String| knob.starts_with("zero_optimization");
+    let (fsdp, deepspeed) = (launched("--fsdp full_shard")?, launched("--deepspeed ds.json")?);
+    assert!(!fsdp.iter().any(is_of_deepspeed), "{fsdp:?}");
+    assert!(deepspeed.iter().any(is_of_deepspeed), "{deepspeed:?}");
+    Ok(())
+}
+
 #[test]
 fn the_length_that_the_log_states_is_proposed() -> Outcome<()> {
     let report = of_case("vllm-kv-cache-too-small")?;

@@ -27,16 +27,18 @@ pub fn estimate(flags: &Flags, facts: &[(String, Value)], knowledge: &Knowledge)
     // The user's own words come first, then the configuration's.
     diagnosis::of_job(&mut known, &job);
     launch.configure(&mut known);
+    let per_node = known.number("config.processes_per_node");
     let mut assumed = Vec::new();
     let mut assume = |name: &str, value: f64, words: &str| {
-        if known.number(name).is_none()
-            && (name != "job.world_size" || known.get("config.processes_per_node").is_none())
-        {
+        if known.number(name).is_none() {
             known.say(name, Value::Number(value));
             assumed.push(words.to_owned());
         }
     };
-    assume("job.world_size", 1.0, "one GPU: nothing says how many");
+    match per_node {
+        Some(ranks) => assume("job.world_size", ranks, "one node: nothing says how many"),
+        None => assume("job.world_size", 1.0, "one GPU: nothing says how many"),
+    }
     assume("config.zero_stage", 0.0, "nothing is shared out among ranks: nothing says so");
     let trains = launch.trains().unwrap_or_else(|| {
         if flags.precision.is_none() {

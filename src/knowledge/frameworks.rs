@@ -3,6 +3,8 @@ use std::sync::Arc;
 
 use serde::Deserialize;
 
+use super::causes::Condition;
+
 /// `rules/frameworks.toml`: how to tell what a job ran on.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -31,9 +33,15 @@ pub struct Framework {
     /// What it stands on, nearest first: their knobs are its knobs.
     #[serde(default)]
     pub uses: Vec<Arc<str>>,
+    /// A condition (CEL) under which its options do nothing for a job.
+    #[serde(default)]
+    pub unless: Option<Condition>,
     /// How it trains, where it decides that.
     #[serde(default)]
     pub trains: Option<Trains>,
+    /// Other models on the devices that train; of several rows of one name the first that holds.
+    #[serde(default)]
+    pub companion: Vec<CompanionRow>,
     /// Facts that hold whatever the configuration says: the framework's own code sets them.
     #[serde(default)]
     pub always: BTreeMap<Arc<str>, bool>,
@@ -41,6 +49,35 @@ pub struct Framework {
     /// a key or an option that passes them on.
     #[serde(default)]
     pub set_in: BTreeMap<Arc<str>, Arc<str>>,
+}
+
+/// Another model on the devices that train.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CompanionRow {
+    /// What for: `reference`, `reward`, `critic`.
+    pub name: Arc<str>,
+    /// The fact that names it; without one, or where that says nothing, it is as large as the trained model.
+    #[serde(default)]
+    pub model: Option<Arc<str>>,
+    /// Where it lives.
+    pub home: CompanionHome,
+    /// A condition (CEL) under which it is there.
+    pub when: Condition,
+}
+
+/// Where another model lives.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CompanionHome {
+    /// Whole on every device.
+    Replicated,
+    /// Shared out as the trained model's ranks are.
+    Sharded,
+    /// On the host.
+    Host,
+    /// As the model itself, with all its states.
+    Trained,
 }
 
 /// How a framework trains.

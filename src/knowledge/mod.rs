@@ -33,7 +33,7 @@ pub use calibration::{Calibration, log_odds, logistic};
 pub use causes::{CaptureRow, CauseRule, Condition, EvidenceRow, ExampleRow, Must, NotAdvisedRow, Origin, PatchRow};
 pub use facts::{Fact, FactType, Shown};
 pub use file::shipped_files;
-pub use frameworks::{EngineIs, Framework, Trains, TrainsIn};
+pub use frameworks::{CompanionHome, CompanionRow, EngineIs, Framework, Trains, TrainsIn};
 pub use glossary::{Glossary, Word};
 pub use knobs::{
     Constraint, DefaultValue, Direction, Knob, Spelling, Target, To, Turn, Type, newest_version_with, plain_name,

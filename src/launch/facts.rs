@@ -1,8 +1,10 @@
 //! Settings as facts, under the names that several frameworks share.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use super::Launch;
+use crate::config::Entry;
 use crate::diagnosis::{Answer, Asker, Facts, Value, names};
 use crate::knowledge::{Fact, FactType, Knob};
 use crate::model::Citation;
@@ -16,24 +18,43 @@ impl Launch<'_> {
         for (name, value, cites) in self.stated.get_or_init(|| self.state()) {
             facts.cite(name, value.clone(), cites.clone());
         }
+        self.count_ranks(facts);
+    }
+
+    /// Adds the number of ranks, where the configuration says how many a node has. Where it says nothing of nodes, there
+    /// is one.
+    fn count_ranks(&self, facts: &mut Facts) {
+        let Some(per_node) = facts.get("config.processes_per_node") else { return };
+        let says_nodes = |knob: &Knob| knob.fact.as_deref() == Some("config.nodes") && self.setting(knob).is_some();
+        let nodes = facts.get("config.nodes");
+        let count = match (&per_node.value, nodes.map(|nodes| &nodes.value)) {
+            (Value::Number(per_node), Some(Value::Number(nodes))) => per_node * nodes,
+            (Value::Number(per_node), None) if !self.knobs().any(says_nodes) => *per_node,
+            _ => return,
+        };
+        let cites = [Some(per_node), nodes].into_iter().flatten().flat_map(|known| known.cites.clone()).collect();
+        facts.cite("job.world_size", Value::Number(count), cites);
     }
 
     /// What the configuration says, the surest first: it is the same for every incident.
     fn state(&self) -> Vec<Stated> {
         let always = self.framework.iter().flat_map(|framework| &framework.always);
         let mut all: Vec<Stated> = always.map(|(name, flag)| (name.clone(), Value::Flag(*flag), Vec::new())).collect();
-        for knob in self.knobs() {
+        let set: Vec<(&Knob, &Entry)> =
+            self.knobs().filter_map(|knob| Some((knob, self.setting(knob)?.entry))).collect();
+        let names = set.iter().map(|(knob, _)| Value::Text(format!("{}.{}", knob.framework, knob.id))).collect();
+        all.push((Arc::from("config.set"), Value::List(names), Vec::new()));
+        let is_said: HashSet<&str> = set.iter().filter_map(|(knob, _)| knob.fact.as_deref()).collect();
+        for (knob, entry) in set {
             let Some(fact) = self.fact(knob) else { continue };
-            if let Some(setting) = self.setting(knob) {
-                let entry = setting.entry;
-                if let Some(value) = meaning(knob, fact, &entry.value.to_string()) {
-                    all.push((fact.name.clone(), value, vec![entry.at.clone()]));
-                }
+            if let Some(value) = meaning(knob, fact, &entry.value.to_string()) {
+                all.push((fact.name.clone(), value, vec![entry.at.clone()]));
             }
         }
-        // Only then: what another spelling sets is no default.
-        for knob in self.knobs().filter(|knob| self.is_configured(&knob.framework)) {
-            let Some(fact) = self.fact(knob) else { continue };
+        // What another knob sets has no default, also where that cannot be read: a file's name, a variable.
+        let is_unsaid = |fact: &&Fact| !is_said.contains(&*fact.name);
+        for knob in self.knobs() {
+            let Some(fact) = self.fact(knob).filter(is_unsaid).filter(|_| self.has_default(knob)) else { continue };
             let default = knob.default_at(self.version_of(knob));
             if let Some(value) = default.and_then(|default| meaning(knob, fact, default)) {
                 all.push((fact.name.clone(), value, Vec::new()));

@@ -17,7 +17,7 @@ use crate::model::Job;
 use facts::Stated;
 use index::Index;
 pub use index::Setting;
-pub(crate) use layout::{device_memory, host_memory};
+pub(crate) use layout::{device_memory, host_memory, host_used};
 pub use prediction::{Comparison, Contradiction, Moved, Prediction};
 
 /// The configurations of a job.
@@ -105,6 +105,16 @@ impl<'k> Launch<'k> {
     /// Whether the job's configuration is one of `framework`, so that what it does not set has that framework's default.
     pub fn is_configured(&self, framework: &str) -> bool {
         self.configured.iter().any(|known| *known.name == *framework)
+    }
+
+    /// Whether a knob of the job's that nobody sets is at its default. Of a JSON file that was not given nobody knows what it
+    /// sets.
+    pub fn has_default(&self, knob: &Knob) -> bool {
+        let is_given = || {
+            let mut of_file = self.knobs_of(&knob.framework).filter(|other| other.target == Target::Json);
+            of_file.any(|other| self.setting(other).is_some())
+        };
+        self.is_configured(&knob.framework) && (knob.target != Target::Json || is_given())
     }
 
     /// The knobs that the job has, its framework's own first. Where its configuration is known, what looks like anybody's

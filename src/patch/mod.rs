@@ -9,8 +9,8 @@ mod turn;
 
 use crate::diagnosis::{Answer, Asker, Facts};
 use crate::knowledge::{CauseRule, Condition, Direction, Knob, Knowledge, Language, PatchRow, To, Turn, plain_name};
-use crate::launch::{Launch, Moved, Prediction, device_memory, host_memory};
-use crate::model::{Bytes, NotAdvised, Patch, PatchEffect, PatchNeeds, Phase};
+use crate::launch::{Launch, Moved, Prediction, device_memory, host_memory, host_used};
+use crate::model::{Bytes, Need, NotAdvised, Patch, PatchEffect, PatchNeeds, Phase};
 
 /// More patches than this for one cause are no advice.
 const MOST: usize = 6;
@@ -94,14 +94,24 @@ impl<'a> Workbench<'a> {
     /// Whether turning `lever` may help here at all.
     fn may_help(&self, lever: &str) -> bool {
         let known = self.knowledge.levers.iter().find(|known| &*known.name == lever);
-        let unless = known.and_then(|lever| lever.unless.as_ref());
-        unless.is_none_or(|unless| self.asker.ask(unless) != Answer::Yes)
+        !self.is_ruled_out(known.and_then(|lever| lever.unless.as_ref()))
+    }
+
+    /// Whether the options of `framework` do anything for the job.
+    fn counts(&self, framework: &str) -> bool {
+        let known = self.knowledge.frameworks.iter().find(|known| &*known.name == framework);
+        !self.is_ruled_out(known.and_then(|framework| framework.unless.as_ref()))
+    }
+
+    fn is_ruled_out(&self, unless: Option<&Condition>) -> bool {
+        unless.is_some_and(|unless| self.asker.ask(unless) == Answer::Yes)
     }
 
     /// The user's own word for a knob or lever; nothing where the job has no such thing.
     fn spelled(&self, name: &str) -> Option<String> {
         let name = name.rsplit_once('/').map_or(name, |(_, knob)| knob);
-        let is_meant = |knob: &&Knob| *knob.id == *name || knob.lever.iter().any(|turn| *turn.name == *name);
+        let is_named = |knob: &Knob| *knob.id == *name || knob.lever.iter().any(|turn| *turn.name == *name);
+        let is_meant = |knob: &&Knob| is_named(knob) && self.counts(&knob.framework);
         let knob = self.launch.knobs().find(is_meant)?;
         Some(knob.spelling_at(self.launch.version_of(knob))?.name.to_string())
     }
@@ -113,7 +123,7 @@ impl<'a> Workbench<'a> {
             |knob: &Knob| row.knob.as_deref().is_none_or(|name| name == format!("{}.{}", knob.framework, knob.id));
         let all = self.knowledge.knobs_for(self.launch.framework(), &row.lever, row.direction);
         let mut candidates: Vec<Candidate<'a>> = all
-            .filter(|(knob, _)| is_named(knob))
+            .filter(|(knob, _)| is_named(knob) && self.counts(&knob.framework))
             .map(|(knob, turn)| Candidate {
                 knob,
                 turn,
@@ -135,7 +145,7 @@ impl<'a> Workbench<'a> {
             setting.and_then(|setting| knob.names().find(|name| plain_name(name) == plain_name(&setting.entry.key)));
         let spelling = written.unwrap_or(&*knob.spelling_at(version)?.name);
         let usual = knob.default_at(version).map(str::to_owned);
-        let default = usual.clone().filter(|_| self.launch.is_configured(&knob.framework));
+        let default = usual.clone().filter(|_| self.launch.has_default(knob));
         let from = setting.map(|setting| setting.entry.value.to_string()).or(default);
         let to = match &row.to {
             Some(to) => self.facts.fill(to)?,
@@ -203,7 +213,13 @@ impl<'a> Workbench<'a> {
         let after = self.prediction.and_then(|_| self.launch.predict(&self.launch.turned(self.facts, knob, to)));
         let Some((before, after)) = self.prediction.zip(after) else { return Default::default() };
         let moved = before.moved(&after, self.phase);
-        let needs = if moved == Moved::default() { PatchNeeds::default() } else { after.needs(self.phase) };
+        let mut needs = if moved == Moved::default() { PatchNeeds::default() } else { after.needs(self.phase) };
+        // Others use the host, too, and nobody knows how much more was asked for: the larger of both counts.
+        if let Some((used, moved)) = host_used(self.facts).zip(moved.host) {
+            let left = Bytes(used.0.saturating_add(moved.0));
+            let bytes = needs.host.map_or(left, |need| need.bytes.max(left));
+            needs.host = Some(Need { bytes, capacity: host_memory(self.facts) });
+        }
         (PatchEffect { gpu_bytes: moved.device, host_bytes: moved.host }, needs)
     }
 

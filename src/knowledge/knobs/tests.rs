@@ -136,7 +136,7 @@ fn tells_the_version_from_the_spellings_in_use() -> Outcome {
     assert_eq!(newest(&["zero_stage", "adam_offload"]).as_deref(), Some("0.10.1.post2"));
     assert_eq!(newest(&["zero_stage", "flash_attn", "prompt_max_len"]).as_deref(), Some("0.8.9"));
     assert_eq!(newest(&["ds.zero_stage", "vllm.enable_sleep"]), None);
-    assert_eq!(newest(&["pretrain"]), None);
+    assert_eq!(newest(&["input_key"]), None);
     Ok(())
 }
 

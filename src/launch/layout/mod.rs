@@ -5,7 +5,7 @@ mod training;
 
 use super::Launch;
 use crate::diagnosis::{Facts, Value};
-use crate::knowledge::Trains;
+use crate::knowledge::{CompanionRow, Trains};
 use crate::memory::{
     Attention, Checkpoint, Cluster, Export, IdleOffload, Implementation, Layout, Logits, ModelSize, OffloadDevice,
     Parallel, Recomputation, Resume, Samples, Sharding, WeightsLoad, Width, openrlhf_export, torch_load_copies,
@@ -108,8 +108,7 @@ impl Launch<'_> {
             },
             checkpoint: self.checkpoint(config, sharding, trains),
             implementation: Implementation::deepspeed(facts.text("version.deepspeed")),
-            // Nothing says which of them there are, and where.
-            companions: Vec::new(),
+            companions: neighbours::companions(self.companion_rows(), config, &self.knowledge.models, model),
             engine: neighbours::engine(config, trains),
             samples: Samples::default(),
             cluster,
@@ -140,6 +139,10 @@ impl Launch<'_> {
             full_state: config.0.text("config.state_dict") == Some("full"),
             copies_shards: trains.fsdp,
         }
+    }
+
+    fn companion_rows(&self) -> &[CompanionRow] {
+        self.framework.map_or(&[], |framework| &framework.companion)
     }
 
     /// How the framework, or what it was configured with, trains.
@@ -181,5 +184,11 @@ fn size_in_name(name: &str) -> Option<Bytes> {
 /// Memory of a host, or the limit of the container: as the user says, or as whoever refused it counts.
 pub(crate) fn host_memory(facts: &Facts) -> Option<Bytes> {
     let stated = ["host.memory", "figures.memcg_limit", "config.memory_limit", "figures.node_total"];
+    stated.into_iter().find_map(|name| facts.number(name)).map(|bytes| Bytes(bytes as i64))
+}
+
+/// Memory of that host or container in use when it ran out, as whoever refused it counts.
+pub(crate) fn host_used(facts: &Facts) -> Option<Bytes> {
+    let stated = ["figures.memcg_usage", "figures.node_used"];
     stated.into_iter().find_map(|name| facts.number(name)).map(|bytes| Bytes(bytes as i64))
 }

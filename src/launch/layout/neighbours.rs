@@ -1,8 +1,41 @@
-//! What shares devices with the training: an inference engine, as far as the facts and the framework say.
+//! What shares devices with the training: other models and an inference engine, as far as the facts and the framework say.
 
 use super::Config;
-use crate::knowledge::{EngineIs, Trains};
-use crate::memory::{Engine, Sleep};
+use crate::diagnosis::{Answer, Asker};
+use crate::knowledge::{CompanionHome, CompanionRow, EngineIs, Models, Trains};
+use crate::memory::{Companion, Engine, Home, ModelSize, Sleep, Width};
+
+/// The other models of `rows` that are there, beside the one that is trained; `models` are those known by name.
+pub(super) fn companions(
+    rows: &[CompanionRow],
+    config: Config<'_>,
+    models: &Models,
+    trained: &ModelSize,
+) -> Vec<Companion> {
+    if rows.is_empty() {
+        return Vec::new();
+    }
+    let asker = Asker::new(config.0);
+    let mut found: Vec<Companion> = Vec::new();
+    for row in rows.iter().filter(|row| asker.ask(&row.when) == Answer::Yes) {
+        if found.iter().any(|known| *known.name == *row.name) {
+            continue;
+        }
+        let named = row.model.as_deref().and_then(|fact| models.find(config.0.text(fact)?));
+        found.push(Companion {
+            name: row.name.to_string(),
+            size: named.map_or_else(|| trained.clone(), ModelSize::from),
+            weights: Width::TWO,
+            home: match row.home {
+                CompanionHome::Replicated => Home::Replicated,
+                CompanionHome::Sharded => Home::Sharded,
+                CompanionHome::Host => Home::Host,
+                CompanionHome::Trained => Home::Trained,
+            },
+        });
+    }
+    found
+}
 
 /// The inference engine on the same devices; `None` where it is elsewhere, or where nothing says how much it takes.
 pub(super) fn engine(config: Config<'_>, trains: Trains) -> Option<Engine> {

@@ -32,6 +32,17 @@ pub(super) fn check(
     if !sources.iter().any(|source| source.origin == Origin::Shipped) {
         return;
     }
+    let unless = knowledge.levers.iter().map(|lever| ("rules/levers.toml", &lever.name, &lever.unless));
+    let frameworks = &knowledge.frameworks;
+    let unless = unless.chain(frameworks.iter().map(|known| ("rules/frameworks.toml", &known.name, &known.unless)));
+    let companions = frameworks.iter().flat_map(|framework| &framework.companion);
+    let when = companions.map(|row| ("rules/frameworks.toml", &row.name, &row.when));
+    let conditions_of = unless.filter_map(|(file, name, unless)| Some((file, name, unless.as_ref()?))).chain(when);
+    for (file, name, condition) in conditions_of {
+        for (problem, advice) in conditions.faults(condition, Kind::ALL) {
+            error(file, format!("{name}: {problem}"), &advice);
+        }
+    }
     for lever in &knowledge.levers {
         if !knowledge.knobs.iter().any(|knob| knob.turns(&lever.name, None).is_some()) && &*lever.name != "other" {
             error("rules/levers.toml", format!("no knob turns {}", lever.name), "add a knob to rules/knobs/");
