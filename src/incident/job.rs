@@ -31,6 +31,7 @@ pub(super) fn of(case: &Case, knowledge: &Knowledge) -> Job {
     Job {
         framework,
         framework_version: version,
+        framework_version_at_most: None,
         model: text("job.model"),
         parameters: number("job.parameters").map(|count| count as u64),
         world_size: number("job.world_size").map(|size| size as u32),

@@ -12,6 +12,7 @@ use std::cell::OnceCell;
 use std::sync::Arc;
 
 use crate::config::{Document, EntryKind, Format};
+use crate::diagnosis::Facts;
 use crate::knowledge::{Framework, Knob, Knowledge, Target, newest_version_with};
 use crate::model::Job;
 use facts::Stated;
@@ -70,8 +71,7 @@ impl<'k> Launch<'k> {
 
     fn find_version(&self, job: &Job) -> Option<Arc<str>> {
         let framework = self.framework?;
-        let stated = job.framework_version.as_deref().filter(|_| job.framework.as_deref() == Some(&*framework.name));
-        stated.map(Arc::from).or_else(|| {
+        self.stated_version(job).map(Arc::from).or_else(|| {
             let keys: Vec<&str> = self.documents.iter().flat_map(Document::entries).map(|entry| &*entry.key).collect();
             newest_version_with(self.knobs_of(&framework.name), &keys)
         })
@@ -84,7 +84,22 @@ impl<'k> Launch<'k> {
 
     /// `job`, with what the configuration adds to what the logs said of it.
     pub fn complete(&self, job: Job) -> Job {
-        Job { framework: self.framework().map(str::to_owned).or(job.framework), ..job }
+        let mut said = Facts::default();
+        self.configure(&mut said);
+        let stated = self.stated_version(&job).map(str::to_owned);
+        Job {
+            framework: self.framework().map(str::to_owned).or(job.framework),
+            framework_version_at_most: self.version.as_deref().filter(|_| stated.is_none()).map(str::to_owned),
+            framework_version: stated,
+            model: job.model.or_else(|| said.text("config.model").map(str::to_owned)),
+            world_size: job.world_size.or_else(|| said.number("job.world_size").map(|ranks| ranks as u32)),
+            ..job
+        }
+    }
+
+    /// The version that the logs state, where it is the framework's own and not that of what it stands on.
+    fn stated_version<'j>(&self, job: &'j Job) -> Option<&'j str> {
+        job.framework_version.as_deref().filter(|_| job.framework.as_deref() == self.framework())
     }
 
     /// The version by which names and defaults of `knob` are chosen, where it is known.

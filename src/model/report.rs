@@ -67,6 +67,9 @@ pub struct Job {
     pub framework: Option<String>,
     /// Its version.
     pub framework_version: Option<String>,
+    /// The last version that has all the options the job was launched with, where nothing states its version.
+    #[serde(default)]
+    pub framework_version_at_most: Option<String>,
     /// Model.
     pub model: Option<String>,
     /// Its parameters.

@@ -1,8 +1,8 @@
 //! What every renderer says in the same words: titles, amounts, who was hit, what a patch changes.
 
-use super::words;
+use super::words::{self, Labels};
 use crate::knowledge::Language;
-use crate::model::{Bytes, Figure, FigureName, Incident, Patch, Report, Victim};
+use crate::model::{Bytes, Figure, FigureName, Incident, Job, Patch, Report, Victim};
 
 /// A cited line is cut to this many characters.
 const WIDTH: usize = 150;
@@ -60,6 +60,19 @@ pub(super) fn describe(victim: &Victim) -> String {
     let mut parts: Vec<(&'static str, String)> = victim.iter_words().collect();
     parts.sort_by_key(|(name, _)| ["role", "rank", "device", "pid", "host"].iter().position(|known| known == name));
     parts.into_iter().map(words).collect::<Vec<_>>().join(", ")
+}
+
+/// What the job is: `openrlhf up to 0.10.1.post2, Qwen2.5-72B, 8 ranks`.
+pub(super) fn describe_job(job: &Job, labels: &Labels) -> Option<String> {
+    let framework = job.framework.as_deref().map(|name| {
+        let version = job.framework_version.as_deref().map(|version| format!(" {version}"));
+        let at_most = job.framework_version_at_most.as_deref().map(labels.up_to);
+        format!("{name}{}", version.or(at_most).unwrap_or_default())
+    });
+    let model = job.model.as_deref().map(shorten);
+    let ranks = job.world_size.map(labels.ranks);
+    let parts: Vec<String> = [framework, model, ranks, job.gpu.clone()].into_iter().flatten().collect();
+    (!parts.is_empty()).then(|| parts.join(", "))
 }
 
 /// From what to what: `2 → 3`.

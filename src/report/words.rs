@@ -6,6 +6,9 @@ use crate::model::{FigureName, Kind, OtherFailureName, Outcomes, Phase, Seen};
 /// Headings and small words.
 pub(super) struct Labels {
     pub who: &'static str,
+    pub job: &'static str,
+    pub up_to: fn(&str) -> String,
+    pub ranks: fn(u32) -> String,
     pub when: &'static str,
     pub phase: &'static str,
     pub phase_unknown: &'static str,
@@ -57,6 +60,9 @@ pub(super) struct Labels {
 
 const EN: Labels = Labels {
     who: "who",
+    job: "job",
+    up_to: |version| format!(" up to {version}"),
+    ranks: |ranks| if ranks == 1 { "1 rank".to_owned() } else { format!("{ranks} ranks") },
     when: "when",
     phase: "phase",
     phase_unknown: "cannot be told from this input",
@@ -113,6 +119,9 @@ const EN: Labels = Labels {
 
 const ZH: Labels = Labels {
     who: "对象",
+    job: "作业",
+    up_to: |version| format!("（不晚于 {version}）"),
+    ranks: |ranks| format!("{ranks} 个 rank"),
     when: "时间",
     phase: "阶段",
     phase_unknown: "仅凭这些输入无法判断",

@@ -8,7 +8,7 @@ mod plot;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use super::diff::class;
-use super::plain::{amount, change_of, describe, effects, headline, phase, strip, title};
+use super::plain::{amount, change_of, describe, describe_job, effects, headline, phase, strip, title};
 use super::words::{self, Labels};
 use super::{choice, numbered, telling};
 use crate::diagnosis::UNKNOWN;
@@ -80,12 +80,16 @@ impl Page<'_> {
     }
 
     fn incident(&self, incident: &Incident) -> Markup {
-        let Labels { who, when, phase: doing, figures, why, proof, next_time, .. } = self.labels;
+        let Labels { who, job: of, when, phase: doing, before, figures, why, proof, next_time, .. } = self.labels;
         html! {
             table {
                 @if !incident.victim.is_unknown() { tr { th { (who) } td { (plain(&describe(&incident.victim))) } } }
+                @if let Some(job) = describe_job(&self.report.job, self.labels) { tr { th { (of) } td { (plain(&job)) } } }
                 @if let Some(failed) = &incident.failed_at { tr { th { (when) } td { (plain(failed)) } } }
                 tr { th { (doing) } td { (plain(&phase(incident, self.language))) } }
+                @if incident.seen.count > 0 {
+                    tr { th { (before) } td { (plain(&(self.labels.seen)(&incident.seen))) } }
+                }
             }
             @if !incident.diagnoses.is_empty() {
                 h2 { (why) }

@@ -4,12 +4,12 @@ mod escape;
 
 use std::fmt::{self, Write};
 
-use super::plain::{amount, change_of, describe, effects, phase, shorten, title};
+use super::plain::{amount, change_of, describe, describe_job, effects, phase, shorten, title};
 use super::words::{self, Labels};
 use super::{choice, numbered, telling};
 use crate::diagnosis::UNKNOWN;
 use crate::knowledge::Language;
-use crate::model::{Citation, Diagnosis, Incident, Patch, Report};
+use crate::model::{Citation, Diagnosis, Incident, Job, Patch, Report};
 use escape::{block, cell, code, inline};
 
 /// Lines of proof, of one diagnosis' evidence, other incidents and inputs that are shown.
@@ -39,7 +39,7 @@ impl Page {
     fn write(&mut self, report: &Report) -> fmt::Result {
         writeln!(self.text, "### {}\n", inline(&title(report, self.language)))?;
         if let Some((root, others)) = report.incidents.split_first() {
-            self.incident(root)?;
+            self.incident(root, &report.job)?;
             self.fold(self.labels.proof, |page| page.cites(&root.evidence, PROOF))?;
             self.followers(others)?;
         } else if let Some(failure) = &report.other_failure {
@@ -48,9 +48,11 @@ impl Page {
         self.inputs(report)
     }
 
-    fn incident(&mut self, incident: &Incident) -> fmt::Result {
+    fn incident(&mut self, incident: &Incident, job: &Job) -> fmt::Result {
         let victim = (!incident.victim.is_unknown()).then(|| describe(&incident.victim));
-        let facts: Vec<String> = [victim, Some(phase(incident, self.language)), incident.failed_at.clone()]
+        let seen = (incident.seen.count > 0).then(|| (self.labels.seen)(&incident.seen));
+        let job = describe_job(job, self.labels);
+        let facts: Vec<String> = [victim, Some(phase(incident, self.language)), incident.failed_at.clone(), job, seen]
             .into_iter()
             .flatten()
             .map(|words| inline(&words))

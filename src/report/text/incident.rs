@@ -5,16 +5,16 @@ use std::fmt::{self, Write};
 use unicode_width::UnicodeWidthStr;
 
 use super::super::choice;
-use super::super::plain::{amount, describe, shorten, strip};
+use super::super::plain::{amount, describe, describe_job, shorten, strip};
 use super::{BAD, BOLD, DIM, Page, words};
-use crate::model::{Bytes, Consumer, Figure, Incident, Phase};
+use crate::model::{Bytes, Consumer, Figure, Incident, Job, Phase};
 
 /// Figures and consumers that are shown; the rest is counted.
 const FIGURES: usize = 8;
 const CONSUMERS: usize = 3;
 
 impl Page {
-    pub(super) fn incident(&mut self, incident: &Incident) -> fmt::Result {
+    pub(super) fn incident(&mut self, incident: &Incident, job: &Job) -> fmt::Result {
         let recovered = if incident.recovered { self.labels.and_went_on } else { "" };
         let headline = words::headline(incident.kind, self.language);
         writeln!(self.text, "{BAD}{headline}{recovered}{BAD:#}  {DIM}{}{DIM:#}\n", incident.kind)?;
@@ -23,6 +23,9 @@ impl Page {
             let others =
                 if others > 0 { format!("  {DIM}{}{DIM:#}", (self.labels.others)(others)) } else { String::new() };
             self.row(self.labels.who, &format!("{}{others}", describe(&incident.victim)))?;
+        }
+        if let Some(job) = describe_job(job, self.labels) {
+            self.row(self.labels.job, &job)?;
         }
         if let Some(failed) = &incident.failed_at {
             self.row(self.labels.when, failed)?;

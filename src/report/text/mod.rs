@@ -42,7 +42,7 @@ impl Page {
     fn write(&mut self, report: &Report) -> fmt::Result {
         match report.incidents.split_first() {
             Some((root, others)) => {
-                self.incident(root)?;
+                self.incident(root, &report.job)?;
                 self.causes(root)?;
                 self.heading(self.labels.proof)?;
                 self.cites(&root.evidence)?;
