@@ -171,7 +171,8 @@ fn explain(
     let Incident { kind, phase, victim, .. } = &incident;
     incident.fingerprint = incident::fingerprint(*kind, phase, victim, &found.frames, by_evidence.as_deref());
     incident.seen = experience.seen(&incident.fingerprint, &incident.id);
-    incident.capture_next = diagnosis::capture(&diagnoses, &facts, asker, language);
+    incident.capture_next = launch.ask_for_files(language).into_iter().collect();
+    incident.capture_next.extend(diagnosis::capture(&diagnoses, &facts, asker, language));
     incident.not_checked = not_checked;
     let predicted = launch.predict(&facts);
     let comparison = predicted.as_ref().map(|prediction| prediction.beside(&incident)).unwrap_or_default();

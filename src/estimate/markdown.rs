@@ -6,6 +6,7 @@ use super::text::amount;
 use super::words::{self, Labels};
 use super::{Estimate, Need};
 use crate::knowledge::Language;
+use crate::report::part_name;
 
 /// `estimate` as Markdown: tables of moments, of the parts of the hungriest, and of changes.
 pub fn markdown(estimate: &Estimate, language: Language) -> String {
@@ -21,13 +22,13 @@ fn write(text: &mut String, estimate: &Estimate, language: Language) -> fmt::Res
     writeln!(text, "## {}\n\n{}\n", words::model(estimate, language), words::layout(&estimate.layout))?;
     writeln!(text, "| {moment} | {gpu} | {host} |\n|---|---:|---:|")?;
     for need in estimate.telling() {
-        writeln!(text, "| {} | {} | {} |", estimate.name(need), amount(need.gpu), amount(need.host))?;
+        writeln!(text, "| {} | {} | {} |", estimate.name(need, language), amount(need.gpu), amount(need.host))?;
     }
     let peaks = [(gpu, estimate.peak_of_gpu(), false), (host, estimate.peak_of_host(), true)];
     for (place, need, is_host) in peaks {
         if let Some(need) = need {
-            writeln!(text, "\n### {}\n", (labels.made_of)(place, &estimate.name(need)))?;
-            parts(text, need, is_host, labels)?;
+            writeln!(text, "\n### {}\n", (labels.made_of)(place, &estimate.name(need, language)))?;
+            parts(text, need, is_host, language)?;
         }
     }
     if let Some(fit) = &estimate.fit {
@@ -44,10 +45,11 @@ fn write(text: &mut String, estimate: &Estimate, language: Language) -> fmt::Res
     estimate.assumptions.iter().try_for_each(|words| writeln!(text, "- {words}"))
 }
 
-fn parts(text: &mut String, need: &Need, is_host: bool, labels: &Labels) -> fmt::Result {
+fn parts(text: &mut String, need: &Need, is_host: bool, language: Language) -> fmt::Result {
+    let labels = words::labels(language);
     writeln!(text, "| {} | | {} |\n|---|---:|---|", labels.part, labels.formula)?;
     for part in need.plan.components.iter().filter(|part| part.place.is_host() == is_host) {
-        writeln!(text, "| {} | {} | {} |", part.name, amount(part.bytes), part.formula)?;
+        writeln!(text, "| {} | {} | {} |", part_name(part, language), amount(part.bytes), part.formula)?;
     }
     Ok(())
 }

@@ -14,9 +14,10 @@ mod words;
 use serde::Serialize;
 use thiserror::Error;
 
-use crate::knowledge::HfConfigError;
+use crate::knowledge::{HfConfigError, Language};
 use crate::memory::{Amount, Layout, ModelSize, Moment, MomentPlan, Plan, Step};
 use crate::model::Bytes;
+use crate::report::phase_name;
 
 pub use fit::{Change, Fit, Fits, Limits};
 pub use flags::{Flags, Fsdp, Optimizer, Precision, Quantised, Recomputation};
@@ -136,7 +137,11 @@ impl Estimate {
     }
 
     /// A moment's name: `backward`, `first backward`.
-    fn name(&self, need: &Need) -> String {
+    fn name(&self, need: &Need, language: Language) -> String {
+        if language == Language::Zh {
+            let name = need.plan.moment.phase().map_or("初始化完成后", |phase| phase_name(phase, language));
+            return if self.is_first(need) { format!("首次{name}") } else { name.to_owned() };
+        }
         let name = match need.plan.moment {
             Moment::AfterPrepare => "after prepare",
             Moment::OptimizerStep => "optimizer step",

@@ -10,6 +10,7 @@ use super::{Estimate, Fit, Fits, Need};
 use crate::knowledge::Language;
 use crate::memory::{Amount, Component};
 use crate::model::Bytes;
+use crate::report::part_name;
 
 const BOLD: Style = Style::new().bold();
 const DIM: Style = Style::new().dimmed();
@@ -72,7 +73,7 @@ impl Page {
         let scale = Scale { most: most.max(capacity.unwrap_or_default()), capacity };
         let peak = needs.iter().rev().max_by_key(|need| amount(need).high).copied();
         for need in &needs {
-            self.row("  ", &estimate.name(need), amount(need), scale, "")?;
+            self.row("  ", &estimate.name(need, self.language), amount(need), scale, "")?;
             if is_whole {
                 self.parts("    ", need, is_host, scale)?;
             }
@@ -80,7 +81,11 @@ impl Page {
         match peak.filter(|_| !is_whole) {
             None => Ok(()),
             Some(peak) => {
-                writeln!(self.text, "\n{BOLD}{}{BOLD:#}", (self.labels.made_of)(name, &estimate.name(peak)))?;
+                writeln!(
+                    self.text,
+                    "\n{BOLD}{}{BOLD:#}",
+                    (self.labels.made_of)(name, &estimate.name(peak, self.language))
+                )?;
                 self.parts("  ", peak, is_host, Scale { capacity: None, ..scale })
             }
         }
@@ -90,7 +95,7 @@ impl Page {
         let is_here = |part: &&Component| part.place.is_host() == is_host;
         let scale = Scale { capacity: None, ..scale };
         for part in need.plan.components.iter().filter(is_here) {
-            self.row(indent, &part.name, part.bytes, scale, &part.formula)?;
+            self.row(indent, &part_name(part, self.language), part.bytes, scale, &part.formula)?;
         }
         Ok(())
     }

@@ -112,6 +112,8 @@ pub enum Type {
     Size,
     /// One of several words.
     Choice,
+    /// Another file with settings.
+    File,
     /// Anything.
     Text,
 }
@@ -126,6 +128,7 @@ impl Type {
             Type::Number => "number",
             Type::Size => "size",
             Type::Choice => "choice",
+            Type::File => "file",
             Type::Text => "text",
         }
     }

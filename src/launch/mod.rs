@@ -6,6 +6,7 @@
 mod facts;
 mod index;
 mod layout;
+mod missing;
 mod prediction;
 
 use std::cell::OnceCell;

@@ -70,6 +70,23 @@ impl Moment {
         }
     }
 
+    /// The phase it is of; what lies there after preparation belongs to none.
+    pub fn phase(self) -> Option<Phase> {
+        Some(match self {
+            Moment::AfterPrepare => return None,
+            Moment::Init => Phase::ModelLoad,
+            Moment::Rollout => Phase::Rollout,
+            Moment::Experience => Phase::Experience,
+            Moment::Forward => Phase::Forward,
+            Moment::Backward => Phase::Backward,
+            Moment::OptimizerStep => Phase::OptimizerStep,
+            Moment::WeightSync => Phase::WeightSync,
+            Moment::Evaluation => Phase::Evaluation,
+            Moment::CheckpointSave => Phase::CheckpointSave,
+            Moment::CheckpointResume => Phase::CheckpointResume,
+        })
+    }
+
     /// The moment at which a job is in `phase`; `None` for phases whose memory is not computed.
     pub fn of_phase(phase: Phase) -> Option<Moment> {
         Some(match phase {

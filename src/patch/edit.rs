@@ -47,7 +47,7 @@ fn value(knob: &Knob, to: &str) -> Option<Value> {
     let is_open = to.contains(['<', '×', '−']) || to.starts_with("+ ") || to.contains(' ');
     let text = || Value::Text(to.to_owned());
     (!is_open).then(|| match knob.r#type {
-        Type::Text | Type::Choice | Type::Size => to.parse().map_or_else(|_| text(), Value::Number),
+        Type::Text | Type::File | Type::Choice | Type::Size => to.parse().map_or_else(|_| text(), Value::Number),
         _ => Value::of_word(to),
     })
 }

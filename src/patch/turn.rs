@@ -64,6 +64,8 @@ fn switched(knob: &Knob, on: bool) -> String {
     match knob.r#type {
         Type::Flag | Type::Bool => plain.to_owned(),
         Type::Integer | Type::Number => if on { "1" } else { "0" }.to_owned(),
-        Type::Size | Type::Choice | Type::Text => knob.means.keys().find(own).map_or(plain, |value| value).to_owned(),
+        Type::Size | Type::Choice | Type::File | Type::Text => {
+            knob.means.keys().find(own).map_or(plain, |value| value).to_owned()
+        }
     }
 }

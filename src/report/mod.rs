@@ -12,6 +12,7 @@ mod html;
 mod json;
 mod markdown;
 mod outgoing;
+mod parts;
 mod place;
 mod plain;
 mod run;
@@ -31,10 +32,12 @@ pub use html::html;
 pub use json::json;
 pub use markdown::markdown;
 pub use outgoing::outgoing;
+pub(crate) use parts::part_name;
 pub use run::{run, solved};
 pub use sarif::sarif;
 pub use schema::schema;
 pub use text::text;
+pub(crate) use words::phase as phase_name;
 
 /// The report on what was read and what happened.
 pub fn assemble(

@@ -228,7 +228,7 @@ pub(super) fn headline(kind: Kind, language: Language) -> &'static str {
 }
 
 /// A phase in words.
-pub(super) fn phase(phase: Phase, language: Language) -> &'static str {
+pub(crate) fn phase(phase: Phase, language: Language) -> &'static str {
     let zh = match phase {
         Phase::Setup => "初始化",
         Phase::DataLoading => "数据加载",

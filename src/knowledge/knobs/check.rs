@@ -82,7 +82,7 @@ fn is_of(value: &str, r#type: Type) -> bool {
         Type::Integer => value.parse::<i64>().is_ok(),
         Type::Number => value.parse::<f64>().is_ok_and(f64::is_finite),
         Type::Size => value.starts_with(|c: char| c.is_ascii_digit()),
-        Type::Choice | Type::Text => !value.is_empty(),
+        Type::Choice | Type::File | Type::Text => !value.is_empty(),
     }
 }
 
