@@ -95,6 +95,7 @@ impl Default for Options {
 /// Reads everything that `paths` name (files, folders, `-`) and says what ran out, where, when, why, and how that is proven.
 pub fn analyze(paths: &[String], options: &Options) -> Result<Report, Error> {
     let knowledge = known(options)?;
+    read_ahead(&knowledge, options);
     conclude(read(paths, &knowledge, options)?, &knowledge, options)
 }
 
@@ -123,6 +124,15 @@ pub fn analyze_inputs(
     conclude(reading, &knowledge, options)
 }
 
+/// Reads the rules for incidents while the logs are read: most logs that somebody brings are of jobs that died.
+fn read_ahead(knowledge: &Arc<Knowledge>, options: &Options) {
+    if options.threads != Some(1) {
+        let knowledge = Arc::clone(knowledge);
+        // What goes wrong is told when it is asked for.
+        std::thread::spawn(move || knowledge.complete().is_ok());
+    }
+}
+
 fn known(options: &Options) -> Result<Arc<Knowledge>, KnowledgeError> {
     options.knowledge.clone().map_or_else(|| Ok(Arc::new(Knowledge::shipped()?)), Ok)
 }
@@ -136,12 +146,12 @@ fn conclude(mut reading: Reading, knowledge: &Knowledge, options: &Options) -> R
     reading.summaries.extend(reading.unreadable.iter().map(report::unreadable));
     let outcome = incident::build(std::mem::take(&mut reading.reads), knowledge);
     let verdict = outcome.verdict();
-    // A healthy job's configuration is nobody's question.
-    let mut printed = Vec::new();
-    if !outcome.found.is_empty() {
-        knowledge.complete()?;
-        printed = reading.printed();
+    if outcome.found.is_empty() {
+        // The configuration of a job that did not run out of memory is nobody's question.
+        return Ok(report::assemble(reading.summaries, outcome.job, verdict, Vec::new(), outcome.other_failure));
     }
+    knowledge.complete()?;
+    let printed = reading.printed();
     let launch = Launch::new(knowledge, &outcome.job, reading.files, printed);
     let job = launch.complete(outcome.job);
     let explain = |found| explain(found, &job, &launch, &reading.summaries, knowledge, options);

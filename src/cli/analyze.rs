@@ -96,6 +96,8 @@ impl Analyze {
         if !self.no_save {
             save::save(&report, &knowledge, home);
         }
+        // The process ends: giving thousands of rules back piece by piece is time for nothing.
+        std::mem::forget(knowledge);
         Ok(fail_on::status(&self.fail_on, &report))
     }
 }

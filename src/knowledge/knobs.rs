@@ -1,4 +1,4 @@
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use serde::Deserialize;
@@ -312,19 +312,35 @@ pub fn plain_name(name: &str) -> String {
     name.trim_start_matches('-').replace('-', "_")
 }
 
+/// The last step of an option's or a key's name: `--zero-stage`, `zero_optimization.zero_stage` end alike.
+pub fn last_step(name: &str) -> String {
+    plain_name(name.rsplit_once('.').map_or(name, |(_, last)| last))
+}
+
+/// Whether [`plain_name`] of `key` is that of `name`, or ends in it below other keys. Asked of every knob and every setting,
+/// so it copies neither.
 fn is_named(name: &str, key: &str) -> bool {
-    let (name, key) = (plain_name(name), plain_name(key));
-    match key.strip_suffix(&name) {
-        Some("") => true,
-        Some(above) => above.ends_with('.') && name.contains('.'),
-        None => false,
-    }
+    let (name, key) = (name.trim_start_matches('-').as_bytes(), key.trim_start_matches('-').as_bytes());
+    let Some((above, end)) = key.len().checked_sub(name.len()).and_then(|above| key.split_at_checked(above)) else {
+        return false;
+    };
+    let plain = |byte: &u8| if *byte == b'-' { b'_' } else { *byte };
+    let is_same = || name.iter().map(plain).eq(end.iter().map(plain));
+    (above.is_empty() || above.ends_with(b".") && name.contains(&b'.')) && is_same()
 }
 
 /// The newest version that all of `keys` can be of, as far as they are known to `knobs`: a job that sets `--zero_stage` is
 /// no newer than OpenRLHF 0.10.1.post2. `None` where the newest of all knows them.
-pub fn newest_version_with<'k>(knobs: impl Iterator<Item = &'k Knob>, keys: &[&str]) -> Option<Arc<str>> {
-    let lasts = knobs.flat_map(|knob| keys.iter().filter_map(|key| last_version_of(knob, key)));
+pub fn newest_version_with<'k, 'n>(
+    knobs: impl Iterator<Item = &'k Knob>,
+    keys: impl IntoIterator<Item = &'n str>,
+) -> Option<Arc<str>> {
+    let mut by_end: HashMap<String, Vec<&str>> = HashMap::new();
+    for key in keys {
+        by_end.entry(last_step(key)).or_default().push(key);
+    }
+    let keys_of = |knob: &'k Knob| knob.names().filter_map(|name| by_end.get(&last_step(name))).flatten();
+    let lasts = knobs.flat_map(|knob| keys_of(knob).filter_map(|key| last_version_of(knob, key)));
     lasts.min_by(|a, b| a.parse::<Version>().ok().cmp(&b.parse::<Version>().ok()))
 }
 

@@ -36,7 +36,8 @@ pub use file::shipped_files;
 pub use frameworks::{CompanionHome, CompanionRow, EngineIs, Framework, Trains, TrainsIn};
 pub use glossary::{Glossary, Word};
 pub use knobs::{
-    Constraint, DefaultValue, Direction, Knob, Spelling, Target, To, Turn, Type, newest_version_with, plain_name,
+    Constraint, DefaultValue, Direction, Knob, Spelling, Target, To, Turn, Type, last_step, newest_version_with,
+    plain_name,
 };
 pub use levers::Lever;
 pub use models::{Bias, Experts, Found, HfConfigError, LatentAttention, Model, Models, Shape};

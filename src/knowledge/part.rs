@@ -1,5 +1,5 @@
 use std::ops::Deref;
-use std::sync::OnceLock;
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 use super::KnowledgeError;
 
@@ -10,12 +10,14 @@ use super::KnowledgeError;
 pub struct Part<T> {
     read: OnceLock<T>,
     load: fn() -> Result<T, KnowledgeError>,
+    /// Held by whoever reads it: the others wait and read nothing twice.
+    reading: Mutex<()>,
 }
 
 impl<T> Part<T> {
     /// What `load` reads, once somebody asks.
     pub(super) fn later(load: fn() -> Result<T, KnowledgeError>) -> Part<T> {
-        Part { read: OnceLock::new(), load }
+        Part { read: OnceLock::new(), load, reading: Mutex::default() }
     }
 
     /// Reads it now, unless that was done.
@@ -23,14 +25,20 @@ impl<T> Part<T> {
         if let Some(read) = self.read.get() {
             return Ok(read);
         }
-        let read = (self.load)()?;
-        Ok(self.read.get_or_init(|| read))
+        let _one = self.reading.lock().unwrap_or_else(PoisonError::into_inner);
+        match self.read.get() {
+            Some(read) => Ok(read),
+            None => {
+                let read = (self.load)()?;
+                Ok(self.read.get_or_init(|| read))
+            }
+        }
     }
 }
 
 impl<T: Default> From<T> for Part<T> {
     fn from(read: T) -> Part<T> {
-        Part { read: OnceLock::from(read), load: || Ok(T::default()) }
+        Part { read: OnceLock::from(read), load: || Ok(T::default()), reading: Mutex::default() }
     }
 }
 
@@ -38,7 +46,7 @@ impl<T: Default> Deref for Part<T> {
     type Target = T;
 
     fn deref(&self) -> &T {
-        self.read.get_or_init(|| (self.load)().unwrap_or_default())
+        self.read().unwrap_or_else(|_| self.read.get_or_init(T::default))
     }
 }
 

@@ -32,7 +32,9 @@ impl SecretFile {
             if secret.name.trim().is_empty() || secret.examples.is_empty() {
                 return wrong(format!("`{}` needs a name and an example", secret.pattern));
             }
-            if let (Origin::Own, Err(error)) = (origin, secret.regex()) {
+            if origin == Origin::Own
+                && let Err(error) = secret.regex()
+            {
                 return wrong(format!("`{}` has a pattern that is none: {error}", secret.name));
             }
         }

@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use crate::config::{Document, Entry, EntryKind, Format};
-use crate::knowledge::{Knob, Target};
+use crate::knowledge::{Knob, Target, last_step};
 
 /// A knob as a configuration sets it.
 #[derive(Clone, Copy)]
@@ -32,7 +32,7 @@ impl Index {
         let mut places: HashMap<String, Vec<(usize, usize)>> = HashMap::new();
         for (document, entries) in documents.iter().map(Document::entries).enumerate() {
             for (entry, Entry { key, .. }) in entries.iter().enumerate() {
-                places.entry(last_step(key)).or_default().push((document, entry));
+                places.entry(end_of(key)).or_default().push((document, entry));
             }
         }
         Index { places }
@@ -74,11 +74,9 @@ impl Index {
     }
 }
 
-/// `--zero-stage`, `zero_stage`, `ds.json:config.zero_stage` end alike.
-fn last_step(name: &str) -> String {
-    let name = without_file(name);
-    let last = name.rsplit_once('.').map_or(name, |(_, last)| last);
-    last.trim_start_matches(['-', '+']).replace('-', "_")
+/// An entry's name as knobs are called: without the file, and Hydra's `+` before a new key.
+fn end_of(key: &str) -> String {
+    last_step(without_file(key).trim_start_matches('+'))
 }
 
 /// A key without the file that a script writes it to: `ds_config.json:zero_optimization.stage`.

@@ -73,8 +73,8 @@ impl<'k> Launch<'k> {
     fn find_version(&self, job: &Job) -> Option<Arc<str>> {
         let framework = self.framework?;
         self.stated_version(job).map(Arc::from).or_else(|| {
-            let keys: Vec<&str> = self.documents.iter().flat_map(Document::entries).map(|entry| &*entry.key).collect();
-            newest_version_with(self.knobs_of(&framework.name), &keys)
+            let keys = self.documents.iter().flat_map(Document::entries).map(|entry| &*entry.key);
+            newest_version_with(self.knobs_of(&framework.name), keys)
         })
     }
 

@@ -1,6 +1,6 @@
 use std::thread;
 
-use aho_corasick::{AhoCorasick, AhoCorasickBuilder, MatchKind};
+use aho_corasick::{AhoCorasick, AhoCorasickBuilder, AhoCorasickKind, MatchKind};
 
 /// Fewer bytes than this are not worth a thread.
 const SHARE: usize = 256 << 10;
@@ -21,7 +21,11 @@ impl Anchors {
         all.dedup();
         let contains_another = |literal: &str| all.iter().any(|other| *other != literal && literal.contains(other));
         let literals: Vec<&'static str> = all.iter().copied().filter(|literal| !contains_another(literal)).collect();
-        let search = AhoCorasickBuilder::new().match_kind(MatchKind::LeftmostFirst).build(&literals)?;
+        // The prefilter finds whole literals; a DFA behind it would take longest to build of all that starting takes.
+        let search = AhoCorasickBuilder::new()
+            .match_kind(MatchKind::LeftmostFirst)
+            .kind(Some(AhoCorasickKind::ContiguousNFA))
+            .build(&literals)?;
         Ok(Anchors { search, literals })
     }
 

@@ -132,7 +132,7 @@ fn says_what_a_value_means_as_a_fact() -> Outcome {
 fn tells_the_version_from_the_spellings_in_use() -> Outcome {
     let knowledge = Knowledge::shipped()?;
     let openrlhf = || knowledge.knobs.iter().filter(|knob| &*knob.framework == "openrlhf");
-    let newest = |keys: &[&str]| newest_version_with(openrlhf(), keys);
+    let newest = |keys: &[&str]| newest_version_with(openrlhf(), keys.iter().copied());
     assert_eq!(newest(&["zero_stage", "adam_offload"]).as_deref(), Some("0.10.1.post2"));
     assert_eq!(newest(&["zero_stage", "flash_attn", "prompt_max_len"]).as_deref(), Some("0.8.9"));
     assert_eq!(newest(&["ds.zero_stage", "vllm.enable_sleep"]), None);

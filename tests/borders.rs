@@ -1,0 +1,91 @@
+//! An incident is found wherever it stands in a log, whatever border of a block it lies across.
+
+use std::error::Error;
+use std::fmt::Write as _;
+use std::io::Cursor;
+
+use oomdoc::model::Report;
+use oomdoc::source::Input;
+use oomdoc::{Options, analyze_inputs};
+
+type Outcome<T = ()> = Result<T, Box<dyn Error>>;
+
+/// Bytes of a block: the smallest that is read at a time.
+const BLOCK: usize = 4096;
+
+const INCIDENT: &str = r#"[rank3]: Traceback (most recent call last):
+[rank3]:   File "/srv/job/pretrain.py", line 88, in <module>
+[rank3]:     loss.backward()
+[rank3]:   File "/opt/venv/lib/python3.11/site-packages/torch/_tensor.py", line 648, in backward
+[rank3]:     torch.autograd.backward(
+[rank3]: torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 1.37 GiB. GPU 3 has a total capacity of 39.39 GiB of which 902.88 MiB is free. Process 40077 has 38.50 GiB memory in use. Of the allocated memory 36.11 GiB is allocated by PyTorch, and 1.20 GiB is reserved by PyTorch but unallocated.
+"#;
+
+fn filler(lines: std::ops::Range<usize>) -> String {
+    lines.fold(String::new(), |mut text, step| {
+        let _ =
+            writeln!(text, "step {step} | loss {}.{:03} | lr 2.0e-05 | 3211 tokens/s", 9 - step % 9, step * 37 % 1000);
+        text
+    })
+}
+
+/// What is said of an incident, but for the places.
+fn said(report: &Report) -> String {
+    let Some(root) = report.incidents.first() else { return format!("{:?}", report.verdict) };
+    let figures: Vec<_> = root.figures.iter().map(|figure| (figure.name, figure.bytes, &figure.text)).collect();
+    // How long it ran before speaks for or against causes: only the first is the same everywhere.
+    let cause = root.diagnoses.first().map(|diagnosis| &diagnosis.cause);
+    let phase = &root.phase;
+    format!("{:?} {:?} {:?} {figures:?} {cause:?} {:?}", root.kind, root.victim, phase.name, report.incidents.len())
+}
+
+fn analyzed(log: &str, options: &Options) -> Outcome<Report> {
+    let input = Input::new("job.log", Cursor::new(log.to_owned().into_bytes()))?;
+    let report = analyze_inputs(vec![input], Vec::new(), options)?;
+    let lines: Vec<&str> = log.lines().collect();
+    for cite in report.incidents.iter().flat_map(|incident| &incident.evidence) {
+        let line = lines.get(cite.location.line.0 as usize - 1).ok_or("a line that is not there")?;
+        assert!(line.contains(cite.text.trim()), "{line}: {}", cite.text);
+    }
+    Ok(report)
+}
+
+#[test]
+fn an_incident_across_any_border_is_the_same_incident() -> Outcome {
+    let alone = said(&analyzed(INCIDENT, &Options::default())?);
+    assert!(alone.contains("GpuOom") && alone.contains("Backward"), "{alone}");
+    let before = filler(0..80);
+    let after = filler(80..130);
+    assert!(before.len() > BLOCK - INCIDENT.len() && before.len() < 2 * BLOCK);
+    // The second border lies at each byte of the incident in turn.
+    for at in 0..=INCIDENT.len() {
+        let pad = 2 * BLOCK - at - before.len() % (2 * BLOCK);
+        let log = format!("{before}{}\n{INCIDENT}{after}", "-".repeat(pad.saturating_sub(1)));
+        let options = Options { block: BLOCK, threads: Some(1 + at % 2), ..Options::default() };
+        assert_eq!(said(&analyzed(&log, &options)?), alone, "byte {at} of the incident begins a block");
+    }
+    Ok(())
+}
+
+#[test]
+fn an_incident_at_either_end_and_between_others_lines_is_the_same_incident() -> Outcome {
+    let alone = said(&analyzed(INCIDENT, &Options::default())?);
+    let (before, after) = (filler(0..400), filler(400..800));
+    let mixed = INCIDENT.lines().fold(String::new(), |mut text, line| {
+        let _ = writeln!(text, "{line}\n[rank1]: step 400 | grad norm 0.81 | 3201 tokens/s");
+        text
+    });
+    let unended = INCIDENT.trim_end();
+    for (place, log) in [
+        ("at the beginning", format!("{INCIDENT}{after}")),
+        ("at the end", format!("{before}{INCIDENT}")),
+        ("at the end, without a line's end", format!("{before}{unended}")),
+        ("between lines of another rank", format!("{before}{mixed}{after}")),
+    ] {
+        for block in [BLOCK, 3 * BLOCK, 1 << 20] {
+            let options = Options { block, ..Options::default() };
+            assert_eq!(said(&analyzed(&log, &options)?), alone, "{place}, blocks of {block}");
+        }
+    }
+    Ok(())
+}
