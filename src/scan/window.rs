@@ -37,6 +37,9 @@ impl Extent {
     };
 }
 
+/// The buffer grows to so many times what has to be kept.
+const FULL: usize = 4;
+
 /// A physical line, or a piece of a very long one.
 #[derive(Debug, Clone, Copy)]
 pub struct RawLine<'a> {
@@ -253,10 +256,10 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// Drops what no later anchor can ask for, whenever that is as much as would be kept.
+    /// Drops what no later anchor can ask for, whenever that is several times what is kept: that is moved each time.
     fn forget(&mut self, sink: &mut impl LineSink) {
         let keep = self.extent.back + self.extent.piece + self.anchors.longest();
-        if self.buffer.len() < 2 * keep {
+        if self.buffer.len() < FULL * keep {
             return;
         }
         let drop_to = self.end() - keep as u64;
@@ -376,7 +379,7 @@ mod tests {
             };
             let (short, long) = (kept(100), kept(1000));
             assert_eq!(short, long, "{:?}", String::from_utf8_lossy(&block[..20]));
-            assert!(long <= 4 * (Extent::DEFAULT.back + BLOCK), "{long}");
+            assert!(long <= 2 * FULL * (Extent::DEFAULT.back + BLOCK), "{long}");
         }
         Ok(())
     }
