@@ -1,6 +1,6 @@
 use std::collections::BTreeMap;
 
-use super::{GROUPS, HistoryError, INCIDENTS, Record, records};
+use super::{GROUPS, HistoryError, INCIDENTS, Record, changes, records};
 use crate::model::{Group, Occurrence};
 use crate::store::{Change, Store};
 
@@ -36,8 +36,7 @@ pub fn add(store: &mut dyn Store, records: &[Record]) -> Result<usize, HistoryEr
         changes.insert(key, serde_json::to_vec(&group)?);
     }
     if !changes.is_empty() {
-        let changes: Vec<Change> = changes.into_iter().map(|(key, value)| Change::put(key, value)).collect();
-        store.commit(&changes)?;
+        changes::commit(store, changes.into_iter().map(|(key, value)| Change::put(key, value)).collect())?;
     }
     Ok(new)
 }
@@ -63,7 +62,7 @@ pub fn regroup(store: &mut dyn Store, kept: impl Fn(&Record) -> bool) -> Result<
     for (key, group) in groups {
         changes.push(Change::put(key, serde_json::to_vec(&group)?));
     }
-    store.commit(&changes)?;
+    changes::commit(store, changes)?;
     Ok(gone.len() as u64)
 }
 

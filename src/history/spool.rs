@@ -70,6 +70,12 @@ pub(super) fn take(path: &Path) -> Result<Option<Record>, HistoryError> {
     }
 }
 
+/// The records that wait in `home`, left where they are; what makes no sense is left out.
+pub(super) fn look(home: &Path) -> Result<Vec<Record>, HistoryError> {
+    let read = |path: &PathBuf| Record::read(&fs::read(path).ok()?).ok();
+    Ok(waiting(home)?.iter().filter_map(read).collect())
+}
+
 /// Removes what the store has acknowledged.
 pub(super) fn remove(path: &Path) -> Result<(), HistoryError> {
     match fs::remove_file(path) {

@@ -3,7 +3,7 @@ use std::io::{BufRead, Write};
 use serde::{Deserialize, Serialize};
 
 use super::outcome::Outcome;
-use super::{HistoryError, INCIDENTS, OUTCOMES, Record, add};
+use super::{HistoryError, INCIDENTS, OUTCOMES, Record, add, changes};
 use crate::store::{Change, Store};
 
 /// Incidents to a commit.
@@ -73,7 +73,7 @@ pub fn import(store: &mut dyn Store, lines: &mut dyn BufRead) -> Result<Imported
                 let key = outcome.key();
                 let known = store.get(&key)?.map(|bytes| serde_json::from_slice::<Outcome>(&bytes)).transpose()?;
                 if known.is_none_or(|known| known.time < outcome.time) {
-                    store.commit(&[Change::put(key, serde_json::to_vec(&outcome)?)])?;
+                    changes::commit(store, vec![Change::put(key, serde_json::to_vec(&outcome)?)])?;
                     done.outcomes += 1;
                 }
             }

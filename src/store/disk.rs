@@ -7,15 +7,14 @@
 
 use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions};
-use std::panic::{AssertUnwindSafe, catch_unwind, set_hook, take_hook};
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use super::error::StoreError;
 use super::format::{self, State};
 use super::owner::Owner;
+use super::quiet::quietly;
 use super::{Change, Snapshot, Store, durable, record, space};
 
 /// Where the store is in the home folder.
@@ -81,6 +80,16 @@ impl DiskStore {
             // A snapshot that does not fit is written anew at the next commit.
             _ => Ok(store),
         }
+    }
+
+    /// Tells this store from others; `None` where `home` has none.
+    pub fn id(home: &Path) -> Option<String> {
+        format::id_of(&home.join(FOLDER))
+    }
+
+    /// How many records a space has.
+    pub fn count(&self, space: &str) -> Result<u64, StoreError> {
+        self.number(&format!("{COUNT}{space}"))
     }
 
     /// Whether there is one in `home`.
@@ -263,15 +272,10 @@ fn make_durable(home: &Path, path: &Path, engine: &Path, file: &File) -> std::io
     home.parent().filter(|parent| !parent.as_os_str().is_empty()).map_or(Ok(()), durable::sync_folder)
 }
 
-/// sled panics on some damaged files; that is an answer, too. What it would print about it helps nobody.
+/// sled panics on some damaged files; that is an answer, too.
 fn guarded<T>(path: &Path, ask: impl FnOnce() -> T) -> Result<T, StoreError> {
-    static QUIET: Mutex<()> = Mutex::new(());
-    let _one_at_a_time = QUIET.lock();
-    let hook = take_hook();
-    set_hook(Box::new(|_| {}));
-    let answer = catch_unwind(AssertUnwindSafe(ask));
-    set_hook(hook);
-    answer.map_err(|_| StoreError::Damaged { path: path.to_owned(), what: "sled cannot make sense of it".to_owned() })
+    let nonsense = || StoreError::Damaged { path: path.to_owned(), what: "sled cannot make sense of it".to_owned() };
+    quietly(ask).ok_or_else(nonsense)
 }
 
 fn engine_error(path: &Path, error: sled::Error) -> StoreError {

@@ -12,9 +12,12 @@ mod format;
 mod home;
 mod memory;
 mod owner;
+mod quiet;
 mod record;
 mod rules;
 mod snapshot;
+
+pub(crate) use quiet::quietly;
 
 pub use disk::DiskStore;
 pub use error::StoreError;
