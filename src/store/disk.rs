@@ -50,21 +50,28 @@ impl DiskStore {
     /// Like [`DiskStore::open`], waiting for `patience` where another process has it open.
     pub fn open_within(home: &Path, patience: Duration) -> Result<DiskStore, StoreError> {
         let path = home.join(FOLDER);
-        fs::create_dir_all(&path).map_err(|error| StoreError::io(&path, error))?;
+        durable::make_folder(&path).map_err(|error| StoreError::io(&path, error))?;
         format::read(&path)?;
         let owner = Owner::of(&path, patience)?;
         // Whoever had it may have just made it.
         let state = format::read(&path)?;
+        let engine = path.join(ENGINE);
         if state == State::New {
             format::mark(&path, State::New)?;
+            // What an interrupted making left was never acknowledged, and sled may not open it.
+            remove(&engine)?;
         }
-        let engine = path.join(ENGINE);
         remove_half_written_snapshots(&engine)?;
         let tree = open_engine(&path, &engine, patience)?;
         let data = engine.join("db");
         let io = |error| StoreError::io(&data, error);
         let file = OpenOptions::new().read(true).write(true).open(&data).map_err(io)?;
         if state == State::New {
+            // An engine without a record would look like one that lost all of them.
+            guarded(&path, || {
+                tree.insert(CHANGE, record::seal(CHANGE, &0_u64.to_le_bytes())).and_then(|_| tree.flush())
+            })?
+            .map_err(|error| engine_error(&path, error))?;
             make_durable(home, &path, &engine, &file).map_err(|error| StoreError::io(&path, error))?;
             format::mark(&path, State::Ready)?;
         } else if !tree.was_recovered() {
@@ -224,6 +231,13 @@ impl Store for DiskStore {
 
     fn change(&self) -> u64 {
         self.change
+    }
+}
+
+fn remove(folder: &Path) -> Result<(), StoreError> {
+    match fs::remove_dir_all(folder) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(StoreError::io(folder, error)),
+        _ => Ok(()),
     }
 }
 
