@@ -111,6 +111,7 @@ fn writes_until_it_is_killed() -> Done {
         acknowledge(&record.incident.id)?;
         match number % 4 {
             1 => drop(history::drain(&home, PATIENCE)?),
+            2 => drop(history::drain(&home, PATIENCE)?.compact()?),
             // One that imports, with incidents that were never in the spool.
             3 => {
                 let mut store = history::drain(&home, PATIENCE)?;

@@ -414,6 +414,64 @@ fn what_the_first_version_kept_is_read() -> Outcome {
 }
 
 #[test]
+fn what_the_first_version_exported_is_imported() -> Outcome {
+    let home = tempfile::tempdir()?;
+    let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/export-1.jsonl");
+    oomdoc(home.path())
+        .args(["history", "import"])
+        .arg(&from)
+        .assert()
+        .success()
+        .stdout("3 new, 0 known, 1 outcomes\n");
+    let again = oomdoc(home.path()).args(["history", "export"]).output()?.stdout;
+    assert_eq!(String::from_utf8(again)?, fs::read_to_string(from)?, "nothing is lost on the way");
+    assert_eq!(total(home.path(), "phase:optimizer_step requested:>29GiB resolved:yes")?, 1);
+    Ok(())
+}
+
+#[test]
+fn all_edits_are_shown_again() -> Outcome {
+    let (home, folder) = (tempfile::tempdir()?, tempfile::tempdir()?);
+    let (job, config) = (folder.path().join("job.log"), folder.path().join("ds_config.json"));
+    fs::write(&job, log("2026-10-01", "29.92"))?;
+    fs::write(
+        &config,
+        "{\n  \"train_micro_batch_size_per_gpu\": 8,\n  \"zero_optimization\": {\n    \"stage\": 1\n  }\n}\n",
+    )?;
+    let analyze = |config: &Path| -> Result<Value, Box<dyn Error>> {
+        let done = oomdoc(home.path()).args(["analyze", "--format", "json"]).arg(&job).arg(config).output()?;
+        Ok(serde_json::from_slice(&done.stdout)?)
+    };
+    let report = analyze(&config)?;
+    let edits = report["incidents"][0]["diagnoses"].as_array().into_iter().flatten();
+    let edits = edits.flat_map(|diagnosis| diagnosis["patches"].as_array().into_iter().flatten());
+    assert!(edits.filter(|patch| patch["diff"].is_string()).count() > 1, "{report}");
+    let id = report["incidents"][0]["id"].as_str().ok_or("no id")?;
+    settle(home.path())?;
+    let shown = oomdoc(home.path()).args(["history", "show", id]).output()?.stdout;
+    assert!(String::from_utf8(shown)?.matches("+++ ").count() > 1, "the report shows the first one only");
+    // The same settings elsewhere, and others.
+    let copy = folder.path().join("copy.json");
+    fs::copy(&config, &copy)?;
+    let digest = |report: &Value| report["job"]["config_digest"].clone();
+    assert_eq!(digest(&analyze(&copy)?), digest(&report));
+    fs::write(&copy, "{\"zero_optimization\": {\"stage\": 2}}")?;
+    assert!(digest(&report).is_string() && digest(&analyze(&copy)?) != digest(&report));
+    Ok(())
+}
+
+#[test]
+fn space_is_given_back() -> Outcome {
+    let home = tempfile::tempdir()?;
+    analyze(home.path(), &log("2026-10-01", "29.92"))?;
+    settle(home.path())?;
+    oomdoc(home.path()).args(["history", "compact"]).assert().success().stdout(contains("before"));
+    assert_eq!(json(home.path(), &["list"])?["total"], 1);
+    oomdoc(home.path()).args(["history", "verify"]).assert().success();
+    Ok(())
+}
+
+#[test]
 fn an_incident_survives_whoever_drains_it() -> Outcome {
     const ROUNDS: u32 = 30;
     let home = tempfile::tempdir()?;

@@ -31,12 +31,12 @@ pub fn ask(home: &Path, query: &Query, order: Order, skip: usize, most: usize) -
     let order = if query.is_ranked() { order } else { Order::Time };
     let of_index = |index: &Reader, waiting: &MemoryStore| {
         let mut page = search(waiting, query, order, 0, usize::MAX)?;
-        page.incidents.extend(index.search(query, order, skip.saturating_add(most))?);
+        let (found, counts) = index.search(query, order, skip.saturating_add(most))?;
+        page.incidents.extend(found);
         if order == Order::Time {
             page.incidents.sort_by(newest);
         }
         page.incidents = page.incidents.into_iter().skip(skip).take(most).collect();
-        let counts = index.count(query, Columns::Facets)?;
         page.total += counts.total as usize;
         for (facets, count) in counts.facets {
             let names = ["kind", "phase", "cause", "framework"];
@@ -54,7 +54,7 @@ pub fn ask(home: &Path, query: &Query, order: Order, skip: usize, most: usize) -
 pub fn ask_stats(home: &Path) -> Result<Answer<Stats>, HistoryError> {
     let of_index = |index: &Reader, waiting: &MemoryStore| {
         let mut counts = super::stats::counts(waiting)?;
-        counts += index.count(&Query::default(), Columns::Stats)?;
+        counts += index.count(Columns::Stats)?;
         Ok(Stats::of(counts))
     };
     either(home, of_index, |store| stats(store))

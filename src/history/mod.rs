@@ -22,14 +22,14 @@ mod stats;
 mod tokens;
 mod transfer;
 
-pub use add::{add, regroup};
+pub use add::{Occurred, OccurredIncident, add, regroup};
 pub use alike::{Likeness, similar};
 pub use ask::{Answer, ask, ask_similar, ask_stats, is_indexed};
 pub use document::Document;
 pub use drain::{drain, publish, snapshot};
 pub use error::HistoryError;
 pub use find::{find, records};
-pub use index::{IndexError, Progress, rebuild};
+pub use index::{IndexError, Progress, rebuild, verify_index};
 pub use outcome::{Outcome, experience, forget, outcomes, resolve};
 pub use prune::{Age, prune};
 pub use query::{Order, Page, Query, QueryError, search};

@@ -100,6 +100,14 @@ impl Record {
         }
     }
 
+    /// As it is stored, with what fits.
+    pub(super) fn fitting_bytes(&self) -> Result<Vec<u8>, HistoryError> {
+        match self.bytes()? {
+            bytes if bytes.len() <= MOST => Ok(bytes),
+            _ => Ok(self.clone().fitting()?.bytes()?),
+        }
+    }
+
     /// Cuts all cited words to `most` bytes.
     fn cut(&mut self, most: usize) {
         let Incident { evidence, phase, figures, diagnoses, consumers, .. } = &mut self.incident;

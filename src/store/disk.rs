@@ -15,14 +15,14 @@ use super::error::StoreError;
 use super::format::{self, State};
 use super::owner::Owner;
 use super::quiet::quietly;
-use super::{Change, Snapshot, Store, durable, record, space};
+use super::{Change, Snapshot, Store, compact, durable, record, room, space};
 
 /// Where the store is in the home folder.
-const FOLDER: &str = "store";
+pub(super) const FOLDER: &str = "store";
 /// sled's own folder in it.
-const ENGINE: &str = "sled";
+pub(super) const ENGINE: &str = "sled";
 /// How long to wait for another process.
-const PATIENCE: Duration = Duration::from_secs(3);
+pub(super) const PATIENCE: Duration = Duration::from_secs(3);
 const CACHE: u64 = 64 << 20;
 /// The number of the last change.
 const CHANGE: &str = "meta/change";
@@ -38,7 +38,7 @@ pub struct DiskStore {
     file: File,
     change: u64,
     failed: bool,
-    _owner: Owner,
+    owner: Owner,
 }
 
 impl DiskStore {
@@ -53,8 +53,17 @@ impl DiskStore {
         durable::make_folder(&path).map_err(|error| StoreError::io(&path, error))?;
         format::read(&path)?;
         let owner = Owner::of(&path, patience)?;
+        DiskStore::open_owned(home, owner, patience)
+    }
+
+    /// Like [`DiskStore::open`], for who owns it already.
+    pub(super) fn open_owned(home: &Path, owner: Owner, patience: Duration) -> Result<DiskStore, StoreError> {
+        let path = home.join(FOLDER);
         // Whoever had it may have just made it.
         let state = format::read(&path)?;
+        // sled would not say what is wrong.
+        room::is_there(&path, room::LEAST)?;
+        compact::settle(&path)?;
         let engine = path.join(ENGINE);
         if state == State::New {
             format::mark(&path, State::New)?;
@@ -78,7 +87,7 @@ impl DiskStore {
             let what = "its marker says that there are records, and there are none".to_owned();
             return Err(StoreError::Damaged { path, what });
         }
-        let mut store = DiskStore { home: home.to_owned(), path, tree, file, change: 0, failed: false, _owner: owner };
+        let mut store = DiskStore { home: home.to_owned(), path, tree, file, change: 0, failed: false, owner };
         store.change = store.number(CHANGE)?;
         match Snapshot::read(home) {
             Ok(snapshot) if snapshot.change > store.change => {
@@ -109,6 +118,19 @@ impl DiskStore {
         &self.home
     }
 
+    /// Closes it, but keeps others out.
+    pub(super) fn close(self) -> Owner {
+        self.owner
+    }
+
+    pub(super) fn engine(&self) -> PathBuf {
+        self.path.join(ENGINE)
+    }
+
+    pub(super) fn tree(&self) -> &sled::Db {
+        &self.tree
+    }
+
     /// Reads every record and counts them: the number of records, or the first thing that does not fit.
     pub fn verify(&self) -> Result<u64, StoreError> {
         let mut counts: BTreeMap<String, u64> = BTreeMap::new();
@@ -130,7 +152,7 @@ impl DiskStore {
         }
     }
 
-    fn damaged(&self, what: String) -> StoreError {
+    pub(super) fn damaged(&self, what: String) -> StoreError {
         StoreError::Damaged { path: self.path.clone(), what }
     }
 
@@ -255,7 +277,7 @@ fn remove_half_written_snapshots(engine: &Path) -> Result<(), StoreError> {
 }
 
 /// sled's own lock may linger for a moment after a process was killed.
-fn open_engine(path: &Path, engine: &Path, patience: Duration) -> Result<sled::Db, StoreError> {
+pub(super) fn open_engine(path: &Path, engine: &Path, patience: Duration) -> Result<sled::Db, StoreError> {
     let begun = Instant::now();
     loop {
         let config =
@@ -287,12 +309,12 @@ fn make_durable(home: &Path, path: &Path, engine: &Path, file: &File) -> std::io
 }
 
 /// sled panics on some damaged files; that is an answer, too.
-fn guarded<T>(path: &Path, ask: impl FnOnce() -> T) -> Result<T, StoreError> {
+pub(super) fn guarded<T>(path: &Path, ask: impl FnOnce() -> T) -> Result<T, StoreError> {
     let nonsense = || StoreError::Damaged { path: path.to_owned(), what: "sled cannot make sense of it".to_owned() };
     quietly(ask).ok_or_else(nonsense)
 }
 
-fn engine_error(path: &Path, error: sled::Error) -> StoreError {
+pub(super) fn engine_error(path: &Path, error: sled::Error) -> StoreError {
     match error {
         sled::Error::Io(error) => StoreError::io(path, error),
         error => StoreError::Damaged { path: path.to_owned(), what: error.to_string() },

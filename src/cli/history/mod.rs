@@ -1,5 +1,6 @@
 //! `oomdoc history`: what came up before, one file a command.
 
+mod compact;
 mod drain;
 mod export;
 mod import;
@@ -47,6 +48,7 @@ enum Command {
     Prune(prune::Prune),
     Reindex(reindex::Reindex),
     Verify(verify::Verify),
+    Compact(compact::Compact),
     Drain(drain::Drain),
 }
 
@@ -66,6 +68,7 @@ impl History {
             Command::Prune(prune) => prune.run(home),
             Command::Reindex(reindex) => reindex.run(home),
             Command::Verify(verify) => verify.run(home),
+            Command::Compact(compact) => compact.run(home),
             Command::Drain(drain) => drain.run(home),
         }?;
         Ok(ExitCode::SUCCESS)
@@ -107,6 +110,10 @@ fn behind(error: &IndexError) {
 
 /// The store, with all that waited in the spool.
 fn open(home: &Path) -> Result<DiskStore, HistoryError> {
+    if let Some(kind) = crate::store::network(home) {
+        let problem = format!("{} lies on {kind}: what is kept there may get lost", home.display());
+        warn(&problem, "name a folder on a disk of this machine with --home or $OOMDOC_HOME");
+    }
     history::drain(home, PATIENCE)
 }
 

@@ -20,7 +20,7 @@ pub use error::IndexError;
 pub(super) use reader::Reader;
 pub(super) use tally::{Columns, Counts, SEPARATOR};
 pub(super) use writer::follow;
-pub use writer::{Progress, rebuild};
+pub use writer::{Progress, rebuild, verify_index};
 
 /// Where it is in the home folder.
 const FOLDER: &str = "index";

@@ -2,7 +2,7 @@ use std::path::{Path, PathBuf};
 
 use tantivy::collector::sort_key::{SortBySimilarityScore, SortByStaticFastValue};
 use tantivy::collector::{Count, TopDocs};
-use tantivy::query::{BooleanQuery, ConstScoreQuery, Occur, Query as Asked, RangeQuery};
+use tantivy::query::{AllQuery, BooleanQuery, ConstScoreQuery, Occur, Query as Asked, RangeQuery};
 use tantivy::schema::{TantivyDocument, Value};
 use tantivy::{DocAddress, Index, Order as Direction, ReloadPolicy, Searcher, Term};
 
@@ -58,31 +58,37 @@ impl Reader {
         }
     }
 
-    /// What `query` finds: the first `most` in `order`.
-    pub fn search(&self, query: &Query, order: Order, most: usize) -> Result<Vec<Document>, IndexError> {
-        let query = translate(&self.searcher, &self.fields, query)?;
+    /// What `query` finds: the first `most` in `order`, and counts of all.
+    pub fn search(&self, query: &Query, order: Order, most: usize) -> Result<(Vec<Document>, Counts), IndexError> {
+        let asked = translate(&self.searcher, &self.fields, query)?;
         let all = self.searcher.num_docs() as usize;
         if most == 0 || all == 0 {
-            return Ok(Vec::new());
+            return Ok((Vec::new(), self.searcher.search(&asked, &Tally(Columns::Facets))??));
         }
-        let first = TopDocs::with_limit(most.min(all));
-        let places: Vec<DocAddress> = match order {
+        let (first, tally) = (TopDocs::with_limit(most.min(all)), Tally(Columns::Facets));
+        let (places, counts): (Vec<DocAddress>, Counts) = match order {
             Order::Time => {
-                let found = self.searcher.search(&query, &first.order_by_fast_field::<i64>(TIME, Direction::Desc))?;
-                found.into_iter().map(|(_, place)| place).collect()
+                let first = first.order_by_fast_field::<i64>(TIME, Direction::Desc);
+                let (found, counts) = self.searcher.search(&asked, &(first, tally))?;
+                (found.into_iter().map(|(_, place)| place).collect(), counts?)
+            }
+            // The best of a single word are found without looking at all that have it.
+            Order::Relevance if query.is_a_word() => {
+                let found = self.searcher.search(&asked, &first.order_by_score())?;
+                (found.into_iter().map(|(_, place)| place).collect(), self.searcher.search(&asked, &tally)??)
             }
             Order::Relevance => {
-                let found = self.searcher.search(&query, &first.order_by_score())?;
-                found.into_iter().map(|(_, place)| place).collect()
+                let (found, counts) = self.searcher.search(&asked, &(first.order_by_score(), tally))?;
+                (found.into_iter().map(|(_, place)| place).collect(), counts?)
             }
         };
-        places.into_iter().map(|place| self.document(place)).collect()
+        let found: Result<Vec<Document>, IndexError> = places.into_iter().map(|place| self.document(place)).collect();
+        Ok((found?, counts))
     }
 
-    /// Counts what `query` finds.
-    pub fn count(&self, query: &Query, columns: Columns) -> Result<Counts, IndexError> {
-        let query = translate(&self.searcher, &self.fields, query)?;
-        Ok(self.searcher.search(&query, &Tally(columns))??)
+    /// Counts all of it.
+    pub fn count(&self, columns: Columns) -> Result<Counts, IndexError> {
+        Ok(self.searcher.search(&AllQuery, &Tally(columns))??)
     }
 
     /// Whether it knows the incident `id`.

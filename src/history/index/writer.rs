@@ -73,6 +73,20 @@ fn catch_up(store: &DiskStore) -> Result<(), IndexError> {
     finish(&index, &folder, writer, &State::new(id, store.change(), incidents))
 }
 
+/// Reads every file of the index of `store`'s home: whether all are as they were written, and all incidents are known.
+pub fn verify_index(store: &DiskStore) -> Result<(), IndexError> {
+    let read = || -> Result<(), IndexError> {
+        let (_, state) = Reader::open_any(&store.home().join(FOLDER), true)?;
+        let last = changes::last(store)?;
+        match DiskStore::id(store.home()) == Some(state.store) && state.change <= store.change() {
+            true if state.change >= last && state.incidents == store.count(INCIDENTS.trim_end_matches('/'))? => Ok(()),
+            true => Err(IndexError::Behind { follows: state.change, last }),
+            false => Err(IndexError::Foreign),
+        }
+    };
+    quietly(read).unwrap_or_else(|| Err(IndexError::Damaged("nothing makes sense of it".to_owned())))
+}
+
 /// Makes the index of `store`'s home anew, beside the one that is there until the new one is whole.
 pub fn rebuild(store: &DiskStore, progress: Progress) -> Result<(), IndexError> {
     let home = store.home();

@@ -19,6 +19,11 @@ pub struct Query {
 }
 
 impl Query {
+    /// Whether one word, or a pair of words, is all that is asked for.
+    pub(in crate::history) fn is_a_word(&self) -> bool {
+        matches!(self.clauses.as_slice(), [Clause { negated: false, what: What::Words(words) }] if words.len() <= 2)
+    }
+
     /// Whether some fit better than others: fields hold or don't.
     pub(in crate::history) fn is_ranked(&self) -> bool {
         self.clauses.iter().any(|clause| !clause.negated && matches!(clause.what, What::Words(_)))
