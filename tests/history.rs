@@ -48,6 +48,12 @@ fn json(home: &Path, arguments: &[&str]) -> Result<Value, Box<dyn Error>> {
     Ok(serde_json::from_slice(&done.stdout)?)
 }
 
+/// Waits until the store has what was analysed.
+fn settle(home: &Path) -> Outcome {
+    oomdoc(home).args(["history", "verify"]).assert().success();
+    Ok(())
+}
+
 fn total(home: &Path, query: &str) -> Result<u64, Box<dyn Error>> {
     let done = oomdoc(home).args(["history", "search", "--format", "json", "--", query]).output()?;
     assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
@@ -85,7 +91,7 @@ fn an_incident_is_kept_unless_told_otherwise() -> Outcome {
 #[test]
 fn one_log_twice_is_one_occurrence() -> Outcome {
     let home = tempfile::tempdir()?;
-    let settle = || json(home.path(), &["list"]).map(drop);
+    let settle = || settle(home.path());
     let seen = |log: &str| Ok::<_, Box<dyn Error>>(analyze(home.path(), log)?["incidents"][0]["seen"]["count"].clone());
     assert_eq!(seen(&log("2026-10-01", "29.92"))?, 0);
     settle()?;
@@ -97,6 +103,7 @@ fn one_log_twice_is_one_occurrence() -> Outcome {
     assert_eq!(seen(&log("2026-10-08", "30.17"))?, 1);
     settle()?;
     assert_eq!(seen(&log("2026-10-09", "28.00"))?, 2);
+    settle()?;
     assert_eq!(seen(HOST)?, 0, "another trouble");
     assert_eq!(json(home.path(), &["list"])?["total"], 4);
     Ok(())
@@ -178,6 +185,8 @@ fn many_processes_at_once_lose_nothing() -> Outcome {
     }
     let listed = json(home.path(), &["list", "--limit", "1000"])?;
     assert_eq!(listed["total"], PROCESSES * EACH);
+    settle(home.path())?;
+    assert_eq!(json(home.path(), &["list"])?["total"], PROCESSES * EACH);
     let last = analyze(home.path(), &log("2026-11-30", "29.92"))?;
     assert_eq!(last["incidents"][0]["seen"]["count"], PROCESSES * EACH);
     oomdoc(home.path()).args(["history", "verify"]).assert().success();
@@ -405,6 +414,64 @@ fn what_the_first_version_kept_is_read() -> Outcome {
 }
 
 #[test]
+fn what_the_first_version_exported_is_imported() -> Outcome {
+    let home = tempfile::tempdir()?;
+    let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/export-1.jsonl");
+    oomdoc(home.path())
+        .args(["history", "import"])
+        .arg(&from)
+        .assert()
+        .success()
+        .stdout("3 new, 0 known, 1 outcomes\n");
+    let again = oomdoc(home.path()).args(["history", "export"]).output()?.stdout;
+    assert_eq!(String::from_utf8(again)?, fs::read_to_string(from)?, "nothing is lost on the way");
+    assert_eq!(total(home.path(), "phase:optimizer_step requested:>29GiB resolved:yes")?, 1);
+    Ok(())
+}
+
+#[test]
+fn all_edits_are_shown_again() -> Outcome {
+    let (home, folder) = (tempfile::tempdir()?, tempfile::tempdir()?);
+    let (job, config) = (folder.path().join("job.log"), folder.path().join("ds_config.json"));
+    fs::write(&job, log("2026-10-01", "29.92"))?;
+    fs::write(
+        &config,
+        "{\n  \"train_micro_batch_size_per_gpu\": 8,\n  \"zero_optimization\": {\n    \"stage\": 1\n  }\n}\n",
+    )?;
+    let analyze = |config: &Path| -> Result<Value, Box<dyn Error>> {
+        let done = oomdoc(home.path()).args(["analyze", "--format", "json"]).arg(&job).arg(config).output()?;
+        Ok(serde_json::from_slice(&done.stdout)?)
+    };
+    let report = analyze(&config)?;
+    let edits = report["incidents"][0]["diagnoses"].as_array().into_iter().flatten();
+    let edits = edits.flat_map(|diagnosis| diagnosis["patches"].as_array().into_iter().flatten());
+    assert!(edits.filter(|patch| patch["diff"].is_string()).count() > 1, "{report}");
+    let id = report["incidents"][0]["id"].as_str().ok_or("no id")?;
+    settle(home.path())?;
+    let shown = oomdoc(home.path()).args(["history", "show", id]).output()?.stdout;
+    assert!(String::from_utf8(shown)?.matches("+++ ").count() > 1, "the report shows the first one only");
+    // The same settings elsewhere, and others.
+    let copy = folder.path().join("copy.json");
+    fs::copy(&config, &copy)?;
+    let digest = |report: &Value| report["job"]["config_digest"].clone();
+    assert_eq!(digest(&analyze(&copy)?), digest(&report));
+    fs::write(&copy, "{\"zero_optimization\": {\"stage\": 2}}")?;
+    assert!(digest(&report).is_string() && digest(&analyze(&copy)?) != digest(&report));
+    Ok(())
+}
+
+#[test]
+fn space_is_given_back() -> Outcome {
+    let home = tempfile::tempdir()?;
+    analyze(home.path(), &log("2026-10-01", "29.92"))?;
+    settle(home.path())?;
+    oomdoc(home.path()).args(["history", "compact"]).assert().success().stdout(contains("before"));
+    assert_eq!(json(home.path(), &["list"])?["total"], 1);
+    oomdoc(home.path()).args(["history", "verify"]).assert().success();
+    Ok(())
+}
+
+#[test]
 fn an_incident_survives_whoever_drains_it() -> Outcome {
     const ROUNDS: u32 = 30;
     let home = tempfile::tempdir()?;
@@ -413,14 +480,15 @@ fn an_incident_survives_whoever_drains_it() -> Outcome {
         analyze(home.path(), &log(&format!("2026-10-{round:02}"), "29.92"))?;
         let mut command = std::process::Command::new(assert_cmd::cargo::cargo_bin!("oomdoc"));
         let mut drain =
-            command.args(["history", "list"]).env("OOMDOC_HOME", home.path()).stdout(Stdio::null()).spawn()?;
+            command.args(["history", "verify"]).env("OOMDOC_HOME", home.path()).stdout(Stdio::null()).spawn()?;
         // From before the store is open to after the last commit.
         std::thread::sleep(Duration::from_millis(u64::from(round * 7 % 120)));
         drain.kill()?;
         drain.wait()?;
     }
-    let listed = json(home.path(), &["list", "--limit", "100"])?;
-    assert_eq!(listed["total"], ROUNDS);
+    assert_eq!(json(home.path(), &["list"])?["total"], ROUNDS);
+    settle(home.path())?;
+    assert_eq!(json(home.path(), &["list"])?["total"], ROUNDS);
     let seen = &analyze(home.path(), &log("2026-11-30", "29.92"))?["incidents"][0]["seen"];
     assert_eq!(seen["count"], ROUNDS, "each is counted once");
     Ok(())
@@ -449,6 +517,7 @@ fn a_spool_file_that_makes_no_sense_is_set_aside() -> Outcome {
     fs::create_dir(&spool)?;
     fs::write(spool.join("00000000000000000001-1-0.json"), "{\"schema\":")?;
     analyze(home.path(), &log("2026-10-01", "29.92"))?;
+    settle(home.path())?;
     assert_eq!(json(home.path(), &["list"])?["total"], 1);
     assert!(spool.join("00000000000000000001-1-0.unreadable").exists(), "nothing is thrown away");
     Ok(())

@@ -157,6 +157,64 @@ fn a_store_whose_making_was_interrupted_is_made() -> Outcome {
     Ok(())
 }
 
+/// A store of which nearly all was removed, and what is left.
+fn bloated() -> Result<(tempfile::TempDir, DiskStore), Box<dyn Error>> {
+    let home = tempfile::tempdir()?;
+    let mut store = open(home.path())?;
+    for round in 0..40_u64 {
+        // What can be told apart, in case somebody packs it.
+        let value = |number: u64| (0..60_000_u64).map(|at| ((at * (number + 7)) >> 3) as u8).collect::<Vec<u8>>();
+        let changes: Vec<Change> =
+            (0..10).map(|each| Change::put(format!("a/{round}-{each}"), value(round * 10 + each))).collect();
+        store.commit(&changes)?;
+    }
+    assert!(!store.is_bloated()?, "there is nothing to give back");
+    let gone: Vec<Change> = (0..40)
+        .flat_map(|round| (0..10).map(move |each| Change::remove(format!("a/{round}-{each}"))))
+        .skip(3)
+        .collect();
+    store.commit(&gone)?;
+    Ok((home, store))
+}
+
+#[test]
+fn removed_records_give_their_space_back() -> Outcome {
+    let (home, store) = bloated()?;
+    assert!(store.is_bloated()?);
+    let before = (store.change(), store.verify()?, all(&store, "a/")?);
+    let (mut store, done) = store.compact()?;
+    assert!(done.after < done.before / 4, "{done:?}");
+    assert_eq!((store.change(), store.verify()?, all(&store, "a/")?), before);
+    assert!(!store.is_bloated()?);
+    store.commit(&[Change::put("a/new", "x")])?;
+    drop(store);
+    let names: Vec<_> = fs::read_dir(home.path().join("store"))?.flatten().map(|entry| entry.file_name()).collect();
+    assert!(names.iter().all(|name| !name.to_string_lossy().starts_with("sled.")), "{names:?}");
+    assert_eq!(open(home.path())?.verify()?, before.1 + 1);
+    Ok(())
+}
+
+#[test]
+fn an_interrupted_compaction_leaves_the_old_or_the_new_store() -> Outcome {
+    let (home, data) = home()?;
+    let folder = home.path().join("store");
+    let [engine, new, old] = ["sled", "sled.new", "sled.old"].map(|name| folder.join(name));
+    // While it copied.
+    fs::create_dir(&new)?;
+    fs::write(new.join("db"), "half")?;
+    assert_eq!(open(home.path())?.verify()?, 2);
+    // Between the two renames.
+    fs::rename(&engine, &old)?;
+    fs::create_dir(&new)?;
+    assert_eq!(open(home.path())?.verify()?, 2);
+    // Before the old one was removed.
+    fs::create_dir(&old)?;
+    fs::write(old.join("db"), "old")?;
+    assert_eq!(open(home.path())?.verify()?, 2);
+    assert!(!new.exists() && !old.exists() && data.exists());
+    Ok(())
+}
+
 #[test]
 fn a_place_that_cannot_be_written_is_named() -> Outcome {
     // Root may write into folders that are marked read-only, but not into the kernel's own.

@@ -2,6 +2,10 @@
 
 use std::io::{self, Write};
 
+// Each user needs a part of it.
+#[allow(dead_code)]
+pub mod incidents;
+
 /// What a log is like.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
@@ -101,10 +105,17 @@ fn write_line(line: &mut String, kind: Kind, step: u64, random: &mut Random) {
 }
 
 /// xorshift64: numbers that look random, the same everywhere.
-struct Random(u64);
+pub struct Random(u64);
 
 impl Random {
-    fn below(&mut self, limit: u64) -> u64 {
+    /// Numbers of their own for each seed but 0, which is 1.
+    #[allow(dead_code)]
+    pub fn new(seed: u64) -> Random {
+        Random(seed.max(1))
+    }
+
+    /// The next one, below `limit`.
+    pub fn below(&mut self, limit: u64) -> u64 {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
         self.0 ^= self.0 << 17;

@@ -34,7 +34,7 @@ fn keep(report: &Report, knowledge: &Knowledge, home: &Path) -> Result<(), Histo
 
 /// Starts a process that moves the spool into the store: opening that takes longer than anybody should wait. Where it
 /// cannot be started, the next command of `history` does it.
-fn drain(home: &Path) {
+pub(super) fn drain(home: &Path) {
     let Ok(program) = std::env::current_exe() else { return };
     let mut command = Command::new(program);
     command.args(["history", "drain"]).env("OOMDOC_HOME", home);

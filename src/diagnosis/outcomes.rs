@@ -5,14 +5,24 @@ use super::rank::Ranked;
 use crate::model::{Experience, Kind, Outcomes, Patch, Phase};
 
 /// Moves the shares of `ranked` by how the remedies of each cause went in incidents of this kind and phase, and orders
-/// them anew; their sum stays. A cause for which no evidence speaks may fall, but never rises, and what is not known
-/// ([`UNKNOWN`]) has no remedies.
+/// them anew; their sum stays. A cause for which no evidence speaks may fall, but never rises, nor do failures of another one
+/// let it stand above that; what is not known ([`UNKNOWN`]) has no remedies.
 pub fn learn(ranked: &mut [Ranked<'_>], kind: Kind, phase: Phase, experience: &Experience) {
     let before: f64 = ranked.iter().map(|found| found.share).sum();
-    for found in ranked.iter_mut().filter(|found| &*found.rule.cause != UNKNOWN) {
-        let log_odds = experience.outcomes(kind, phase, &found.rule.cause, None).log_odds();
-        let is_spoken_for = found.holds.iter().any(|row| row.log_odds > 0.0);
-        found.share *= if is_spoken_for { log_odds } else { log_odds.min(0.0) }.exp();
+    let is_known = |found: &Ranked<'_>| &*found.rule.cause != UNKNOWN;
+    let is_spoken_for = |found: &Ranked<'_>| is_known(found) && found.holds.iter().any(|row| row.log_odds > 0.0);
+    let log_odds = |found: &Ranked<'_>| experience.outcomes(kind, phase, &found.rule.cause, None).log_odds();
+    // What nothing speaks for: its share before, and then.
+    let mut unspoken: Vec<(f64, f64)> = Vec::new();
+    for found in ranked.iter_mut().filter(|found| !is_spoken_for(found)) {
+        let before = found.share;
+        found.share *= if is_known(found) { log_odds(found).min(0.0).exp() } else { 1.0 };
+        unspoken.push((before, found.share));
+    }
+    for found in ranked.iter_mut().filter(|found| is_spoken_for(found)) {
+        let below = unspoken.iter().filter(|(before, _)| *before <= found.share).map(|(_, then)| *then);
+        let least = below.fold(0.0, f64::max);
+        found.share = (found.share * log_odds(found).exp()).max(least);
     }
     let after: f64 = ranked.iter().map(|found| found.share).sum();
     for found in ranked.iter_mut().filter(|_| after > 0.0) {
@@ -99,6 +109,19 @@ mod tests {
         assert_eq!(order, [("a".to_owned(), 0.5), ("b".to_owned(), 0.3), (UNKNOWN.to_owned(), 0.2)]);
         let order = learned(&rules, &[0.3, 0.5, 0.2], vec![tally("b", "x", 0, 1000)]);
         assert_eq!(order[0].0, "a", "what failed falls");
+        Ok(())
+    }
+
+    #[test]
+    fn failures_lift_nothing_without_evidence_to_the_top() -> Outcome {
+        let rules = [rule("a", 1.0)?, rule("b", -0.5)?, rule("c", 1.0)?, rule(UNKNOWN, 1.0)?];
+        let shares = [0.4, 0.3, 0.1, 0.2];
+        let order = |tallies| Ok::<_, toml::de::Error>(learned(&rules, &shares, tallies));
+        assert_eq!(order(vec![tally("a", "x", 0, 1000)])?[0].0, "a");
+        // What evidence speaks for may take its place.
+        let order = order(vec![tally("a", "x", 0, 1000), tally("c", "y", 1000, 0)])?;
+        let place = |cause: &str| order.iter().position(|(known, _)| known == cause);
+        assert!(place("b") > place("a") && place(UNKNOWN) > place("c"), "{order:?}");
         Ok(())
     }
 

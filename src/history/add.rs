@@ -1,7 +1,10 @@
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use super::{GROUPS, HistoryError, INCIDENTS, Record, records};
-use crate::model::{Group, Occurrence};
+use serde::Deserialize;
+
+use super::{GROUPS, HistoryError, INCIDENTS, Record, changes};
+use crate::model::{Fingerprint, Group, Occurrence};
 use crate::store::{Change, Store};
 
 /// Adds `records` in one commit; how many were new. One that is known already is the same occurrence, analysed again: its
@@ -16,9 +19,10 @@ pub fn add(store: &mut dyn Store, records: &[Record]) -> Result<usize, HistoryEr
             Some(bytes) => Some(bytes.clone()),
             None => store.get(&key)?,
         };
-        let mut record = record.clone();
+        let mut record = Cow::Borrowed(record);
         match known.map(|bytes| Record::read(&bytes)).transpose()? {
             Some(known) => {
+                let record = record.to_mut();
                 record.incident.fingerprint = known.incident.fingerprint;
                 (record.saved, record.time) = (known.saved, known.time);
             }
@@ -30,30 +34,50 @@ pub fn add(store: &mut dyn Store, records: &[Record]) -> Result<usize, HistoryEr
                 })?;
             }
         }
-        changes.insert(key, record.fitting()?.bytes()?);
+        changes.insert(key, record.fitting_bytes()?);
     }
     for (key, group) in groups {
         changes.insert(key, serde_json::to_vec(&group)?);
     }
     if !changes.is_empty() {
-        let changes: Vec<Change> = changes.into_iter().map(|(key, value)| Change::put(key, value)).collect();
-        store.commit(&changes)?;
+        changes::commit(store, changes.into_iter().map(|(key, value)| Change::put(key, value)).collect())?;
     }
     Ok(new)
 }
 
+/// What groups are made of: the rest of a record would be read in vain.
+#[derive(Debug, Deserialize)]
+pub struct Occurred {
+    /// When it happened, RFC 3339.
+    pub time: String,
+    /// The incident.
+    pub incident: OccurredIncident,
+}
+
+/// An incident without what was found of it.
+#[derive(Debug, Deserialize)]
+pub struct OccurredIncident {
+    /// Its id.
+    pub id: String,
+    fingerprint: Fingerprint,
+}
+
 /// Counts the occurrences of every trouble anew, leaving out those that are not to be `kept`; with the same commit those
 /// incidents go.
-pub fn regroup(store: &mut dyn Store, kept: impl Fn(&Record) -> bool) -> Result<u64, HistoryError> {
+pub fn regroup(store: &mut dyn Store, kept: impl Fn(&Occurred) -> bool) -> Result<u64, HistoryError> {
     let mut groups: BTreeMap<String, Group> = BTreeMap::new();
     let mut gone = Vec::new();
-    records(store, &mut |record| match kept(&record) {
-        true => count(&mut groups, &record, |_| Ok(Group::default())),
-        false => {
-            gone.push(record.incident.id);
-            Ok(())
+    let mut read = Ok(());
+    store.scan(INCIDENTS, &mut |_, value| match serde_json::from_slice::<Occurred>(value) {
+        Ok(occurred) if kept(&occurred) => {
+            let Occurred { time, incident: OccurredIncident { id, fingerprint } } = occurred;
+            let group = groups.entry(format!("{GROUPS}{}", fingerprint.group())).or_default();
+            group.add(Occurrence { id, time });
         }
+        Ok(occurred) => gone.push(occurred.incident.id),
+        Err(error) => read = Err(error),
     })?;
+    read?;
     let mut changes = Vec::new();
     store.scan(GROUPS, &mut |key, _| changes.push(Change::remove(key)))?;
     for id in &gone {
@@ -63,7 +87,7 @@ pub fn regroup(store: &mut dyn Store, kept: impl Fn(&Record) -> bool) -> Result<
     for (key, group) in groups {
         changes.push(Change::put(key, serde_json::to_vec(&group)?));
     }
-    store.commit(&changes)?;
+    changes::commit(store, changes)?;
     Ok(gone.len() as u64)
 }
 

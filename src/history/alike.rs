@@ -1,11 +1,13 @@
 use serde::Serialize;
 
-use super::{Document, HistoryError, Record, outcomes, records};
-use crate::model::FigureName;
+use super::outcome::told;
+use super::query::newest;
+use super::{Document, HistoryError, Record, records};
+use crate::model::{Bytes, Phase};
 use crate::store::Store;
 
 /// Less is not alike.
-const LEAST: f64 = 0.4;
+pub(super) const LEAST: f64 = 0.4;
 
 /// An incident that is like another one, and in what.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -18,56 +20,77 @@ pub struct Likeness {
     pub alike: Vec<String>,
 }
 
+/// What an incident may have in common with others.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Trait {
+    pub name: &'static str,
+    pub word: String,
+    /// What having it in common is worth.
+    pub weight: f64,
+}
+
+impl Document {
+    /// What others may have in common with it, the same trouble first.
+    pub(super) fn traits(&self) -> Vec<Trait> {
+        let known = |word: &str, unknown: &str| Some(word.to_owned()).filter(|word| word != unknown);
+        let all = [
+            ("group", Some(self.group.clone()), 1.0),
+            ("kind", Some(self.kind.to_string()), 0.25),
+            ("cause", known(&self.cause, crate::diagnosis::UNKNOWN), 0.25),
+            ("phase", known(self.phase.as_str(), Phase::Unknown.as_str()), 0.15),
+            ("framework", self.framework.clone(), 0.1),
+            ("model", self.model.clone(), 0.1),
+            ("role", self.role.clone(), 0.05),
+            ("site", self.site.clone(), 0.05),
+            ("requested", self.requested.map(|bytes| bytes.0.to_string()), 0.05),
+        ];
+        all.into_iter().filter_map(|(name, word, weight)| Some(Trait { name, word: word?, weight })).collect()
+    }
+}
+
 /// How alike two incidents are, and in what.
-pub fn likeness(a: &Record, b: &Record) -> (f64, Vec<String>) {
-    let (one, other) = (&a.incident, &b.incident);
-    if one.fingerprint.group() == other.fingerprint.group() {
-        return (1.0, vec![format!("the same trouble: {}", one.fingerprint.parts.join(", "))]);
+fn likeness(a: &Record, traits: &[Trait], b: &Document) -> (f64, Vec<String>) {
+    if a.incident.fingerprint.group() == b.group {
+        return (1.0, vec![format!("the same trouble: {}", a.incident.fingerprint.parts.join(", "))]);
     }
-    let mut score = 0.0;
-    let mut alike = Vec::new();
-    let mut add = |weight: f64, name: &str, value: Option<String>| {
-        if let Some(value) = value {
+    let (mut score, mut alike) = (0.0, Vec::new());
+    let others = b.traits();
+    for Trait { name, word, weight } in traits.iter().filter(|each| each.name != "group") {
+        let Some(other) = others.iter().find(|other| other.name == *name) else { continue };
+        let (is_same, word) = match (*name, word.parse::<f64>(), other.word.parse::<f64>()) {
+            ("requested", Ok(a), Ok(b)) => ((a - b).abs() <= 0.05 * a.max(b), Bytes(a as i64).to_string()),
+            _ => (*word == other.word, word.clone()),
+        };
+        if is_same {
             score += weight;
-            alike.push(format!("{name} {value}"));
+            alike.push(format!("{name} {word}"));
         }
-    };
-    fn same<T: PartialEq + ToString>(a: Option<T>, b: Option<T>) -> Option<String> {
-        a.filter(|a| b.as_ref() == Some(a)).map(|value| value.to_string())
     }
-    let cause = |record: &Record| Some(record.cause().to_owned()).filter(|cause| cause != crate::diagnosis::UNKNOWN);
-    let role = |record: &Record| record.incident.victim.role.clone();
-    add(0.25, "kind", same(Some(one.kind), Some(other.kind)));
-    add(0.25, "cause", same(cause(a), cause(b)));
-    let phase =
-        |record: &Record| Some(record.incident.phase.name).filter(|phase| *phase != crate::model::Phase::Unknown);
-    add(0.15, "phase", same(phase(a), phase(b)));
-    add(0.1, "framework", same(a.job.framework.clone(), b.job.framework.clone()));
-    add(0.1, "model", same(a.job.model.clone(), b.job.model.clone()));
-    add(0.05, "role", same(role(a), role(b)));
-    add(0.05, "site", same(one.phase.site.clone(), other.phase.site.clone()));
-    let requested = |record: &Record| record.figure(FigureName::Requested);
-    let near = requested(a).zip(requested(b)).filter(|(a, b)| (a - b).abs() <= 0.05 * a.max(*b));
-    add(0.05, "requested", near.map(|(a, _)| crate::model::Bytes(a as i64).to_string()));
     (score, alike)
 }
 
-/// The incidents most like `record`, at most `most`, without itself; of equals the newest first.
-pub fn similar(store: &dyn Store, record: &Record, most: usize) -> Result<Vec<Likeness>, HistoryError> {
-    let told = outcomes(store, None)?;
+/// Which of `others` are most like `record`, at most `most`; of equals the newest first.
+pub(super) fn ranked(record: &Record, others: Vec<Document>, most: usize) -> Vec<Likeness> {
+    let traits = Document::new(record, None).traits();
     let mut found: Vec<Likeness> = Vec::new();
-    records(store, &mut |other| {
-        if other.incident.id != record.incident.id {
-            let (score, alike) = likeness(record, &other);
-            if score >= LEAST {
-                let of_it = || told.iter().filter(|outcome| outcome.incident == other.incident.id);
-                let worked = of_it().next().is_some().then(|| of_it().any(|outcome| outcome.worked));
-                found.push(Likeness { incident: Document::new(&other, worked), score, alike });
-            }
+    for other in others {
+        let (score, alike) = likeness(record, &traits, &other);
+        if other.id != record.incident.id && score >= LEAST - 1e-9 {
+            found.push(Likeness { incident: other, score, alike });
         }
+    }
+    found.sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| newest(&a.incident, &b.incident)));
+    found.truncate(most);
+    found
+}
+
+/// The incidents most like `record`, at most `most`, without itself; of equals the newest first. Reads all records.
+pub fn similar(store: &dyn Store, record: &Record, most: usize) -> Result<Vec<Likeness>, HistoryError> {
+    let told = told(store)?;
+    let mut others = Vec::new();
+    records(store, &mut |other| {
+        others.push(Document::new(&other, told.get(&other.incident.id).copied()));
         Ok(())
     })?;
-    found.sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| b.incident.time.cmp(&a.incident.time)));
-    found.truncate(most);
-    Ok(found)
+    Ok(ranked(record, others, most))
 }

@@ -1,10 +1,10 @@
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::Record;
 use crate::model::{Bytes, FigureName, Kind, Phase};
 
 /// An incident in a line: what lists show.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Document {
     /// Its id.
     pub id: String,
@@ -36,6 +36,8 @@ pub struct Document {
     pub host: Option<String>,
     /// Who was hit.
     pub role: Option<String>,
+    /// The innermost known place in the code.
+    pub site: Option<String>,
     /// Size of the allocation that failed.
     pub requested: Option<Bytes>,
     /// Host memory in use on the node.
@@ -68,6 +70,7 @@ impl Document {
             gpu: job.gpu.clone(),
             host: incident.victim.host.as_deref().map(str::to_owned),
             role: incident.victim.role.as_deref().map(str::to_owned),
+            site: incident.phase.site.clone(),
             requested: bytes(FigureName::Requested),
             node_used: bytes(FigureName::NodeUsed),
             inputs: record.inputs.iter().map(|input| input.path.to_string()).collect(),

@@ -1,41 +1,54 @@
-use std::path::Path;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::{HistoryError, Record, add, experience, spool};
+use super::index::{IndexError, follow};
+use super::{HistoryError, Record, add, changes, experience, spool};
 use crate::store::{DiskStore, Snapshot};
 
 /// Records to a commit: few enough that a power cut repeats little, enough that a commit costs each next to nothing.
 const AT_ONCE: usize = 64;
 
 /// Opens the store in `home`, waiting for `patience` where another process has it, and moves there what waits in the
-/// spool. A file goes only after the store has acknowledged its record.
+/// spool. A file goes only after the store has acknowledged its record and searches find it elsewhere.
 pub fn drain(home: &Path, patience: Duration) -> Result<DiskStore, HistoryError> {
     let mut store = DiskStore::open_within(home, patience)?;
-    let mut drained = false;
+    let mut drained: BTreeSet<PathBuf> = BTreeSet::new();
     loop {
-        let files = spool::waiting(home)?;
-        let files = &files[..files.len().min(AT_ONCE)];
+        let files = spool::waiting(home)?.into_iter().filter(|file| !drained.contains(file));
+        let files: Vec<PathBuf> = files.take(AT_ONCE).collect();
         if files.is_empty() {
             break;
         }
         let mut records: Vec<Record> = Vec::new();
-        for file in files {
+        for file in &files {
             records.extend(spool::take(file)?);
         }
         add(&mut store, &records)?;
-        for file in files {
-            spool::remove(file)?;
-        }
-        drained = true;
+        drained.extend(files);
     }
-    if drained {
-        snapshot(&store)?;
+    if !drained.is_empty() {
+        // Where the index does not follow, the snapshot says so, and searches read the store.
+        publish(&mut store)?;
+        drained.iter().try_for_each(|file| spool::remove(file))?;
     }
     Ok(store)
 }
 
+/// Tells everybody else what is new in the store: searches by the index, analyses by the snapshot. Why the index does not
+/// follow, where it does not.
+pub fn publish(store: &mut DiskStore) -> Result<Option<IndexError>, HistoryError> {
+    // First: the snapshot says how far an index must follow.
+    let followed = follow(store);
+    if followed.is_ok() {
+        changes::trim(store)?;
+    }
+    snapshot(store)?;
+    Ok(followed.err())
+}
+
 /// Writes what analyses are told of the store.
 pub fn snapshot(store: &DiskStore) -> Result<(), HistoryError> {
-    let experience = experience(store)?;
-    Ok(Snapshot { experience, ..Snapshot::of(store)? }.write(store.home())?)
+    let (experience, history) = (experience(store)?, changes::last(store)?);
+    Ok(Snapshot { experience, history, ..Snapshot::of(store)? }.write(store.home())?)
 }

@@ -6,10 +6,13 @@
 
 mod add;
 mod alike;
+mod ask;
+mod changes;
 mod document;
 mod drain;
 mod error;
 mod find;
+mod index;
 mod outcome;
 mod prune;
 mod query;
@@ -19,12 +22,14 @@ mod stats;
 mod tokens;
 mod transfer;
 
-pub use add::{add, regroup};
-pub use alike::{Likeness, likeness, similar};
+pub use add::{Occurred, OccurredIncident, add, regroup};
+pub use alike::{Likeness, similar};
+pub use ask::{Answer, ask, ask_similar, ask_stats, is_indexed};
 pub use document::Document;
-pub use drain::{drain, snapshot};
+pub use drain::{drain, publish, snapshot};
 pub use error::HistoryError;
 pub use find::{find, records};
+pub use index::{IndexError, Progress, rebuild, verify_index};
 pub use outcome::{Outcome, experience, forget, outcomes, resolve};
 pub use prune::{Age, prune};
 pub use query::{Order, Page, Query, QueryError, search};

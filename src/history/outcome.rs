@@ -4,7 +4,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use super::{GROUPS, HistoryError, OUTCOMES, Record, now};
+use super::{GROUPS, HistoryError, OUTCOMES, Record, changes, now};
 use crate::model::{Experience, Group, Kind, Outcomes, Phase, Tally};
 use crate::report;
 use crate::store::{Change, Store, StoreError};
@@ -79,7 +79,7 @@ impl Outcome {
 
 /// Keeps what was told.
 pub fn resolve(store: &mut dyn Store, outcome: &Outcome) -> Result<(), HistoryError> {
-    store.commit(&[Change::put(outcome.key(), serde_json::to_vec(outcome)?)])?;
+    changes::commit(store, vec![Change::put(outcome.key(), serde_json::to_vec(outcome)?)])?;
     Ok(())
 }
 
@@ -98,9 +98,24 @@ pub fn forget(store: &mut dyn Store, incident: Option<&str>) -> Result<usize, Hi
     let gone = outcomes(store, incident)?;
     let changes: Vec<Change> = gone.iter().map(|outcome| Change::remove(outcome.key())).collect();
     if !changes.is_empty() {
-        store.commit(&changes)?;
+        changes::commit(store, changes)?;
     }
     Ok(gone.len())
+}
+
+/// Whether a change made each incident go away, of those of which anything was told.
+pub(super) fn told(store: &dyn Store) -> Result<BTreeMap<String, bool>, HistoryError> {
+    let mut told: BTreeMap<String, bool> = BTreeMap::new();
+    for outcome in outcomes(store, None)? {
+        *told.entry(outcome.incident).or_default() |= outcome.worked;
+    }
+    Ok(told)
+}
+
+/// The same of one incident.
+pub(super) fn told_of(store: &dyn Store, incident: &str) -> Result<Option<bool>, HistoryError> {
+    let told = outcomes(store, Some(incident))?;
+    Ok((!told.is_empty()).then(|| told.iter().any(|outcome| outcome.worked)))
 }
 
 /// What analyses are told: how often each trouble came up, and how remedies went.

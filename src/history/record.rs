@@ -67,6 +67,11 @@ impl Record {
         self.incident.diagnoses.first().map_or(crate::diagnosis::UNKNOWN, |diagnosis| &*diagnosis.cause)
     }
 
+    /// When it happened, in seconds since 1970.
+    pub fn seconds(&self) -> i64 {
+        seconds(&self.time).or_else(|| seconds(&self.saved)).unwrap_or(0)
+    }
+
     /// The amount of the first figure of that name, in bytes or as it is.
     pub fn figure(&self, name: FigureName) -> Option<f64> {
         self.incident.figures.iter().find(|figure| figure.name == name)?.amount()
@@ -92,6 +97,14 @@ impl Record {
         match self.bytes()?.len() {
             bytes if bytes <= MOST => Ok(self),
             bytes => Err(HistoryError::TooLarge { id: self.incident.id, bytes }),
+        }
+    }
+
+    /// As it is stored, with what fits.
+    pub(super) fn fitting_bytes(&self) -> Result<Vec<u8>, HistoryError> {
+        match self.bytes()? {
+            bytes if bytes.len() <= MOST => Ok(bytes),
+            _ => Ok(self.clone().fitting()?.bytes()?),
         }
     }
 
@@ -140,6 +153,12 @@ impl Record {
 /// This moment, RFC 3339, in UTC.
 pub fn now() -> String {
     jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
+}
+
+/// A time in RFC 3339, UTC, as seconds since 1970.
+pub(super) fn seconds(time: &str) -> Option<i64> {
+    let time: jiff::civil::DateTime = time.trim_end_matches('Z').parse().ok()?;
+    Some(time.to_zoned(jiff::tz::TimeZone::UTC).ok()?.timestamp().as_second())
 }
 
 /// A log's own time, where it is one of a calendar: `2026-10-01T12:00:00`.

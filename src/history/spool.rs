@@ -17,7 +17,7 @@ const UNREADABLE: &str = "unreadable";
 pub fn put(home: &Path, record: &Record) -> Result<PathBuf, HistoryError> {
     static NEXT: AtomicU64 = AtomicU64::new(0);
     let folder = home.join(FOLDER);
-    fs::create_dir_all(&folder).map_err(|error| HistoryError::file(&folder, error))?;
+    durable::make_folder(&folder).map_err(|error| HistoryError::file(&folder, error))?;
     let (process, next) = (std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
     let nanoseconds = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();
     // In the order of time; the process' own number tells apart what came in one tick.
@@ -68,6 +68,12 @@ pub(super) fn take(path: &Path) -> Result<Option<Record>, HistoryError> {
             Ok(None)
         }
     }
+}
+
+/// The records that wait in `home`, left where they are; what makes no sense is left out.
+pub(super) fn look(home: &Path) -> Result<Vec<Record>, HistoryError> {
+    let read = |path: &PathBuf| Record::read(&fs::read(path).ok()?).ok();
+    Ok(waiting(home)?.iter().filter_map(read).collect())
 }
 
 /// Removes what the store has acknowledged.

@@ -1,12 +1,15 @@
 use std::collections::BTreeMap;
 
+use jiff::civil::Date;
 use serde::Serialize;
 
+use super::index::{Counts, SEPARATOR};
 use super::{HistoryError, records};
 use crate::store::Store;
 
 /// As many weeks are counted, up to the last incident's.
 const WEEKS: usize = 26;
+const DAY: i64 = 86_400;
 
 /// How many incidents there are of what.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
@@ -27,42 +30,66 @@ pub struct Stats {
     pub weeks: Vec<(String, u64)>,
 }
 
-/// Counts all incidents.
+/// Counts all incidents. Reads all records.
 pub fn stats(store: &dyn Store) -> Result<Stats, HistoryError> {
-    let mut stats = Stats::default();
-    let mut weeks: BTreeMap<jiff::civil::Date, u64> = BTreeMap::new();
-    records(store, &mut |record| {
-        let mut count = |counts: fn(&mut Stats) -> &mut BTreeMap<String, u64>, name: Option<&str>| {
-            if let Some(name) = name {
-                *counts(&mut stats).entry(name.to_owned()).or_default() += 1;
-            }
-        };
-        count(|stats| &mut stats.kinds, Some(record.incident.kind.as_str()));
-        count(|stats| &mut stats.causes, Some(record.cause()));
-        count(|stats| &mut stats.phases, Some(record.incident.phase.name.as_str()));
-        count(|stats| &mut stats.models, record.job.model.as_deref());
-        count(|stats| &mut stats.frameworks, record.job.framework.as_deref());
-        stats.total += 1;
-        if let Some(monday) = monday(&record.time) {
-            *weeks.entry(monday).or_default() += 1;
-        }
-        Ok(())
-    })?;
-    if let Some(last) = weeks.keys().next_back().copied() {
-        let mut week = last;
-        for _ in 0..WEEKS {
-            stats.weeks.push((week.to_string(), weeks.get(&week).copied().unwrap_or(0)));
-            match week.checked_sub(jiff::Span::new().days(7)) {
-                Ok(before) if weeks.keys().next().is_some_and(|first| *first <= before) => week = before,
-                _ => break,
-            }
-        }
-        stats.weeks.reverse();
-    }
-    Ok(stats)
+    counts(store).map(Stats::of)
 }
 
-fn monday(time: &str) -> Option<jiff::civil::Date> {
-    let date: jiff::civil::Date = time.get(..10)?.parse().ok()?;
-    date.checked_sub(jiff::Span::new().days(i64::from(date.weekday().to_monday_zero_offset()))).ok()
+pub(super) fn counts(store: &dyn Store) -> Result<Counts, HistoryError> {
+    let mut counts = Counts::default();
+    records(store, &mut |record| {
+        let framework = record.job.framework.as_deref().unwrap_or("");
+        let incident = &record.incident;
+        let facets = [incident.kind.as_str(), incident.phase.name.as_str(), record.cause(), framework];
+        *counts.facets.entry(facets.join(SEPARATOR)).or_default() += 1;
+        if let Some(model) = &record.job.model {
+            *counts.names.entry(model.clone()).or_default() += 1;
+        }
+        *counts.weeks.entry(monday(record.seconds())).or_default() += 1;
+        counts.total += 1;
+        Ok(())
+    })?;
+    Ok(counts)
+}
+
+impl Stats {
+    /// What was counted, by each of them.
+    pub(super) fn of(counts: Counts) -> Stats {
+        let mut stats = Stats { total: counts.total, models: counts.names, ..Stats::default() };
+        for (facets, count) in counts.facets {
+            let by = [&mut stats.kinds, &mut stats.phases, &mut stats.causes, &mut stats.frameworks];
+            for (names, name) in by.into_iter().zip(facets.split(SEPARATOR)).filter(|(_, name)| !name.is_empty()) {
+                *names.entry(name.to_owned()).or_default() += count;
+            }
+        }
+        if let (Some((first, _)), Some((last, _))) = (counts.weeks.first_key_value(), counts.weeks.last_key_value()) {
+            let mondays = (0..WEEKS as i64).rev().map(|weeks| last - 7 * weeks).filter(|monday| monday >= first);
+            let count = |monday: i64| counts.weeks.get(&monday).copied().unwrap_or(0);
+            stats.weeks = mondays.filter_map(|monday| Some((date(monday)?.to_string(), count(monday)))).collect();
+        }
+        stats
+    }
+}
+
+/// The day on which the week of a moment begins, both counted from 1970, which began on a Thursday.
+pub(super) fn monday(seconds: i64) -> i64 {
+    (seconds.div_euclid(DAY) + 3).div_euclid(7) * 7 - 3
+}
+
+fn date(day: i64) -> Option<Date> {
+    jiff::civil::date(1970, 1, 1).checked_add(jiff::Span::new().try_days(day).ok()?).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn weeks_begin_on_mondays() {
+        let of = |seconds: i64| date(monday(seconds)).map(|date| date.to_string());
+        assert_eq!(of(0).as_deref(), Some("1969-12-29"));
+        // 2026-11-15 is a Sunday.
+        assert_eq!(of(1_794_700_800 + 86_399).as_deref(), Some("2026-11-09"));
+        assert_eq!(of(1_794_700_800 + 86_400).as_deref(), Some("2026-11-16"));
+    }
 }

@@ -29,10 +29,14 @@ pub fn may_be_mistyped(word: &str) -> bool {
     word.chars().count() >= 5 && word.chars().all(|character| character.is_alphabetic() || character == '_')
 }
 
-/// Whether `word` is `meant`, but for a slip: one in a word of up to 8 letters, two in longer ones.
+/// So many slips are forgiven in `word`: one in up to 8 letters, two in more.
+pub fn slips(word: &str) -> u8 {
+    if word.chars().count() > 8 { 2 } else { 1 }
+}
+
+/// Whether `word` is `meant`, but for slips after the first letter.
 pub fn is_like(word: &str, meant: &str) -> bool {
-    let slips = if meant.chars().count() > 8 { 2 } else { 1 };
-    word.len().abs_diff(meant.len()) <= slips && strsim::damerau_levenshtein(word, meant) <= slips
+    word.chars().next() == meant.chars().next() && strsim::osa_distance(word, meant) <= usize::from(slips(meant))
 }
 
 fn pairs(ideographs: &mut Vec<char>, words: &mut Vec<String>) {
@@ -67,6 +71,11 @@ mod tests {
     #[test]
     fn slips_are_forgiven_in_long_words() {
         assert!(is_like("optimzer", "optimizer") && is_like("pinend", "pinned") && may_be_mistyped("pinned"));
-        assert!(!is_like("step", "stop_it") && !may_be_mistyped("rank") && !may_be_mistyped("qwen72"));
+        assert!(
+            !is_like("step", "stop_it")
+                && !is_like("linned", "pinned")
+                && !may_be_mistyped("rank")
+                && !may_be_mistyped("qwen72")
+        );
     }
 }

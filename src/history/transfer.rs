@@ -1,13 +1,18 @@
-use std::io::{BufRead, Write};
+use std::collections::BTreeMap;
+use std::io::{self, BufRead, Write};
+use std::sync::mpsc::sync_channel;
+use std::thread;
 
 use serde::{Deserialize, Serialize};
 
 use super::outcome::Outcome;
-use super::{HistoryError, INCIDENTS, OUTCOMES, Record, add};
+use super::{HistoryError, INCIDENTS, OUTCOMES, Record, add, changes};
 use crate::store::{Change, Store};
 
-/// Incidents to a commit.
+/// Lines to a commit.
 const AT_ONCE: usize = 256;
+/// As many commits' lines are read ahead.
+const AHEAD: usize = 3;
 
 /// A line of an export.
 #[derive(Serialize, Deserialize)]
@@ -49,44 +54,87 @@ pub fn export(store: &dyn Store, out: &mut dyn Write) -> Result<u64, HistoryErro
 /// Takes over what another history exported. What is there already is not doubled and stays; of two outcomes of one change
 /// the later one counts.
 pub fn import(store: &mut dyn Store, lines: &mut dyn BufRead) -> Result<Imported, HistoryError> {
+    let mut lines = lines.lines().enumerate();
     let mut done = Imported::default();
-    let mut waiting: Vec<Record> = Vec::new();
-    for (place, text) in lines.lines().enumerate() {
-        let wrong = |problem: String| HistoryError::Line { line: place + 1, problem };
-        let text = text.map_err(|error| wrong(error.to_string()))?;
-        if text.trim().is_empty() {
-            continue;
-        }
-        match serde_json::from_str(&text).map_err(|error| wrong(error.to_string()))? {
-            Line::Incident(record) => {
-                let is_known = store.get(&format!("{INCIDENTS}{}", record.incident.id))?.is_some();
-                if is_known {
-                    done.known += 1;
-                } else {
-                    waiting.push(*record);
-                }
-                if waiting.len() == AT_ONCE {
-                    take(store, &mut waiting, &mut done)?;
+    thread::scope(|scope| {
+        // One thread makes sense of lines while this one reads and commits.
+        let (send_text, text) = sync_channel::<Vec<(usize, io::Result<String>)>>(AHEAD);
+        let (send_read, read) = sync_channel(AHEAD);
+        scope.spawn(move || {
+            for batch in text {
+                let batch: Vec<Result<Option<Line>, HistoryError>> = batch.into_iter().map(parse).collect();
+                if send_read.send(batch).is_err() {
+                    break;
                 }
             }
-            Line::Outcome(outcome) => {
+        });
+        let mut ahead = 0;
+        loop {
+            while ahead < AHEAD {
+                let batch: Vec<_> = lines.by_ref().take(AT_ONCE).collect();
+                if batch.is_empty() || send_text.send(batch).is_err() {
+                    break;
+                }
+                ahead += 1;
+            }
+            if ahead == 0 {
+                return Ok(done);
+            }
+            match read.recv() {
+                Ok(batch) => take(store, batch, &mut done)?,
+                Err(_) => return Ok(done),
+            }
+            ahead -= 1;
+        }
+    })
+}
+
+fn parse((place, text): (usize, io::Result<String>)) -> Result<Option<Line>, HistoryError> {
+    let wrong = |problem: String| HistoryError::Line { line: place + 1, problem };
+    let text = text.map_err(|error| wrong(error.to_string()))?;
+    if text.trim().is_empty() {
+        return Ok(None);
+    }
+    serde_json::from_str(&text).map(Some).map_err(|error| wrong(error.to_string()))
+}
+
+/// Takes over lines that follow one another; what comes before a faulty one is kept.
+fn take(
+    store: &mut dyn Store,
+    lines: Vec<Result<Option<Line>, HistoryError>>,
+    done: &mut Imported,
+) -> Result<(), HistoryError> {
+    let mut records: Vec<Record> = Vec::new();
+    let mut outcomes: BTreeMap<String, Outcome> = BTreeMap::new();
+    let mut taken = Ok(());
+    for line in lines {
+        match line {
+            Ok(Some(Line::Incident(record))) => match store.get(&format!("{INCIDENTS}{}", record.incident.id))? {
+                Some(_) => done.known += 1,
+                None => records.push(*record),
+            },
+            Ok(Some(Line::Outcome(outcome))) => {
                 let key = outcome.key();
-                let known = store.get(&key)?.map(|bytes| serde_json::from_slice::<Outcome>(&bytes)).transpose()?;
+                let in_store = store.get(&key)?.map(|bytes| serde_json::from_slice::<Outcome>(&bytes)).transpose()?;
+                let known = outcomes.get(&key).or(in_store.as_ref());
                 if known.is_none_or(|known| known.time < outcome.time) {
-                    store.commit(&[Change::put(key, serde_json::to_vec(&outcome)?)])?;
+                    outcomes.insert(key, outcome);
                     done.outcomes += 1;
                 }
             }
+            Ok(None) => {}
+            Err(error) => {
+                taken = Err(error);
+                break;
+            }
         }
     }
-    take(store, &mut waiting, &mut done)?;
-    Ok(done)
-}
-
-fn take(store: &mut dyn Store, waiting: &mut Vec<Record>, done: &mut Imported) -> Result<(), HistoryError> {
-    let new = add(store, waiting)?;
+    let new = add(store, &records)?;
     done.new += new;
-    done.known += waiting.len() - new;
-    waiting.clear();
-    Ok(())
+    done.known += records.len() - new;
+    if !outcomes.is_empty() {
+        let change = |(key, outcome)| Ok(Change::put(key, serde_json::to_vec(&outcome)?));
+        changes::commit(store, outcomes.into_iter().map(change).collect::<Result<_, HistoryError>>()?)?;
+    }
+    taken
 }

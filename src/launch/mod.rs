@@ -3,6 +3,7 @@
 //! In go the configurations that the user passed and those that the job printed, and the knobs of `rules/knobs/`; out come
 //! the framework, the setting of each knob, and facts for rules: what is set, and what holds where nothing is set.
 
+mod digest;
 mod facts;
 mod index;
 mod layout;
@@ -93,6 +94,7 @@ impl<'k> Launch<'k> {
             framework_version_at_most: self.version.as_deref().filter(|_| stated.is_none()).map(str::to_owned),
             framework_version: stated,
             model: job.model.or_else(|| said.text("config.model").map(str::to_owned)),
+            config_digest: digest::digest(&self.documents),
             world_size: job.world_size.or_else(|| said.number("job.world_size").map(|ranks| ranks as u32)),
             ..job
         }

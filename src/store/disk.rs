@@ -7,23 +7,22 @@
 
 use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions};
-use std::panic::{AssertUnwindSafe, catch_unwind, set_hook, take_hook};
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use super::error::StoreError;
 use super::format::{self, State};
 use super::owner::Owner;
-use super::{Change, Snapshot, Store, durable, record, space};
+use super::quiet::quietly;
+use super::{Change, Snapshot, Store, compact, durable, record, room, space};
 
 /// Where the store is in the home folder.
-const FOLDER: &str = "store";
+pub(super) const FOLDER: &str = "store";
 /// sled's own folder in it.
-const ENGINE: &str = "sled";
+pub(super) const ENGINE: &str = "sled";
 /// How long to wait for another process.
-const PATIENCE: Duration = Duration::from_secs(3);
+pub(super) const PATIENCE: Duration = Duration::from_secs(3);
 const CACHE: u64 = 64 << 20;
 /// The number of the last change.
 const CHANGE: &str = "meta/change";
@@ -39,7 +38,7 @@ pub struct DiskStore {
     file: File,
     change: u64,
     failed: bool,
-    _owner: Owner,
+    owner: Owner,
 }
 
 impl DiskStore {
@@ -51,28 +50,44 @@ impl DiskStore {
     /// Like [`DiskStore::open`], waiting for `patience` where another process has it open.
     pub fn open_within(home: &Path, patience: Duration) -> Result<DiskStore, StoreError> {
         let path = home.join(FOLDER);
-        fs::create_dir_all(&path).map_err(|error| StoreError::io(&path, error))?;
+        durable::make_folder(&path).map_err(|error| StoreError::io(&path, error))?;
         format::read(&path)?;
         let owner = Owner::of(&path, patience)?;
+        DiskStore::open_owned(home, owner, patience)
+    }
+
+    /// Like [`DiskStore::open`], for who owns it already.
+    pub(super) fn open_owned(home: &Path, owner: Owner, patience: Duration) -> Result<DiskStore, StoreError> {
+        let path = home.join(FOLDER);
         // Whoever had it may have just made it.
         let state = format::read(&path)?;
+        // sled would not say what is wrong.
+        room::is_there(&path, room::LEAST)?;
+        compact::settle(&path)?;
+        let engine = path.join(ENGINE);
         if state == State::New {
             format::mark(&path, State::New)?;
+            // What an interrupted making left was never acknowledged, and sled may not open it.
+            remove(&engine)?;
         }
-        let engine = path.join(ENGINE);
         remove_half_written_snapshots(&engine)?;
         let tree = open_engine(&path, &engine, patience)?;
         let data = engine.join("db");
         let io = |error| StoreError::io(&data, error);
         let file = OpenOptions::new().read(true).write(true).open(&data).map_err(io)?;
         if state == State::New {
+            // An engine without a record would look like one that lost all of them.
+            guarded(&path, || {
+                tree.insert(CHANGE, record::seal(CHANGE, &0_u64.to_le_bytes())).and_then(|_| tree.flush())
+            })?
+            .map_err(|error| engine_error(&path, error))?;
             make_durable(home, &path, &engine, &file).map_err(|error| StoreError::io(&path, error))?;
             format::mark(&path, State::Ready)?;
         } else if !tree.was_recovered() {
             let what = "its marker says that there are records, and there are none".to_owned();
             return Err(StoreError::Damaged { path, what });
         }
-        let mut store = DiskStore { home: home.to_owned(), path, tree, file, change: 0, failed: false, _owner: owner };
+        let mut store = DiskStore { home: home.to_owned(), path, tree, file, change: 0, failed: false, owner };
         store.change = store.number(CHANGE)?;
         match Snapshot::read(home) {
             Ok(snapshot) if snapshot.change > store.change => {
@@ -83,6 +98,16 @@ impl DiskStore {
         }
     }
 
+    /// Tells this store from others; `None` where `home` has none.
+    pub fn id(home: &Path) -> Option<String> {
+        format::id_of(&home.join(FOLDER))
+    }
+
+    /// How many records a space has.
+    pub fn count(&self, space: &str) -> Result<u64, StoreError> {
+        self.number(&format!("{COUNT}{space}"))
+    }
+
     /// Whether there is one in `home`.
     pub fn is_in(home: &Path) -> bool {
         home.join(FOLDER).join(format::MARKER).exists()
@@ -91,6 +116,19 @@ impl DiskStore {
     /// The folder of which this is the store.
     pub fn home(&self) -> &Path {
         &self.home
+    }
+
+    /// Closes it, but keeps others out.
+    pub(super) fn close(self) -> Owner {
+        self.owner
+    }
+
+    pub(super) fn engine(&self) -> PathBuf {
+        self.path.join(ENGINE)
+    }
+
+    pub(super) fn tree(&self) -> &sled::Db {
+        &self.tree
     }
 
     /// Reads every record and counts them: the number of records, or the first thing that does not fit.
@@ -114,7 +152,7 @@ impl DiskStore {
         }
     }
 
-    fn damaged(&self, what: String) -> StoreError {
+    pub(super) fn damaged(&self, what: String) -> StoreError {
         StoreError::Damaged { path: self.path.clone(), what }
     }
 
@@ -218,6 +256,13 @@ impl Store for DiskStore {
     }
 }
 
+fn remove(folder: &Path) -> Result<(), StoreError> {
+    match fs::remove_dir_all(folder) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(StoreError::io(folder, error)),
+        _ => Ok(()),
+    }
+}
+
 /// They are what a cut-off snapshot leaves; sled would read them as whole ones.
 fn remove_half_written_snapshots(engine: &Path) -> Result<(), StoreError> {
     let Ok(entries) = fs::read_dir(engine) else { return Ok(()) };
@@ -232,7 +277,7 @@ fn remove_half_written_snapshots(engine: &Path) -> Result<(), StoreError> {
 }
 
 /// sled's own lock may linger for a moment after a process was killed.
-fn open_engine(path: &Path, engine: &Path, patience: Duration) -> Result<sled::Db, StoreError> {
+pub(super) fn open_engine(path: &Path, engine: &Path, patience: Duration) -> Result<sled::Db, StoreError> {
     let begun = Instant::now();
     loop {
         let config =
@@ -263,18 +308,13 @@ fn make_durable(home: &Path, path: &Path, engine: &Path, file: &File) -> std::io
     home.parent().filter(|parent| !parent.as_os_str().is_empty()).map_or(Ok(()), durable::sync_folder)
 }
 
-/// sled panics on some damaged files; that is an answer, too. What it would print about it helps nobody.
-fn guarded<T>(path: &Path, ask: impl FnOnce() -> T) -> Result<T, StoreError> {
-    static QUIET: Mutex<()> = Mutex::new(());
-    let _one_at_a_time = QUIET.lock();
-    let hook = take_hook();
-    set_hook(Box::new(|_| {}));
-    let answer = catch_unwind(AssertUnwindSafe(ask));
-    set_hook(hook);
-    answer.map_err(|_| StoreError::Damaged { path: path.to_owned(), what: "sled cannot make sense of it".to_owned() })
+/// sled panics on some damaged files; that is an answer, too.
+pub(super) fn guarded<T>(path: &Path, ask: impl FnOnce() -> T) -> Result<T, StoreError> {
+    let nonsense = || StoreError::Damaged { path: path.to_owned(), what: "sled cannot make sense of it".to_owned() };
+    quietly(ask).ok_or_else(nonsense)
 }
 
-fn engine_error(path: &Path, error: sled::Error) -> StoreError {
+pub(super) fn engine_error(path: &Path, error: sled::Error) -> StoreError {
     match error {
         sled::Error::Io(error) => StoreError::io(path, error),
         error => StoreError::Damaged { path: path.to_owned(), what: error.to_string() },

@@ -34,6 +34,21 @@ fn place(path: &Path, content: &[u8], permissions: Option<fs::Permissions>) -> i
     folder.map_or(Ok(()), sync_folder)
 }
 
+/// Makes `folder` and those above it, as far as they are missing, durably.
+pub fn make_folder(folder: &Path) -> io::Result<()> {
+    if folder.is_dir() {
+        return Ok(());
+    }
+    match folder.parent().filter(|parent| !parent.as_os_str().is_empty()) {
+        Some(parent) => {
+            make_folder(parent)?;
+            fs::create_dir_all(folder)?;
+            sync_folder(parent)
+        }
+        None => fs::create_dir_all(folder),
+    }
+}
+
 /// Makes the names in a folder durable. Windows has no such call and needs none.
 pub fn sync_folder(folder: &Path) -> io::Result<()> {
     if cfg!(unix) { File::open(folder)?.sync_all() } else { Ok(()) }

@@ -61,6 +61,12 @@ fn parse(folder: &Path, text: &str) -> Result<State, StoreError> {
     }
 }
 
+/// What tells the store in `folder` from others.
+pub(super) fn id_of(folder: &Path) -> Option<String> {
+    let text = fs::read_to_string(folder.join(MARKER)).ok()?;
+    text.lines().find_map(|line| line.strip_prefix("id ")).map(|id| id.trim().to_owned())
+}
+
 /// Marks `folder`. The mark of a new store is set before anything else is created in it, so that one whose creation was
 /// interrupted is told from a store that lost its contents.
 pub(super) fn mark(folder: &Path, state: State) -> Result<(), StoreError> {

@@ -5,6 +5,7 @@
 //! whatever does not fit (a newer format, a damaged record, a folder of somebody else's) is a named error with advice,
 //! never a panic and never an empty answer.
 
+mod compact;
 mod disk;
 pub(crate) mod durable;
 mod error;
@@ -12,14 +13,20 @@ mod format;
 mod home;
 mod memory;
 mod owner;
+mod quiet;
 mod record;
+mod room;
 mod rules;
 mod snapshot;
 
+pub(crate) use quiet::quietly;
+
+pub use compact::Compacted;
 pub use disk::DiskStore;
 pub use error::StoreError;
 pub use home::{HomeUnknown, find_home};
 pub use memory::MemoryStore;
+pub use room::network;
 pub use rules::{RuleChanges, import_rules, own_rules, remove_rules};
 pub use snapshot::{Snapshot, SnapshotError};
 

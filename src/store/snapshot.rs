@@ -1,5 +1,6 @@
 //! The one file that everybody reads who does not write: at each commit it takes the place of the one before.
 
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
@@ -22,6 +23,9 @@ const VERSION: u32 = 1;
 pub struct Snapshot {
     /// The number of the change after which it was written.
     pub change: u64,
+    /// The number of the last change that touched the history.
+    #[serde(default)]
+    pub history: u64,
     /// The user's own rules.
     #[serde(default)]
     pub rules: Vec<RuleFile>,
@@ -87,9 +91,28 @@ impl Snapshot {
         })
     }
 
+    /// The number of the last change of the history in `home`, from the first bytes of its snapshot: the rest may be large.
+    /// `None` where they make no sense.
+    pub fn history_in(home: &Path) -> Option<u64> {
+        const HEAD: u64 = 512;
+        let mut head = String::new();
+        match fs::File::open(home.join(FILE)) {
+            Ok(file) => file.take(HEAD).read_to_string(&mut head).ok()?,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Some(0),
+            Err(_) => return None,
+        };
+        let (_, content) = head.split_once('\n')?;
+        let of = |field: &str| -> Option<u64> {
+            let (_, rest) = content.split_once(&format!("\"{field}\":"))?;
+            rest.split(|sign: char| !sign.is_ascii_digit()).next()?.parse().ok()
+        };
+        // Earlier versions wrote none, and nothing that an index could follow.
+        of("change").map(|_| of("history").unwrap_or(0))
+    }
+
     /// The rules that `store` holds now; what the history adds is another floor's.
     pub fn of(store: &dyn Store) -> Result<Snapshot, StoreError> {
-        Ok(Snapshot { change: store.change(), rules: own_rules(store)?, experience: Experience::default() })
+        Ok(Snapshot { change: store.change(), rules: own_rules(store)?, ..Snapshot::default() })
     }
 
     /// Takes the place of the snapshot in `home`.

@@ -6,7 +6,7 @@ use clap::Args;
 use crate::cli::error::CliError;
 use crate::history;
 
-/// Moves into the store what analyses left in the spool
+/// Moves into the store what analyses left in the spool, and mends the index
 #[derive(Debug, Args)]
 #[command(hide = true)]
 pub(super) struct Drain {}
@@ -14,8 +14,11 @@ pub(super) struct Drain {}
 impl Drain {
     pub fn run(self, home: &Path) -> Result<(), CliError> {
         // Whoever has the store open drains the spool, too.
-        if history::is_waiting(home) {
-            history::drain(home, Duration::ZERO)?;
+        if history::is_waiting(home) || !history::is_indexed(home) {
+            let mut store = history::drain(home, Duration::ZERO)?;
+            if !history::is_indexed(home) {
+                history::publish(&mut store)?;
+            }
         }
         Ok(())
     }

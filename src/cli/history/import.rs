@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
-use super::open;
+use super::{open, publish};
 use crate::cli::error::CliError;
 use crate::history::{self, HistoryError};
 
@@ -28,7 +28,7 @@ impl Import {
         let mut store = open(home)?;
         let done = history::import(&mut store, &mut lines);
         // What came before a faulty line is there.
-        history::snapshot(&store)?;
+        publish(&mut store)?;
         let done = done?;
         anstream::println!("{} new, {} known, {} outcomes", done.new, done.known, done.outcomes);
         Ok(())

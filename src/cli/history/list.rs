@@ -2,9 +2,9 @@ use std::path::Path;
 
 use clap::Args;
 
-use super::{Format, look, page};
+use super::{Format, found, page};
 use crate::cli::error::CliError;
-use crate::history::{Order, Query, search};
+use crate::history::{Order, Query, ask};
 
 /// Lists incidents, the newest first
 #[derive(Debug, Args)]
@@ -22,7 +22,7 @@ pub(super) struct List {
 
 impl List {
     pub fn run(self, home: &Path) -> Result<(), CliError> {
-        let found = search(&*look(home)?, &Query::default(), Order::Time, self.offset, self.limit)?;
-        page::print(&found, self.format, self.offset)
+        let page = found(home, ask(home, &Query::default(), Order::Time, self.offset, self.limit)?);
+        page::print(&page, self.format, self.offset)
     }
 }

@@ -1,5 +1,6 @@
 //! `oomdoc history`: what came up before, one file a command.
 
+mod compact;
 mod drain;
 mod export;
 mod import;
@@ -22,8 +23,8 @@ use std::time::Duration;
 use clap::{Args, Subcommand, ValueEnum};
 
 use super::error::CliError;
-use super::home::Home;
-use crate::history::{self, HistoryError};
+use super::home::{Home, warn};
+use crate::history::{self, Answer, HistoryError, IndexError};
 use crate::store::{DiskStore, MemoryStore, Store};
 
 /// Finds what came up before, and keeps what made it go away.
@@ -47,6 +48,7 @@ enum Command {
     Prune(prune::Prune),
     Reindex(reindex::Reindex),
     Verify(verify::Verify),
+    Compact(compact::Compact),
     Drain(drain::Drain),
 }
 
@@ -66,6 +68,7 @@ impl History {
             Command::Prune(prune) => prune.run(home),
             Command::Reindex(reindex) => reindex.run(home),
             Command::Verify(verify) => verify.run(home),
+            Command::Compact(compact) => compact.run(home),
             Command::Drain(drain) => drain.run(home),
         }?;
         Ok(ExitCode::SUCCESS)
@@ -83,8 +86,34 @@ pub(super) enum Format {
 /// How long to wait for another process.
 const PATIENCE: Duration = Duration::from_secs(3);
 
+/// What was found; where the index could not be asked, that is said, and somebody makes it anew meanwhile.
+fn found<T>(home: &Path, answer: Answer<T>) -> T {
+    if let Some(error) = answer.without_index {
+        warn(&format!("{error}; the store was read instead"), "`oomdoc history reindex` makes the index anew");
+        super::save::drain(home);
+    }
+    answer.found
+}
+
+/// Tells searches and analyses what was changed in `store`.
+fn publish(store: &mut DiskStore) -> Result<(), HistoryError> {
+    if let Some(error) = history::publish(store)? {
+        behind(&error);
+    }
+    Ok(())
+}
+
+/// The index does not follow; searches read the store until it does.
+fn behind(error: &IndexError) {
+    warn(&format!("the index does not follow: {error}"), "`oomdoc history reindex` makes it anew; nothing is lost");
+}
+
 /// The store, with all that waited in the spool.
 fn open(home: &Path) -> Result<DiskStore, HistoryError> {
+    if let Some(kind) = crate::store::network(home) {
+        let problem = format!("{} lies on {kind}: what is kept there may get lost", home.display());
+        warn(&problem, "name a folder on a disk of this machine with --home or $OOMDOC_HOME");
+    }
     history::drain(home, PATIENCE)
 }
 

@@ -3,7 +3,7 @@ use std::path::Path;
 
 use clap::Args;
 
-use super::{Format, look, open};
+use super::{Format, look, open, publish};
 use crate::cli::error::CliError;
 use crate::cli::table::table;
 use crate::history;
@@ -26,7 +26,7 @@ impl Outcomes {
             let mut store = open(home)?;
             let incident = incident.map(|id| history::find(&store, &id)).transpose()?.map(|found| found.incident.id);
             let gone = history::forget(&mut store, incident.as_deref())?;
-            history::snapshot(&store)?;
+            publish(&mut store)?;
             anstream::println!("{gone} forgotten");
             return Ok(());
         }

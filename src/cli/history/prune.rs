@@ -2,7 +2,7 @@ use std::path::Path;
 
 use clap::Args;
 
-use super::open;
+use super::{open, publish};
 use crate::cli::error::CliError;
 use crate::history::{self, Age};
 
@@ -21,8 +21,11 @@ impl Prune {
     pub fn run(self, home: &Path) -> Result<(), CliError> {
         let mut store = open(home)?;
         let gone = history::prune(&mut store, self.older_than, self.keep_resolved)?;
-        history::snapshot(&store)?;
+        publish(&mut store)?;
         anstream::println!("{gone} removed");
+        if store.is_bloated()? {
+            store.compact()?;
+        }
         Ok(())
     }
 }

@@ -1,12 +1,13 @@
 use std::path::Path;
 
 use clap::Args;
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-use super::open;
+use super::{open, publish};
 use crate::cli::error::CliError;
 use crate::history;
 
-/// Makes everything anew that follows from the incidents: groups and what analyses are told
+/// Makes everything anew that follows from the incidents: the index, groups, and what analyses are told
 #[derive(Debug, Args)]
 pub(super) struct Reindex {}
 
@@ -14,7 +15,17 @@ impl Reindex {
     pub fn run(self, home: &Path) -> Result<(), CliError> {
         let mut store = open(home)?;
         history::regroup(&mut store, |_| true)?;
-        history::snapshot(&store)?;
+        let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
+        if let Ok(style) = ProgressStyle::with_template("{bar:20} {human_pos} of {human_len} incidents · {eta} left") {
+            bar.set_style(style);
+        }
+        let done = history::rebuild(&store, &|done, all| {
+            bar.set_length(all);
+            bar.set_position(done);
+        });
+        bar.finish_and_clear();
+        done?;
+        publish(&mut store)?;
         anstream::println!("done");
         Ok(())
     }

@@ -2,7 +2,7 @@ use std::path::Path;
 
 use clap::Args;
 
-use super::open;
+use super::{open, publish};
 use crate::cli::error::CliError;
 use crate::history::{self, Outcome};
 
@@ -35,7 +35,7 @@ impl Resolve {
             (None, knob) => Outcome::of_knob(&record, knob.as_deref().unwrap_or_default(), self.worked),
         };
         history::resolve(&mut store, &outcome)?;
-        history::snapshot(&store)?;
+        publish(&mut store)?;
         let how = if self.worked { "worked" } else { "failed" };
         let cause = outcome.cause.as_deref().map(|cause| format!(" against {cause}")).unwrap_or_default();
         anstream::println!("{}: {} {how}{cause}", outcome.incident, outcome.change);

@@ -2,9 +2,9 @@ use std::path::Path;
 
 use clap::{Args, ValueEnum};
 
-use super::{Format, look, page};
+use super::{Format, found, page};
 use crate::cli::error::CliError;
-use crate::history::{HistoryError, Order, Query, search};
+use crate::history::{HistoryError, Order, Query, ask};
 
 /// Finds incidents by words, fields, figures and times: phase:optimizer_step requested:>2GiB "pinned memory"
 #[derive(Debug, Args)]
@@ -40,7 +40,7 @@ impl Search {
             Sort::Relevance => Order::Relevance,
             Sort::Time => Order::Time,
         };
-        let found = search(&*look(home)?, &query, order, self.offset, self.limit)?;
-        page::print(&found, self.format, self.offset)
+        let page = found(home, ask(home, &query, order, self.offset, self.limit)?);
+        page::print(&page, self.format, self.offset)
     }
 }

@@ -53,6 +53,13 @@ impl Show {
                 writeln!(out, "grouped by {}\n", incident.fingerprint.parts.join(", "))?;
                 let shown = report::assemble(inputs, job, incident.kind, vec![incident], None);
                 out.write_all(report::text(&shown, self.lang).as_bytes())?;
+                // The report has the first one's only.
+                let patches = shown.incidents.first().map(report::numbered).unwrap_or_default();
+                for (number, patch) in (1..).zip(patches).skip(1) {
+                    if let Some(diff) = &patch.diff {
+                        writeln!(out, "\n{number}. {}\n{}", patch.knob, diff.trim_end())?;
+                    }
+                }
                 for outcome in outcomes {
                     let how = if outcome.worked { "worked" } else { "failed" };
                     writeln!(out, "\n{}  {how}  {}", outcome.change, outcome.time)?;

@@ -3,7 +3,7 @@ use std::path::Path;
 
 use clap::{Args, ValueEnum};
 
-use super::{look, page};
+use super::{found, look, page};
 use crate::Options;
 use crate::cli::error::CliError;
 use crate::cli::table::table;
@@ -33,12 +33,11 @@ enum Format {
 
 impl Similar {
     pub fn run(self, home: &Path) -> Result<(), CliError> {
-        let store = look(home)?;
         let record = match Path::new(&self.what).exists() {
             true => self.analyzed()?,
-            false => history::find(&*store, &self.what)?,
+            false => history::find(&*look(home)?, &self.what)?,
         };
-        let found = history::similar(&*store, &record, self.limit)?;
+        let found = found(home, history::ask_similar(home, &record, self.limit)?);
         let mut out = anstream::stdout();
         match self.format {
             Format::Json => {

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use clap::Args;
 
-use super::{Format, look};
+use super::{Format, found};
 use crate::cli::error::CliError;
 use crate::cli::table::table;
 use crate::history;
@@ -22,7 +22,7 @@ pub(super) struct Stats {
 
 impl Stats {
     pub fn run(self, home: &Path) -> Result<(), CliError> {
-        let found = history::stats(&*look(home)?)?;
+        let found = found(home, history::ask_stats(home)?);
         let counts = [
             ("kind", &found.kinds),
             ("cause", &found.causes),

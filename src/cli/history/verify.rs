@@ -2,17 +2,22 @@ use std::path::Path;
 
 use clap::Args;
 
-use super::open;
+use super::{behind, open};
 use crate::cli::error::CliError;
+use crate::history;
 
-/// Reads every record and checks it
+/// Reads every record and the index, and checks them
 #[derive(Debug, Args)]
 pub(super) struct Verify {}
 
 impl Verify {
     pub fn run(self, home: &Path) -> Result<(), CliError> {
-        let records = open(home)?.verify()?;
+        let store = open(home)?;
+        let records = store.verify()?;
         anstream::println!("{records} records, all as they were written");
+        if let Err(error) = history::verify_index(&store) {
+            behind(&error);
+        }
         Ok(())
     }
 }

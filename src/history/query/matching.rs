@@ -3,7 +3,7 @@ use crate::history::Record;
 use crate::history::tokens::{is_ideograph, is_like, may_be_mistyped, tokens};
 
 /// A word with a slip counts as much.
-const MISTYPED: f64 = 0.3;
+pub(in crate::history) const MISTYPED: f64 = 0.3;
 
 impl Query {
     /// How well `record` fits, above 0; `None` where it does not. `worked` is what was told of it.
@@ -19,10 +19,11 @@ impl Query {
         for clause in &self.clauses {
             if let What::Words(wanted) = &clause.what {
                 let words = words.get_or_insert_with(|| tokens(&record.text()));
-                match (count(words, wanted), clause.negated) {
-                    (found, false) if found > 0.0 => relevance += (1.0 + found).ln(),
-                    (found, true) if found < 1.0 => {}
-                    _ => return None,
+                match (exactly(words, wanted), clause.negated) {
+                    (0, true) => {}
+                    (_, true) => return None,
+                    (0, false) => relevance += (1.0 + Some(nearly(words, wanted)).filter(|found| *found > 0.0)?).ln(),
+                    (found, false) => relevance += (1.0 + found as f64).ln(),
                 }
             }
         }
@@ -39,8 +40,8 @@ impl What {
             What::Phase(phase) => incident.phase.name == *phase,
             What::Name(name, letters) => name.holds(record, letters),
             What::Figure(name, low, high) => record.figure(*name).is_some_and(|it| *low <= it && it <= *high),
-            What::After(time) => record.time.as_str() >= time.as_str(),
-            What::Before(time) => record.time.as_str() < time.as_str(),
+            What::After(time) => record.seconds() >= *time,
+            What::Before(time) => record.seconds() < *time,
             What::Resolved(resolved) => (worked == Some(true)) == *resolved,
         }
     }
@@ -65,18 +66,24 @@ impl Name {
     }
 }
 
-/// How often `wanted` stands in `words`, in a row; slips count less.
-fn count(words: &[String], wanted: &[String]) -> f64 {
-    let exact = words.windows(wanted.len()).filter(|row| *row == wanted).count() as f64;
+/// How often `wanted` stands in `words`, in a row; one word also as a part of others.
+fn exactly(words: &[String], wanted: &[String]) -> usize {
     match wanted {
-        _ if exact > 0.0 => exact,
-        [one] if one.chars().all(is_ideograph) => {
-            words.iter().filter(|word| word.contains(one.as_str())).count() as f64
+        [one] => {
+            // `optimizer` is a word of `optimizer_step`, 显 one of 显存.
+            let is_part = |word: &String| match one.chars().all(is_ideograph) {
+                true => word.contains(one.as_str()),
+                false => word == one || word.split('_').any(|part| part == one),
+            };
+            words.iter().filter(|word| is_part(word)).count()
         }
-        // `optimizer` is a word of `optimizer_step`.
-        [one] if words.iter().any(|word| word.split('_').any(|part| part == one)) => {
-            words.iter().filter(|word| word.split('_').any(|part| part == one)).count() as f64
-        }
+        _ => words.windows(wanted.len()).filter(|row| *row == wanted).count(),
+    }
+}
+
+/// How often a word with slips stands there, for what that is worth.
+fn nearly(words: &[String], wanted: &[String]) -> f64 {
+    match wanted {
         [one] if may_be_mistyped(one) => words.iter().filter(|word| is_like(word, one)).count() as f64 * MISTYPED,
         _ => 0.0,
     }

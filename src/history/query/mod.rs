@@ -6,6 +6,8 @@ mod parse;
 mod search;
 
 pub use error::QueryError;
+pub(super) use matching::MISTYPED;
+pub(super) use search::newest;
 pub use search::{Order, Page, search};
 
 use crate::model::{FigureName, Kind, Phase};
@@ -13,18 +15,30 @@ use crate::model::{FigureName, Kind, Phase};
 /// A question: every clause must hold.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Query {
-    clauses: Vec<Clause>,
+    pub(in crate::history) clauses: Vec<Clause>,
+}
+
+impl Query {
+    /// Whether one word, or a pair of words, is all that is asked for.
+    pub(in crate::history) fn is_a_word(&self) -> bool {
+        matches!(self.clauses.as_slice(), [Clause { negated: false, what: What::Words(words) }] if words.len() <= 2)
+    }
+
+    /// Whether some fit better than others: fields hold or don't.
+    pub(in crate::history) fn is_ranked(&self) -> bool {
+        self.clauses.iter().any(|clause| !clause.negated && matches!(clause.what, What::Words(_)))
+    }
 }
 
 #[derive(Debug, Clone, PartialEq)]
-struct Clause {
+pub(in crate::history) struct Clause {
     /// Written with a minus before it: it must not hold.
-    negated: bool,
-    what: What,
+    pub negated: bool,
+    pub what: What,
 }
 
 #[derive(Debug, Clone, PartialEq)]
-enum What {
+pub(in crate::history) enum What {
     /// These words stand somewhere, in this order.
     Words(Vec<String>),
     Kind(Kind),
@@ -33,16 +47,16 @@ enum What {
     Name(Name, String),
     /// A figure lies between the two, both included.
     Figure(FigureName, f64, f64),
-    /// It happened at this time or later.
-    After(String),
+    /// It happened at this time or later, in seconds since 1970.
+    After(i64),
     /// It happened earlier.
-    Before(String),
+    Before(i64),
     /// A change made it go away.
     Resolved(bool),
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Name {
+pub(in crate::history) enum Name {
     Id,
     Group,
     Cause,

@@ -3,6 +3,7 @@ use std::str::FromStr;
 use super::error::QueryError;
 use super::{Clause, NAMES, Query, What};
 use crate::diagnosis::Value;
+use crate::history::record::seconds;
 use crate::history::tokens::tokens;
 use crate::model::FigureName;
 
@@ -206,13 +207,12 @@ fn words(text: &str) -> Option<What> {
     (!words.is_empty()).then_some(What::Words(words))
 }
 
-/// A date, or a part of one, as the beginning of an RFC 3339 time.
-fn time(words: &str) -> Option<String> {
+/// A date, or a part of one, as the beginning of an RFC 3339 time; in seconds since 1970.
+fn time(words: &str) -> Option<i64> {
     let shape: String = words.chars().map(|sign| if sign.is_ascii_digit() { '0' } else { sign }).collect();
     let whole = ["0000", "0000-00", "0000-00-00", "0000-00-00T00:00", "0000-00-00T00:00:00", "0000-00-00T00:00:00Z"];
     let full = format!("{words}{}", "0000-01-01T00:00:00".get(words.len()..).unwrap_or_default());
-    let is_date = full.trim_end_matches('Z').parse::<jiff::civil::DateTime>().is_ok();
-    (whole.contains(&shape.as_str()) && is_date).then(|| words.to_owned())
+    seconds(&full).filter(|_| whole.contains(&shape.as_str()))
 }
 
 /// What is spelled most like `word`, then all there is.
@@ -251,7 +251,7 @@ mod tests {
                 What::Name(Name::Model, "qwen2.5-72b".to_owned()),
                 What::Figure(FigureName::Requested, 2.0 * gib, f64::INFINITY),
                 What::Figure(FigureName::NodeUsed, 700.0 * gib, f64::INFINITY),
-                What::After("2026-10-01".to_owned()),
+                What::After(1_790_812_800),
                 words(&["pinned", "memory"]),
                 words(&["显存", "存不", "不足"]),
                 What::Resolved(true),

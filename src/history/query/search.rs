@@ -1,9 +1,11 @@
+use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
 use serde::Serialize;
 
 use super::Query;
-use crate::history::{Document, HistoryError, outcomes, records};
+use crate::history::outcome::told;
+use crate::history::{Document, HistoryError, records};
 use crate::store::Store;
 
 /// What stands first.
@@ -27,24 +29,31 @@ pub struct Page {
     pub facets: BTreeMap<&'static str, BTreeMap<String, usize>>,
 }
 
-/// The incidents that `query` asks for, without the first `skip`, `most` at most.
-pub fn search(store: &dyn Store, query: &Query, order: Order, skip: usize, most: usize) -> Result<Page, HistoryError> {
-    let mut told: BTreeMap<String, bool> = BTreeMap::new();
-    for outcome in outcomes(store, None)? {
-        *told.entry(outcome.incident).or_default() |= outcome.worked;
+impl Page {
+    /// Counts `count` more of a facet's value.
+    pub(in crate::history) fn count(&mut self, facet: &'static str, value: &str, count: usize) {
+        let values = self.facets.entry(facet).or_default();
+        match values.get_mut(value) {
+            Some(known) => *known += count,
+            None => drop(values.insert(value.to_owned(), count)),
+        }
     }
+}
+
+/// The incidents that `query` asks for, without the first `skip`, `most` at most. Reads all records.
+pub fn search(store: &dyn Store, query: &Query, order: Order, skip: usize, most: usize) -> Result<Page, HistoryError> {
+    let told = told(store)?;
     let mut found: Vec<(f64, Document)> = Vec::new();
     records(store, &mut |record| {
         let worked = told.get(&record.incident.id).copied();
         found.extend(query.relevance(&record, worked).map(|relevance| (relevance, Document::new(&record, worked))));
         Ok(())
     })?;
-    let newest = |a: &Document, b: &Document| b.time.cmp(&a.time).then_with(|| a.id.cmp(&b.id));
     found.sort_by(|(a_fits, a), (b_fits, b)| match order {
         Order::Time => newest(a, b),
         Order::Relevance => b_fits.total_cmp(a_fits).then_with(|| newest(a, b)),
     });
-    let mut facets: BTreeMap<&'static str, BTreeMap<String, usize>> = BTreeMap::new();
+    let mut page = Page { incidents: Vec::new(), total: found.len(), facets: BTreeMap::new() };
     for (_, document) in &found {
         let values = [
             ("kind", Some(document.kind.as_str())),
@@ -55,11 +64,15 @@ pub fn search(store: &dyn Store, query: &Query, order: Order, skip: usize, most:
         ];
         for (name, value) in values {
             if let Some(value) = value {
-                *facets.entry(name).or_default().entry(value.to_owned()).or_default() += 1;
+                page.count(name, value, 1);
             }
         }
     }
-    let total = found.len();
-    let incidents = found.into_iter().skip(skip).take(most).map(|(_, document)| document).collect();
-    Ok(Page { incidents, total, facets })
+    page.incidents = found.into_iter().skip(skip).take(most).map(|(_, document)| document).collect();
+    Ok(page)
+}
+
+/// Which of two incidents stands first in the order of time.
+pub(in crate::history) fn newest(a: &Document, b: &Document) -> Ordering {
+    b.time.cmp(&a.time).then_with(|| a.id.cmp(&b.id))
 }

@@ -1,0 +1,123 @@
+//! Questions to a history: the index and the spool answer them, so that nobody waits for a writer. Where the index cannot be
+//! trusted, the store is read instead, and the answer says so.
+
+use std::path::Path;
+use std::thread::sleep;
+use std::time::Duration;
+
+use super::alike::{Likeness, ranked, similar};
+use super::index::{Columns, IndexError, Reader, SEPARATOR};
+use super::query::newest;
+use super::{Document, HistoryError, Order, Page, Query, Record, Stats, add, drain, records, search, spool, stats};
+use crate::store::{DiskStore, MemoryStore, Store, quietly};
+
+/// How long to wait for another process where the store must be read.
+const PATIENCE: Duration = Duration::from_secs(3);
+/// A new index takes the place of the old one in two steps; a look between them is repeated.
+const PAUSE: Duration = Duration::from_millis(20);
+
+/// What was found.
+#[derive(Debug)]
+pub struct Answer<T> {
+    /// It.
+    pub found: T,
+    /// Why the store was read in place of the index, where it was.
+    pub without_index: Option<IndexError>,
+}
+
+/// The incidents of `home` that `query` asks for, without the first `skip`, `most` at most. What waits in the spool counts as
+/// fitting best.
+pub fn ask(home: &Path, query: &Query, order: Order, skip: usize, most: usize) -> Result<Answer<Page>, HistoryError> {
+    let order = if query.is_ranked() { order } else { Order::Time };
+    let of_index = |index: &Reader, waiting: &MemoryStore| {
+        let mut page = search(waiting, query, order, 0, usize::MAX)?;
+        let (found, counts) = index.search(query, order, skip.saturating_add(most))?;
+        page.incidents.extend(found);
+        if order == Order::Time {
+            page.incidents.sort_by(newest);
+        }
+        page.incidents = page.incidents.into_iter().skip(skip).take(most).collect();
+        page.total += counts.total as usize;
+        for (facets, count) in counts.facets {
+            let names = ["kind", "phase", "cause", "framework"];
+            for (name, value) in names.into_iter().zip(facets.split(SEPARATOR)).filter(|(_, value)| !value.is_empty()) {
+                page.count(name, value, count as usize);
+            }
+        }
+        counts.names.into_iter().for_each(|(host, count)| page.count("host", &host, count as usize));
+        Ok(page)
+    };
+    either(home, of_index, |store| search(store, query, order, skip, most))
+}
+
+/// Counts all incidents of `home`.
+pub fn ask_stats(home: &Path) -> Result<Answer<Stats>, HistoryError> {
+    let of_index = |index: &Reader, waiting: &MemoryStore| {
+        let mut counts = super::stats::counts(waiting)?;
+        counts += index.count(Columns::Stats)?;
+        Ok(Stats::of(counts))
+    };
+    either(home, of_index, |store| stats(store))
+}
+
+/// The incidents of `home` most like `record`, at most `most`, without itself; of equals the newest first.
+pub fn ask_similar(home: &Path, record: &Record, most: usize) -> Result<Answer<Vec<Likeness>>, HistoryError> {
+    let of_index = |index: &Reader, waiting: &MemoryStore| {
+        let mut others = index.alike(&Document::new(record, None).traits(), &record.incident.id, most)?;
+        records(waiting, &mut |other| {
+            others.push(Document::new(&other, None));
+            Ok(())
+        })?;
+        Ok(ranked(record, others, most))
+    };
+    either(home, of_index, |store| similar(store, record, most))
+}
+
+/// Asks the index with what waits beside it, else the store.
+fn either<T>(
+    home: &Path,
+    of_index: impl Fn(&Reader, &MemoryStore) -> Result<T, IndexError>,
+    of_store: impl Fn(&dyn Store) -> Result<T, HistoryError>,
+) -> Result<Answer<T>, HistoryError> {
+    // Before the index: what is drained meanwhile is known to one of them.
+    let waiting = spool::look(home)?;
+    if !DiskStore::is_in(home) {
+        let mut store = MemoryStore::default();
+        add(&mut store, &waiting)?;
+        return Ok(Answer { found: of_store(&store)?, without_index: None });
+    }
+    let asked = || -> Result<T, IndexError> {
+        let index = Reader::open(home)?;
+        let mut store = MemoryStore::default();
+        let mut fresh = Vec::new();
+        for record in &waiting {
+            if !index.knows(&record.incident.id)? {
+                fresh.push(record.clone());
+            }
+        }
+        add(&mut store, &fresh)?;
+        of_index(&index, &store)
+    };
+    let ask = || quietly(asked).unwrap_or_else(|| Err(IndexError::Damaged("nothing makes sense of it".to_owned())));
+    let index = match ask() {
+        Err(_) => {
+            sleep(PAUSE);
+            ask()
+        }
+        answer => answer,
+    };
+    if let Ok(found) = index {
+        return Ok(Answer { found, without_index: None });
+    }
+    let store = drain(home, PATIENCE)?;
+    // Whoever had the store open until now may have mended it.
+    match ask() {
+        Ok(found) => Ok(Answer { found, without_index: None }),
+        Err(error) => Ok(Answer { found: of_store(&store)?, without_index: Some(error) }),
+    }
+}
+
+/// Whether the index of `home` is there and follows the store.
+pub fn is_indexed(home: &Path) -> bool {
+    !DiskStore::is_in(home) || quietly(|| Reader::open(home).is_ok()).unwrap_or(false)
+}

@@ -1,0 +1,59 @@
+use std::io;
+
+use tantivy::TantivyError;
+use thiserror::Error;
+
+use crate::history::HistoryError;
+use crate::store::StoreError;
+
+/// Why the index cannot be asked, or did not follow. Nothing is lost by it: the store has everything.
+#[derive(Debug, Error)]
+pub enum IndexError {
+    /// There is none.
+    #[error("there is no index")]
+    Missing,
+    /// It does not know the last changes.
+    #[error("the index follows the history to change {follows} of {last}")]
+    Behind {
+        /// The last change that it knows.
+        follows: u64,
+        /// The last change that there is.
+        last: u64,
+    },
+    /// It was made of another store, or of a later state of this one.
+    #[error("the index was made of another history")]
+    Foreign,
+    /// Another version of oomdoc made it.
+    #[error("the index has another format")]
+    Format,
+    /// Something in it is not as it was written.
+    #[error("the index is damaged: {0}")]
+    Damaged(String),
+    /// What the search engine says.
+    #[error("the index cannot be used: {0}")]
+    Engine(#[from] TantivyError),
+    /// Files.
+    #[error("the index cannot be used: {0}")]
+    Io(#[from] io::Error),
+    /// The store, which it follows.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// A record, of which it should be made.
+    #[error("{0}")]
+    Record(String),
+}
+
+impl From<HistoryError> for IndexError {
+    fn from(error: HistoryError) -> IndexError {
+        match error {
+            HistoryError::Store(error) => IndexError::Store(error),
+            error => IndexError::Record(error.to_string()),
+        }
+    }
+}
+
+impl From<serde_json::Error> for IndexError {
+    fn from(error: serde_json::Error) -> IndexError {
+        IndexError::Damaged(error.to_string())
+    }
+}

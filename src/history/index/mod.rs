@@ -1,0 +1,26 @@
+//! The index: finds incidents without opening the store.
+//!
+//! Everything in it follows from the store, so that it may be thrown away at any time. In go the records of the changes that
+//! it does not follow yet, by whoever has the store open; out come answers from what is stored in it. Each commit says which
+//! store it follows, and to which change; an index of which that cannot be said for sure is never asked.
+
+mod checked;
+mod document;
+mod error;
+mod fields;
+mod lines;
+mod reader;
+mod spelling;
+mod state;
+mod tally;
+mod translate;
+mod writer;
+
+pub use error::IndexError;
+pub(super) use reader::Reader;
+pub(super) use tally::{Columns, Counts, SEPARATOR};
+pub(super) use writer::follow;
+pub use writer::{Progress, rebuild, verify_index};
+
+/// Where it is in the home folder.
+const FOLDER: &str = "index";

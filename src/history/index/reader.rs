@@ -1,0 +1,146 @@
+use std::path::{Path, PathBuf};
+
+use tantivy::collector::sort_key::{SortBySimilarityScore, SortByStaticFastValue};
+use tantivy::collector::{Count, TopDocs};
+use tantivy::query::{AllQuery, BooleanQuery, ConstScoreQuery, Occur, Query as Asked, RangeQuery};
+use tantivy::schema::{TantivyDocument, Value};
+use tantivy::{DocAddress, Index, Order as Direction, ReloadPolicy, Searcher, Term};
+
+use super::error::IndexError;
+use super::fields::{self, Fields, TIME};
+use super::state::State;
+use super::tally::{Columns, Counts, Tally};
+use super::translate::{exactly, translate};
+use super::{FOLDER, checked};
+use crate::history::alike::{LEAST, Trait};
+use crate::history::{Document, Order, Query};
+use crate::store::{DiskStore, Snapshot};
+
+/// Searching takes several threads where there are more incidents.
+const MANY: u64 = 50_000;
+
+/// An index that follows the store, as far as that is known without opening it.
+pub(in crate::history) struct Reader {
+    searcher: Searcher,
+    fields: Fields,
+}
+
+impl Reader {
+    /// Opens the index in `home`.
+    pub fn open(home: &Path) -> Result<Reader, IndexError> {
+        let (reader, state) = Reader::open_any(&home.join(FOLDER), false)?;
+        if DiskStore::id(home).as_ref() != Some(&state.store) {
+            return Err(IndexError::Foreign);
+        }
+        match Snapshot::history_in(home) {
+            Some(last) if last > state.change => Err(IndexError::Behind { follows: state.change, last }),
+            Some(_) => Ok(reader),
+            None => Err(IndexError::Damaged("how far the history is cannot be told".to_owned())),
+        }
+    }
+
+    /// Opens the index in `folder`, of whatever it is; what it says of itself comes along.
+    pub(super) fn open_any(folder: &Path, thoroughly: bool) -> Result<(Reader, State), IndexError> {
+        let (mut index, fields) = open(folder)?;
+        let meta = index.load_metas()?;
+        let state = State::read(meta.payload.as_deref())?;
+        checked::check(&index, &meta, folder, thoroughly)?;
+        if state.incidents > MANY {
+            index
+                .set_multithread_executor(std::thread::available_parallelism().map_or(1, |cores| cores.get().min(8)))?;
+        }
+        // Nobody waits for later commits.
+        let reader = index.reader_builder().reload_policy(ReloadPolicy::Manual).try_into()?;
+        let searcher = reader.searcher();
+        match searcher.num_docs() == state.incidents {
+            true => Ok((Reader { searcher, fields }, state)),
+            false => Err(IndexError::Damaged(format!("{} incidents of {}", searcher.num_docs(), state.incidents))),
+        }
+    }
+
+    /// What `query` finds: the first `most` in `order`, and counts of all.
+    pub fn search(&self, query: &Query, order: Order, most: usize) -> Result<(Vec<Document>, Counts), IndexError> {
+        let asked = translate(&self.searcher, &self.fields, query)?;
+        let all = self.searcher.num_docs() as usize;
+        if most == 0 || all == 0 {
+            return Ok((Vec::new(), self.searcher.search(&asked, &Tally(Columns::Facets))??));
+        }
+        let (first, tally) = (TopDocs::with_limit(most.min(all)), Tally(Columns::Facets));
+        let (places, counts): (Vec<DocAddress>, Counts) = match order {
+            Order::Time => {
+                let first = first.order_by_fast_field::<i64>(TIME, Direction::Desc);
+                let (found, counts) = self.searcher.search(&asked, &(first, tally))?;
+                (found.into_iter().map(|(_, place)| place).collect(), counts?)
+            }
+            // The best of a single word are found without looking at all that have it.
+            Order::Relevance if query.is_a_word() => {
+                let found = self.searcher.search(&asked, &first.order_by_score())?;
+                (found.into_iter().map(|(_, place)| place).collect(), self.searcher.search(&asked, &tally)??)
+            }
+            Order::Relevance => {
+                let (found, counts) = self.searcher.search(&asked, &(first.order_by_score(), tally))?;
+                (found.into_iter().map(|(_, place)| place).collect(), counts?)
+            }
+        };
+        let found: Result<Vec<Document>, IndexError> = places.into_iter().map(|place| self.document(place)).collect();
+        Ok((found?, counts))
+    }
+
+    /// Counts all of it.
+    pub fn count(&self, columns: Columns) -> Result<Counts, IndexError> {
+        Ok(self.searcher.search(&AllQuery, &Tally(columns))??)
+    }
+
+    /// Whether it knows the incident `id`.
+    pub fn knows(&self, id: &str) -> Result<bool, IndexError> {
+        Ok(self.searcher.search(&*exactly(self.fields.id, id), &Count)? > 0)
+    }
+
+    /// The `most` incidents that have most of `traits`, but for `without`; the heavier the trait, the more.
+    pub fn alike(&self, traits: &[Trait], without: &str, most: usize) -> Result<Vec<Document>, IndexError> {
+        let fields = &self.fields;
+        let mut clauses: Vec<(Occur, Box<dyn Asked>)> = vec![(Occur::MustNot, exactly(fields.id, without))];
+        for Trait { name, word, weight } in traits {
+            let asked: Box<dyn Asked> = match (*name, word.parse::<f64>()) {
+                ("requested", Ok(bytes)) => {
+                    let field = fields.figure(crate::model::FigureName::Requested);
+                    let bound = |at: f64| std::ops::Bound::Included(Term::from_field_f64(field, at));
+                    Box::new(RangeQuery::new(bound(bytes * 0.95), bound(bytes / 0.95)))
+                }
+                (name, _) => exactly(self.searcher.schema().get_field(name)?, word),
+            };
+            clauses.push((Occur::Should, Box::new(ConstScoreQuery::new(asked, *weight as f32))));
+        }
+        if clauses.len() == 1 || self.searcher.num_docs() == 0 || most == 0 {
+            return Ok(Vec::new());
+        }
+        let time = SortByStaticFastValue::<i64>::for_field(TIME);
+        let order = ((SortBySimilarityScore, Direction::Desc), (time, Direction::Desc));
+        let first = TopDocs::with_limit(most.min(self.searcher.num_docs() as usize)).order_by(order);
+        let found = self.searcher.search(&BooleanQuery::new(clauses), &first)?;
+        // What the score adds up is rounded.
+        let enough = found.into_iter().filter(|((score, _), _)| f64::from(*score) > LEAST - 1e-3);
+        enough.map(|(_, place)| self.document(place)).collect()
+    }
+
+    fn document(&self, place: DocAddress) -> Result<Document, IndexError> {
+        let stored: TantivyDocument = self.searcher.doc(place)?;
+        let words = stored.get_first(self.fields.document).and_then(|value| value.as_str());
+        let words = words.ok_or_else(|| IndexError::Damaged("an incident is not stored".to_owned()))?;
+        Ok(serde_json::from_str(words)?)
+    }
+}
+
+/// The index in `folder`, if it has the fields that it should have.
+pub(super) fn open(folder: &Path) -> Result<(Index, Fields), IndexError> {
+    if !PathBuf::from(folder).join("meta.json").exists() {
+        return Err(IndexError::Missing);
+    }
+    let index = Index::open_in_dir(folder)?;
+    let (schema, fields) = fields::schema();
+    if index.schema() != schema {
+        return Err(IndexError::Format);
+    }
+    fields::register(&index);
+    Ok((index, fields))
+}

@@ -1,0 +1,53 @@
+use std::collections::BTreeSet;
+
+use tantivy::query::FuzzyTermQuery;
+use tantivy::schema::Field;
+use tantivy::{Searcher, Term};
+
+use crate::history::tokens::slips;
+
+/// The words of `field` that are `word`, but for slips after its first letter.
+pub(super) fn like(searcher: &Searcher, field: Field, word: &str) -> tantivy::Result<BTreeSet<String>> {
+    let mut found = BTreeSet::new();
+    let Some(first) = word.chars().next() else { return Ok(found) };
+    // With the first letter given, nearly all of the dictionary need not be looked at.
+    let beyond = char::from_u32(first as u32 + 1).unwrap_or(char::MAX).to_string();
+    let query = FuzzyTermQuery::new(Term::from_field_text(field, word), slips(word), true);
+    for segment in searcher.segment_readers() {
+        let index = segment.inverted_index(field)?;
+        let automaton = query.automaton()?;
+        let mut terms = index.terms().search(automaton).ge(first.to_string()).lt(&beyond).into_stream()?;
+        while terms.advance() {
+            found.extend(std::str::from_utf8(terms.key()).ok().filter(|like| *like != word).map(str::to_owned));
+        }
+    }
+    Ok(found)
+}
+
+/// The words of `field` for which `holds` holds.
+pub(super) fn all(searcher: &Searcher, field: Field, holds: impl Fn(&str) -> bool) -> tantivy::Result<Vec<Term>> {
+    let mut found = BTreeSet::new();
+    for segment in searcher.segment_readers() {
+        let index = segment.inverted_index(field)?;
+        let mut terms = index.terms().stream()?;
+        while terms.advance() {
+            if let Some(name) = std::str::from_utf8(terms.key()).ok().filter(|name| holds(name)) {
+                found.insert(Term::from_field_text(field, name));
+            }
+        }
+    }
+    Ok(found.into_iter().collect())
+}
+
+/// The words of `field` that begin with `letters`.
+pub(super) fn beginning(searcher: &Searcher, field: Field, letters: &str) -> tantivy::Result<Vec<Term>> {
+    let mut found = BTreeSet::new();
+    for segment in searcher.segment_readers() {
+        let index = segment.inverted_index(field)?;
+        let mut terms = index.terms().range().ge(letters).into_stream()?;
+        while terms.advance() && terms.key().starts_with(letters.as_bytes()) {
+            found.extend(std::str::from_utf8(terms.key()).ok().map(|name| Term::from_field_text(field, name)));
+        }
+    }
+    Ok(found.into_iter().collect())
+}

@@ -1,0 +1,121 @@
+use std::ops::Bound;
+
+use tantivy::query::{
+    AllQuery, BooleanQuery, BoostQuery, ConstScoreQuery, EmptyQuery, Occur, PhraseQuery, Query as Asked, RangeQuery,
+    TermQuery, TermSetQuery,
+};
+use tantivy::schema::{Field, IndexRecordOption};
+use tantivy::{Searcher, Term};
+
+use super::fields::Fields;
+use super::spelling;
+use crate::history::query::{MISTYPED, Name, Query, What};
+use crate::history::tokens::{is_ideograph, may_be_mistyped};
+
+/// `query` in the index' own terms.
+pub(super) fn translate(searcher: &Searcher, fields: &Fields, query: &Query) -> tantivy::Result<Box<dyn Asked>> {
+    let mut clauses: Vec<(Occur, Box<dyn Asked>)> = Vec::new();
+    for clause in &query.clauses {
+        let asked = match &clause.what {
+            What::Words(wanted) => words(searcher, fields, wanted, !clause.negated)?,
+            what => Box::new(ConstScoreQuery::new(field(searcher, fields, what)?, 0.0)),
+        };
+        clauses.push((if clause.negated { Occur::MustNot } else { Occur::Must }, asked));
+    }
+    if !clauses.iter().any(|(occur, _)| *occur == Occur::Must) {
+        clauses.push((Occur::Must, Box::new(AllQuery)));
+    }
+    match clauses.as_slice() {
+        [(Occur::Must, only)] => Ok(only.box_clone()),
+        _ => Ok(Box::new(BooleanQuery::new(clauses))),
+    }
+}
+
+fn field(searcher: &Searcher, fields: &Fields, what: &What) -> tantivy::Result<Box<dyn Asked>> {
+    Ok(match what {
+        What::Words(_) => Box::new(AllQuery),
+        What::Kind(kind) => exactly(fields.kind, kind.as_str()),
+        What::Phase(phase) => exactly(fields.phase, phase.as_str()),
+        What::Name(name, letters) => named(searcher, fields, *name, letters)?,
+        What::Figure(name, low, high) => {
+            let field = fields.figure(*name);
+            let bound = |at: f64| Bound::Included(Term::from_field_f64(field, at));
+            Box::new(RangeQuery::new(bound(*low), bound(*high)))
+        }
+        What::After(time) => {
+            let term = Term::from_field_i64(fields.time, *time);
+            Box::new(RangeQuery::new(Bound::Included(term), Bound::Unbounded))
+        }
+        What::Before(time) => {
+            let term = Term::from_field_i64(fields.time, *time);
+            Box::new(RangeQuery::new(Bound::Unbounded, Bound::Excluded(term)))
+        }
+        What::Resolved(true) => exactly(fields.worked, "yes"),
+        What::Resolved(false) => {
+            let not = (Occur::MustNot, exactly(fields.worked, "yes"));
+            Box::new(BooleanQuery::new(vec![(Occur::Must, Box::new(AllQuery)), not]))
+        }
+    })
+}
+
+fn named(searcher: &Searcher, fields: &Fields, name: Name, letters: &str) -> tantivy::Result<Box<dyn Asked>> {
+    let field = match name {
+        Name::Id => return Ok(one_of(spelling::beginning(searcher, fields.id, letters)?)),
+        Name::Group => return Ok(exactly(fields.group, letters)),
+        Name::Cause => fields.cause,
+        Name::Framework => fields.framework,
+        Name::Model => fields.model,
+        Name::Gpu => fields.gpu,
+        Name::Host => fields.host,
+        Name::Role => fields.role,
+        Name::File => fields.file,
+    };
+    Ok(one_of(spelling::all(searcher, field, |name| name.to_lowercase().contains(letters))?))
+}
+
+fn one_of(terms: Vec<Term>) -> Box<dyn Asked> {
+    match terms.len() {
+        0 => Box::new(EmptyQuery),
+        1 => Box::new(BooleanQuery::new_multiterms_query(terms)),
+        _ => Box::new(TermSetQuery::new(terms)),
+    }
+}
+
+/// These words in a row; `likely` ones count, too, where a word stands alone.
+fn words(searcher: &Searcher, fields: &Fields, wanted: &[String], likely: bool) -> tantivy::Result<Box<dyn Asked>> {
+    let pair = |pair: &[String]| Term::from_field_text(fields.pairs, &format!("{} {}", pair[0], pair[1]));
+    match wanted {
+        [one] => word(searcher, fields, one, likely),
+        [_, _] => Ok(scored(pair(wanted))),
+        _ => Ok(Box::new(PhraseQuery::new(wanted.windows(2).map(pair).collect()))),
+    }
+}
+
+fn word(searcher: &Searcher, fields: &Fields, wanted: &str, likely: bool) -> tantivy::Result<Box<dyn Asked>> {
+    let mut ways: Vec<Box<dyn Asked>> = Vec::new();
+    let part = Term::from_field_text(fields.parts, wanted);
+    for term in [Term::from_field_text(fields.words, wanted), part] {
+        if searcher.doc_freq(&term)? > 0 {
+            ways.push(scored(term));
+        }
+    }
+    if likely && may_be_mistyped(wanted) && !wanted.chars().all(is_ideograph) {
+        for like in spelling::like(searcher, fields.words, wanted)? {
+            let term = scored(Term::from_field_text(fields.words, &like));
+            ways.push(Box::new(BoostQuery::new(term, MISTYPED as f32)));
+        }
+    }
+    Ok(match ways.len() {
+        0 => Box::new(EmptyQuery),
+        1 => ways.remove(0),
+        _ => Box::new(BooleanQuery::union(ways)),
+    })
+}
+
+fn scored(term: Term) -> Box<dyn Asked> {
+    Box::new(TermQuery::new(term, IndexRecordOption::WithFreqs))
+}
+
+pub(super) fn exactly(field: Field, word: &str) -> Box<dyn Asked> {
+    Box::new(TermQuery::new(Term::from_field_text(field, word), IndexRecordOption::Basic))
+}

@@ -1,0 +1,207 @@
+use std::fs;
+use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, sync_channel};
+use std::sync::{Mutex, PoisonError};
+use std::thread::{self, sleep};
+use std::time::{Duration, Instant};
+
+use tantivy::directory::error::LockError;
+use tantivy::merge_policy::NoMergePolicy;
+use tantivy::{Index, IndexWriter, TantivyError, Term};
+
+use super::document::document;
+use super::error::IndexError;
+use super::fields::{self, Fields};
+use super::reader::{Reader, open};
+use super::state::State;
+use super::{FOLDER, checked};
+use crate::history::changes::{self, Touched};
+use crate::history::outcome::{told, told_of};
+use crate::history::{INCIDENTS, Record};
+use crate::store::{DiskStore, Store, durable, quietly};
+
+/// Memory of a writer that adds a few incidents, and of each thread of one that adds all.
+const FEW: usize = 20 << 20;
+const ALL: usize = 96 << 20;
+/// With more segments than that, searching gets slow.
+const SEGMENTS: usize = 20;
+/// The lock of a writer that was killed may linger.
+const PATIENCE: Duration = Duration::from_secs(3);
+/// Records that are handed to a thread at once.
+const AT_ONCE: usize = 256;
+
+/// Is told how many incidents of how many were taken over.
+pub type Progress<'p> = &'p (dyn Fn(u64, u64) + Sync);
+
+/// Brings the index of `store`'s home to where the store is; makes it anew where it cannot be brought there.
+pub(in crate::history) fn follow(store: &DiskStore) -> Result<(), IndexError> {
+    match quietly(|| catch_up(store)) {
+        Some(Ok(())) => return Ok(()),
+        // That would not work any better.
+        Some(Err(error @ (IndexError::Store(_) | IndexError::Record(_)))) => return Err(error),
+        Some(Err(_)) | None => {}
+    }
+    rebuild(store, &|_, _| {})
+}
+
+fn catch_up(store: &DiskStore) -> Result<(), IndexError> {
+    let folder = store.home().join(FOLDER);
+    let (reader, state) = Reader::open_any(&folder, false)?;
+    let id = DiskStore::id(store.home()).unwrap_or_default();
+    if state.store != id || state.change > store.change() {
+        return Err(IndexError::Foreign);
+    }
+    let incidents = store.count(INCIDENTS.trim_end_matches('/'))?;
+    let touched = match changes::after(store, state.change)? {
+        Touched::None if incidents == state.incidents => return Ok(()),
+        Touched::Some(ids) if (ids.len() as u64) <= incidents / 2 + 100 => ids,
+        _ => return Err(IndexError::Behind { follows: state.change, last: store.change() }),
+    };
+    drop(reader);
+    let (index, fields) = open(&folder)?;
+    let writer = writer(&index, 1, FEW)?;
+    if index.searchable_segment_ids()?.len() <= SEGMENTS {
+        writer.set_merge_policy(Box::new(NoMergePolicy));
+    }
+    for id in &touched {
+        writer.delete_term(Term::from_field_text(fields.id, id));
+        if let Some(bytes) = store.get(&format!("{INCIDENTS}{id}"))? {
+            add(&writer, &fields, &bytes, |id| told_of(store, id).map_err(IndexError::from))?;
+        }
+    }
+    finish(&index, &folder, writer, &State::new(id, store.change(), incidents))
+}
+
+/// Reads every file of the index of `store`'s home: whether all are as they were written, and all incidents are known.
+pub fn verify_index(store: &DiskStore) -> Result<(), IndexError> {
+    let read = || -> Result<(), IndexError> {
+        let (_, state) = Reader::open_any(&store.home().join(FOLDER), true)?;
+        let last = changes::last(store)?;
+        match DiskStore::id(store.home()) == Some(state.store) && state.change <= store.change() {
+            true if state.change >= last && state.incidents == store.count(INCIDENTS.trim_end_matches('/'))? => Ok(()),
+            true => Err(IndexError::Behind { follows: state.change, last }),
+            false => Err(IndexError::Foreign),
+        }
+    };
+    quietly(read).unwrap_or_else(|| Err(IndexError::Damaged("nothing makes sense of it".to_owned())))
+}
+
+/// Makes the index of `store`'s home anew, beside the one that is there until the new one is whole.
+pub fn rebuild(store: &DiskStore, progress: Progress) -> Result<(), IndexError> {
+    let home = store.home();
+    let [old, new] = ["index.old", "index.new"].map(|name| home.join(name));
+    for leftover in [&old, &new] {
+        remove(leftover)?;
+    }
+    fs::create_dir(&new)?;
+    let (schema, fields) = fields::schema();
+    let index = Index::create_in_dir(&new, schema)?;
+    fields::register(&index);
+    let threads = thread::available_parallelism().map_or(1, |cores| cores.get().min(8));
+    let incidents = store.count(INCIDENTS.trim_end_matches('/'))?;
+    // What is small needs no more than one, which costs less to start.
+    let (threads, memory) = if incidents > 10_000 { (threads, ALL) } else { (1, FEW) };
+    let writer = writer(&index, threads, memory)?;
+    fill(store, &writer, &fields, threads, &|done| progress(done, incidents))?;
+    let id = DiskStore::id(home).unwrap_or_default();
+    finish(&index, &new, writer, &State::new(id, store.change(), incidents))?;
+    drop(index);
+    let place = home.join(FOLDER);
+    if place.exists() {
+        fs::rename(&place, &old)?;
+    }
+    fs::rename(&new, &place)?;
+    durable::sync_folder(home)?;
+    remove(&old)
+}
+
+/// Adds every incident: one thread reads the store, the others make of records what is written of them.
+fn fill(
+    store: &DiskStore,
+    writer: &IndexWriter,
+    fields: &Fields,
+    threads: usize,
+    progress: &(dyn Fn(u64) + Sync),
+) -> Result<(), IndexError> {
+    let told = told(store)?;
+    let done = AtomicU64::new(0);
+    let (send, receive) = sync_channel::<Vec<Vec<u8>>>(2 * threads);
+    let receive = Mutex::new(receive);
+    let next = |from: &Mutex<Receiver<Vec<Vec<u8>>>>| from.lock().unwrap_or_else(PoisonError::into_inner).recv().ok();
+    let take = || -> Result<(), IndexError> {
+        let mut taken = Ok(());
+        // After a failure, too: who reads the store waits for somebody to take what was read.
+        while let Some(batch) = next(&receive) {
+            let mut each = batch.iter();
+            while let (Ok(()), Some(bytes)) = (&taken, each.next()) {
+                taken = add(writer, fields, bytes, |id| Ok(told.get(id).copied()));
+            }
+            progress(done.fetch_add(batch.len() as u64, Ordering::Relaxed) + batch.len() as u64);
+        }
+        taken
+    };
+    thread::scope(|scope| {
+        let takers: Vec<_> = (0..threads).map(|_| scope.spawn(take)).collect();
+        let mut batch = Vec::with_capacity(AT_ONCE);
+        let read = store.scan(INCIDENTS, &mut |_, value| {
+            batch.push(value.to_owned());
+            if batch.len() == AT_ONCE {
+                // They receive for as long as this lives.
+                let _ = send.send(std::mem::replace(&mut batch, Vec::with_capacity(AT_ONCE)));
+            }
+        });
+        let _ = send.send(batch);
+        drop(send);
+        for taker in takers {
+            taker.join().map_err(|_| IndexError::Damaged("a thread failed".to_owned()))??;
+        }
+        Ok(read?)
+    })
+}
+
+fn add(
+    writer: &IndexWriter,
+    fields: &Fields,
+    bytes: &[u8],
+    told: impl Fn(&str) -> Result<Option<bool>, IndexError>,
+) -> Result<(), IndexError> {
+    let record = Record::read(bytes).map_err(|error| IndexError::Record(error.to_string()))?;
+    let worked = told(&record.incident.id)?;
+    writer.add_document(document(fields, &record, worked)?)?;
+    Ok(())
+}
+
+/// Opens the writer, and clears away what a killed one left: its files would stand in the way of the next commits for ever.
+fn writer(index: &Index, threads: usize, memory: usize) -> Result<IndexWriter, IndexError> {
+    let begun = Instant::now();
+    loop {
+        match index.writer_with_num_threads(threads, threads * memory) {
+            Ok(writer) => {
+                writer.garbage_collect_files().wait()?;
+                return Ok(writer);
+            }
+            Err(TantivyError::LockFailure(LockError::LockBusy, _)) if begun.elapsed() < PATIENCE => {
+                sleep(Duration::from_millis(20));
+            }
+            Err(error) => return Err(error.into()),
+        }
+    }
+}
+
+fn finish(index: &Index, folder: &Path, mut writer: IndexWriter, state: &State) -> Result<(), IndexError> {
+    let mut commit = writer.prepare_commit()?;
+    commit.set_payload(&state.payload()?);
+    commit.commit()?;
+    // One that ends before its merges would leave ever more segments.
+    writer.wait_merging_threads()?;
+    checked::note(&index.load_metas()?, folder);
+    Ok(())
+}
+
+fn remove(folder: &Path) -> Result<(), IndexError> {
+    match fs::remove_dir_all(folder) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error.into()),
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,285 @@
+//! What was acknowledged is there after a crash, and is found: processes that are killed, disks that are full.
+//!
+//! The writers are this program again, as its ignored tests. OOMDOC_LONG=1 makes ten times as many rounds; OOMDOC_SEED repeats
+//! one that failed.
+
+use std::collections::BTreeSet;
+use std::error::Error;
+use std::fs;
+use std::io::{BufRead, BufReader, Write};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use oomdoc::history::{self, Order, Query, Record};
+use oomdoc::store::DiskStore;
+
+#[allow(dead_code)]
+#[path = "../benches/generate/mod.rs"]
+mod generate;
+
+type Done = Result<(), Box<dyn Error>>;
+
+const PATIENCE: Duration = Duration::from_secs(5);
+
+fn is_long() -> bool {
+    std::env::var_os("OOMDOC_LONG").is_some()
+}
+
+/// A number that is another one in each run, unless it is given.
+fn seed() -> u64 {
+    let given = std::env::var("OOMDOC_SEED").ok().and_then(|seed| seed.parse().ok());
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().subsec_nanos();
+    let seed = given.unwrap_or_else(|| u64::from(now) | 1);
+    println!("OOMDOC_SEED={seed}");
+    seed
+}
+
+fn record(number: u64) -> Result<Record, Box<dyn Error>> {
+    let mut line = generate::incidents::incident(11, number);
+    Ok(serde_json::from_value(line["incident"].take())?)
+}
+
+/// This program as one of its writers, on `home`, beginning with incident `from`.
+fn writer(name: &str, home: &Path, from: u64) -> Result<Command, Box<dyn Error>> {
+    let mut command = Command::new(std::env::current_exe()?);
+    command.args([name, "--exact", "--ignored", "--nocapture", "--test-threads=1"]);
+    command.env("CRASH_HOME", home).env("CRASH_FROM", from.to_string());
+    command.stdout(Stdio::piped()).stderr(Stdio::null());
+    Ok(command)
+}
+
+/// What the writers are told. None where the tests are merely run with the ignored ones.
+fn told() -> Option<(std::path::PathBuf, u64)> {
+    let home = std::env::var_os("CRASH_HOME")?;
+    Some((home.into(), std::env::var("CRASH_FROM").ok()?.parse().ok()?))
+}
+
+/// Says that `id` is safe.
+fn acknowledge(id: &str) -> Done {
+    let mut out = std::io::stdout().lock();
+    writeln!(out, "\nsafe {id}")?;
+    Ok(out.flush()?)
+}
+
+/// What a writer acknowledged before it ended.
+fn acknowledged(child: &mut Child) -> Result<Vec<String>, Box<dyn Error>> {
+    let out = child.stdout.take().ok_or("no output")?;
+    let mut ids = Vec::new();
+    for line in BufReader::new(out).lines().map_while(Result::ok) {
+        ids.extend(line.strip_prefix("safe ").filter(|id| id.len() == 16).map(str::to_owned));
+    }
+    Ok(ids)
+}
+
+/// Whether all of `ids` are found now, once each.
+fn is_found(home: &Path, ids: &BTreeSet<String>, when: &str) -> Done {
+    let page = history::ask(home, &Query::default(), Order::Time, 0, usize::MAX)?.found;
+    let found: BTreeSet<String> = page.incidents.iter().map(|document| document.id.clone()).collect();
+    assert_eq!(found.len(), page.incidents.len(), "{when}: some are found twice");
+    let lost: Vec<&String> = ids.difference(&found).collect();
+    assert!(lost.is_empty(), "{when}: {lost:?} are lost of {}", ids.len());
+    Ok(())
+}
+
+/// Whether the store is whole and has all of `ids`, and the index follows it.
+fn is_kept(home: &Path, ids: &BTreeSet<String>, when: &str) -> Done {
+    let mut store = history::drain(home, PATIENCE)?;
+    store.verify()?;
+    let mut kept = BTreeSet::new();
+    history::records(&store, &mut |record| {
+        kept.insert(record.incident.id);
+        Ok(())
+    })?;
+    assert!(ids.is_subset(&kept), "{when}: {:?} are lost", ids.difference(&kept).collect::<Vec<_>>());
+    if let Some(error) = history::publish(&mut store)? {
+        return Err(format!("{when}: {error}").into());
+    }
+    let answer = history::ask(home, &Query::default(), Order::Time, 0, usize::MAX)?;
+    assert!(answer.without_index.is_none(), "{when}: {:?}", answer.without_index);
+    assert_eq!(answer.found.total, kept.len(), "{when}");
+    Ok(())
+}
+
+#[test]
+#[ignore = "a writer of the other tests"]
+fn writes_until_it_is_killed() -> Done {
+    let Some((home, from)) = told() else { return Ok(()) };
+    for number in from.. {
+        let record = record(number)?;
+        history::put(&home, &record)?;
+        acknowledge(&record.incident.id)?;
+        match number % 4 {
+            1 => drop(history::drain(&home, PATIENCE)?),
+            2 => drop(history::drain(&home, PATIENCE)?.compact()?),
+            // One that imports, with incidents that were never in the spool.
+            3 => {
+                let mut store = history::drain(&home, PATIENCE)?;
+                let line = generate::incidents::incident(12, number).to_string();
+                history::import(&mut store, &mut line.as_bytes())?;
+                history::publish(&mut store)?;
+                let id = generate::incidents::incident(12, number)["incident"]["incident"]["id"].clone();
+                acknowledge(id.as_str().ok_or("no id")?)?;
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+#[test]
+#[ignore = "a writer of the other tests"]
+fn dies_between_store_and_index() -> Done {
+    let Some((home, from)) = told() else { return Ok(()) };
+    let record = record(from)?;
+    history::put(&home, &record)?;
+    acknowledge(&record.incident.id)?;
+    let mut store = DiskStore::open_within(&home, PATIENCE)?;
+    history::add(&mut store, std::slice::from_ref(&record))?;
+    if from % 2 == 0 {
+        // Index and snapshot are written, the file in the spool is still there.
+        history::publish(&mut store)?;
+    }
+    std::process::abort()
+}
+
+#[test]
+fn whoever_is_killed_loses_nothing() -> Done {
+    let mut random = generate::Random::new(seed());
+    let home = tempfile::tempdir()?;
+    let mut ids = BTreeSet::new();
+    for round in 0..if is_long() { 300 } else { 30 } {
+        let from = 1_000_000 * (round + 1);
+        let when = format!("round {round}");
+        if round % 5 == 4 {
+            let mut child = writer("dies_between_store_and_index", home.path(), from + round / 5)?.spawn()?;
+            ids.extend(acknowledged(&mut child)?);
+            assert!(!child.wait()?.success(), "{when}: it did not die");
+        } else {
+            let mut child = writer("writes_until_it_is_killed", home.path(), from)?.spawn()?;
+            std::thread::sleep(Duration::from_millis(1 + random.below(if round % 3 == 0 { 60 } else { 400 })));
+            child.kill()?;
+            child.wait()?;
+            ids.extend(acknowledged(&mut child)?);
+        }
+        // Right now, and after the next one has cleared up.
+        is_found(home.path(), &ids, &when)?;
+        if round % 3 == 2 {
+            is_kept(home.path(), &ids, &when)?;
+        }
+    }
+    assert!(ids.len() > 30, "only {} were acknowledged", ids.len());
+    is_kept(home.path(), &ids, "at the end")
+}
+
+#[test]
+#[ignore = "a writer of the other tests"]
+fn writes_until_nothing_fits() -> Done {
+    let Some((home, from)) = told() else { return Ok(()) };
+    let mut failures = 0;
+    for number in from.. {
+        let record = record(number)?;
+        match history::put(&home, &record) {
+            Ok(_) => acknowledge(&record.incident.id)?,
+            Err(_) => failures += 1,
+        }
+        if number % 8 == 7 && history::drain(&home, PATIENCE).is_err() {
+            failures += 1;
+        }
+        if failures > 12 {
+            break;
+        }
+    }
+    Ok(())
+}
+
+/// Lets a writer fill `home`, makes room, and looks for what it acknowledged. `before` goes before the writer's command.
+#[cfg(target_os = "linux")]
+fn fills(home: &Path, before: &str, make_room: impl FnOnce() -> Done) -> Done {
+    let exe = std::env::current_exe()?;
+    let mut child = Command::new("sh")
+        .args(["-c", &format!("{before} exec \"$0\" writes_until_nothing_fits --exact --ignored --nocapture")])
+        .arg(exe)
+        .env("CRASH_HOME", home)
+        .env("CRASH_FROM", "0")
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()?;
+    let ids: BTreeSet<String> = acknowledged(&mut child)?.into_iter().collect();
+    assert!(child.wait()?.success(), "a full disk is an answer, not an end");
+    assert!(ids.len() > 8, "only {} fitted", ids.len());
+    make_room()?;
+    is_found(home, &ids, "with room again")?;
+    is_kept(home, &ids, "with room again")
+}
+
+/// No file may grow beyond 700 KiB: the store's cannot take more than one segment.
+#[cfg(target_os = "linux")]
+#[test]
+fn files_that_cannot_grow_lose_nothing() -> Done {
+    let home = tempfile::tempdir()?;
+    fills(home.path(), "trap '' XFSZ; ulimit -f 1400;", || Ok(()))
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_disk_loses_nothing() -> Done {
+    let disk = tempfile::tempdir()?;
+    let mount = |arguments: &[&str]| {
+        Command::new("mount")
+            .args(arguments)
+            .arg(disk.path())
+            .stderr(Stdio::null())
+            .status()
+            .is_ok_and(|done| done.success())
+    };
+    if !mount(&["-t", "tmpfs", "-o", "size=5m", "tmpfs"]) {
+        println!("skipped: mounting a small disk is not allowed here");
+        return Ok(());
+    }
+    let home = disk.path().join("home");
+    let done = fills(&home, "", || match mount(&["-o", "remount,size=64m"]) {
+        true => Ok(()),
+        false => Err("the disk did not grow".into()),
+    });
+    let unmounted = Command::new("umount").arg("-l").arg(disk.path()).status()?;
+    assert!(unmounted.success());
+    done
+}
+
+#[test]
+fn processes_that_analyse_at_once_lose_nothing() -> Done {
+    const PROCESSES: u64 = 8;
+    let each = if is_long() { 200 } else { 5 };
+    let home = tempfile::tempdir()?;
+    let folder = tempfile::tempdir()?;
+    let analyze = |process: u64| -> Result<(), String> {
+        for round in 0..each {
+            let path = folder.path().join(format!("{process}-{round}.log"));
+            let log = format!(
+                "Traceback (most recent call last):\n  File \"/job/train.py\", line 210, in step\n    loss.backward()\n\
+                 torch.OutOfMemoryError: CUDA out of memory. Tried to allocate {}.{round:03} GiB. GPU 0 has a total capacity of \
+                 79.15 GiB of which 1.12 GiB is free.\n",
+                2 + process
+            );
+            fs::write(&path, log).map_err(|error| error.to_string())?;
+            let mut command = Command::new(assert_cmd::cargo::cargo_bin!("oomdoc"));
+            command.arg("analyze").arg(&path).env("OOMDOC_HOME", home.path()).stdout(Stdio::null());
+            match command.status() {
+                Ok(status) if status.success() => {}
+                other => return Err(format!("{other:?}")),
+            }
+        }
+        Ok(())
+    };
+    std::thread::scope(|scope| {
+        let processes: Vec<_> = (0..PROCESSES).map(|process| scope.spawn(move || analyze(process))).collect();
+        processes.into_iter().try_for_each(|process| process.join().map_err(|_| "a thread failed".to_owned())?)
+    })?;
+    let page = history::ask(home.path(), &Query::default(), Order::Time, 0, usize::MAX)?.found;
+    assert_eq!(page.total as u64, PROCESSES * each);
+    let store = history::drain(home.path(), Duration::from_secs(30))?;
+    store.verify()?;
+    assert_eq!(history::stats(&store)?.total, PROCESSES * each);
+    Ok(())
+}

@@ -1,0 +1,348 @@
+//! The index says what the store says, whatever is asked and whatever befell it.
+
+use std::error::Error;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use oomdoc::history::{self, Answer, IndexError, Order, Outcome, Page, Query, Record};
+use oomdoc::store::DiskStore;
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+#[allow(dead_code)]
+#[path = "../benches/generate/mod.rs"]
+mod generate;
+
+type Done = Result<(), Box<dyn Error>>;
+
+const PATIENCE: Duration = Duration::from_secs(3);
+const ALL: usize = usize::MAX;
+
+/// What evidence is made of: words within words, slips, numbers, Chinese within English.
+const WORDS: [&str; 18] = [
+    "memory",
+    "pinned",
+    "pined",
+    "optimizer",
+    "optimizer_step",
+    "max_split_size_mb",
+    "_init_group",
+    "GiB",
+    "显存不足",
+    "显存",
+    "存",
+    "out of memory",
+    "buffer",
+    "bufer",
+    "0x7f",
+    "128",
+    "GPU显存",
+    "out",
+];
+const QUERIES: [&str; 26] = [
+    "memory",
+    "\"pinned memory\"",
+    "pinned",
+    "optimizer",
+    "optimzer",
+    "init",
+    "显存",
+    "存",
+    "\"显存不足\"",
+    "\"out of memory\"",
+    "\"memory memory\"",
+    "-memory",
+    "-pinned",
+    "-\"pinned memory\"",
+    "buffer",
+    "split",
+    "128",
+    "kind:gpu_oom",
+    "-kind:gpu_oom",
+    "phase:backward",
+    "framework:speed",
+    "host:node-0",
+    "requested:>2GiB",
+    "requested:[1GiB TO 8GiB]",
+    "resolved:yes",
+    "resolved:no",
+];
+const MORE: [&str; 10] = [
+    "after:2025",
+    "before:2026-02-03",
+    "model:qwen",
+    "file:rank_1",
+    "cause:memory",
+    "role:actor",
+    "gpu:h100",
+    "node_used:[300GiB TO *]",
+    "gpu_free:<1GiB",
+    "id:3",
+];
+
+/// An incident with `words` as its evidence.
+fn record(number: u64, words: &[&str]) -> Result<Record, Box<dyn Error>> {
+    let mut line = generate::incidents::incident(7, number);
+    let evidence = json!([{"path": "job.log", "line": 1, "column": 1, "text": words.join(" ")}]);
+    line["incident"]["incident"]["evidence"] = evidence;
+    Ok(serde_json::from_value(line["incident"].take())?)
+}
+
+/// What is asked of both: ids and counts.
+fn compared(page: Page) -> (Vec<String>, usize, Value) {
+    let mut ids: Vec<String> = page.incidents.into_iter().map(|document| document.id).collect();
+    ids.sort();
+    (ids, page.total, json!(page.facets))
+}
+
+fn ask(home: &Path, words: &str) -> Result<Answer<Page>, Box<dyn Error>> {
+    Ok(history::ask(home, &words.parse::<Query>()?, Order::Relevance, 0, ALL)?)
+}
+
+fn open(home: &Path) -> Result<DiskStore, Box<dyn Error>> {
+    Ok(history::drain(home, PATIENCE)?)
+}
+
+/// A home with `count` incidents.
+fn home(count: u64) -> Result<tempfile::TempDir, Box<dyn Error>> {
+    let home = tempfile::tempdir()?;
+    let mut store = open(home.path())?;
+    let records: Result<Vec<Record>, _> = (0..count).map(|number| record(number, &["pinned", "memory"])).collect();
+    history::add(&mut store, &records?)?;
+    assert!(history::publish(&mut store)?.is_none());
+    Ok(home)
+}
+
+/// What befalls a history.
+#[derive(Debug, Clone)]
+enum Step {
+    Keep(u64, Vec<&'static str>),
+    Wait(u64, Vec<&'static str>),
+    Resolve(u64, bool),
+    Prune,
+    Publish,
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    let words = || proptest::collection::vec(proptest::sample::select(&WORDS[..]), 0..9);
+    prop_oneof![
+        6 => (0..12_u64, words()).prop_map(|(number, words)| Step::Keep(number, words)),
+        2 => (12..16_u64, words()).prop_map(|(number, words)| Step::Wait(number, words)),
+        2 => (0..12_u64, any::<bool>()).prop_map(|(number, worked)| Step::Resolve(number, worked)),
+        1 => Just(Step::Prune),
+        2 => Just(Step::Publish),
+    ]
+}
+
+fn query() -> impl Strategy<Value = String> {
+    let clause = prop_oneof![proptest::sample::select(&QUERIES[..]), proptest::sample::select(&MORE[..])];
+    proptest::collection::vec(clause, 1..4).prop_map(|clauses| clauses.join(" "))
+}
+
+/// Makes the history of `steps` and asks `queries` of the index, then of the store.
+fn check(steps: &[Step], queries: &[String]) -> Done {
+    let home = tempfile::tempdir()?;
+    let home = home.path();
+    let mut store = open(home)?;
+    let mut waiting = Vec::new();
+    for step in steps {
+        match step {
+            Step::Keep(number, words) => drop(history::add(&mut store, &[record(*number, words)?])?),
+            Step::Wait(number, words) => waiting.push(record(*number, words)?),
+            Step::Resolve(number, worked) => {
+                let id = record(*number, &[])?.incident.id;
+                if let Ok(found) = history::find(&store, &id) {
+                    history::resolve(&mut store, &Outcome::of_knob(&found, "--zero_stage=3", *worked))?;
+                }
+            }
+            Step::Prune => drop(history::prune(&mut store, "2y".parse()?, true)?),
+            Step::Publish => assert!(history::publish(&mut store)?.is_none()),
+        }
+    }
+    assert!(history::publish(&mut store)?.is_none());
+    let waiting_ids: Vec<&str> = waiting.iter().map(|record| record.incident.id.as_str()).collect();
+    waiting.iter().try_for_each(|record| history::put(home, record).map(drop))?;
+    // The index and the spool answer while somebody has the store open.
+    let mut answers = Vec::new();
+    for words in queries {
+        let answer = ask(home, words)?;
+        assert!(answer.without_index.is_none(), "{:?}", answer.without_index);
+        answers.push(compared(answer.found));
+    }
+    let stats = history::ask_stats(home)?;
+    let alike = waiting.first().map(|record| history::ask_similar(home, record, 5)).transpose()?;
+    history::add(&mut store, &waiting)?;
+    for (words, answer) in queries.iter().zip(answers) {
+        let found = history::search(&store, &words.parse()?, Order::Time, 0, ALL)?;
+        assert_eq!(answer, compared(found), "{words}, waiting {waiting_ids:?}");
+    }
+    assert_eq!(stats.found, history::stats(&store)?);
+    if let (Some(alike), Some(record)) = (alike, waiting.first()) {
+        assert_eq!(alike.found, history::similar(&store, record, 5)?);
+    }
+    Ok(())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 24, max_shrink_iters: 60, ..ProptestConfig::default() })]
+
+    #[test]
+    fn the_index_says_what_the_store_says(
+        steps in proptest::collection::vec(step(), 1..24),
+        queries in proptest::collection::vec(query(), 24),
+    ) {
+        let done = check(&steps, &queries);
+        prop_assert!(done.is_ok(), "{:?}", done.err());
+    }
+}
+
+#[test]
+fn pages_follow_one_another() -> Done {
+    let home = home(30)?;
+    history::put(home.path(), &record(30, &["pinned", "memory"])?)?;
+    for order in [Order::Relevance, Order::Time] {
+        let query: Query = "\"pinned memory\"".parse()?;
+        let mut seen = Vec::new();
+        for skip in [0, 7, 14, 21, 28] {
+            let page = history::ask(home.path(), &query, order, skip, 7)?.found;
+            assert_eq!(page.total, 31);
+            seen.extend(page.incidents.into_iter().map(|document| document.id));
+        }
+        let whole = history::ask(home.path(), &query, order, 0, ALL)?.found.incidents;
+        assert_eq!(seen, whole.into_iter().map(|document| document.id).collect::<Vec<_>>());
+        seen.sort();
+        seen.dedup();
+        assert_eq!(seen.len(), 31);
+        assert!(history::ask(home.path(), &query, order, 40, 7)?.found.incidents.is_empty());
+        assert!(history::ask(home.path(), &query, order, 0, 0)?.found.incidents.is_empty());
+    }
+    Ok(())
+}
+
+#[test]
+fn what_fits_better_stands_first() -> Done {
+    let home = tempfile::tempdir()?;
+    let mut store = open(home.path())?;
+    let records = [
+        record(1, &["pinned", "memory", "and", "much", "else", "that", "nobody", "asked", "for"])?,
+        record(2, &["pinned", "memory", "pinned", "memory"])?,
+        record(3, &["pined"])?,
+    ];
+    history::add(&mut store, &records)?;
+    history::publish(&mut store)?;
+    let found = ask(home.path(), "pinned")?.found.incidents;
+    let ids: Vec<&str> = found.iter().map(|document| document.id.as_str()).collect();
+    assert_eq!(ids, [&records[1], &records[0], &records[2]].map(|record| record.incident.id.as_str()));
+    Ok(())
+}
+
+/// The files of the index that hold something of incidents.
+fn files(home: &Path) -> Result<Vec<PathBuf>, Box<dyn Error>> {
+    let mut files: Vec<PathBuf> = Vec::new();
+    for entry in fs::read_dir(home.join("index"))? {
+        let path = entry?.path();
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        if !name.starts_with('.') && name != "checked.json" {
+            files.push(path);
+        }
+    }
+    files.sort();
+    Ok(files)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 16, max_shrink_iters: 10, ..ProptestConfig::default() })]
+
+    /// However an index is damaged, everything is found; and the next writer mends it.
+    #[test]
+    fn a_damaged_index_loses_no_answer(
+        file in any::<prop::sample::Index>(), at in any::<prop::sample::Index>(), bit in 0_u8..8, how in 0..3,
+    ) {
+        let check = || -> Done {
+            let home = home(20)?;
+            let path = file.get(&files(home.path())?).clone();
+            let mut bytes = fs::read(&path)?;
+            let at = at.index(bytes.len());
+            match how {
+                0 => fs::remove_file(&path)?,
+                1 => fs::write(&path, &bytes[..at])?,
+                _ => {
+                    bytes[at] ^= 1 << bit;
+                    fs::write(&path, &bytes)?;
+                }
+            }
+            for words in ["\"pinned memory\"", "kind:gpu_oom", "after:2025 memory"] {
+                let answer = ask(home.path(), words)?;
+                let found = history::search(&open(home.path())?, &words.parse()?, Order::Time, 0, ALL)?;
+                assert_eq!(compared(answer.found), compared(found), "{words} with {} at {at}", path.display());
+            }
+            let mut store = open(home.path())?;
+            assert!(history::publish(&mut store)?.is_none());
+            history::add(&mut store, &[record(99, &["anew"])?])?;
+            assert!(history::publish(&mut store)?.is_none());
+            let answer = ask(home.path(), "")?;
+            assert!(answer.without_index.is_none(), "{:?}", answer.without_index);
+            assert_eq!(answer.found.total, 21);
+            Ok(())
+        };
+        let done = check();
+        prop_assert!(done.is_ok(), "{:?}", done.err());
+    }
+}
+
+#[test]
+fn an_index_that_does_not_follow_is_told_apart() -> Done {
+    let home = home(3)?;
+    let index = home.path().join("index");
+    let why = || Ok::<_, Box<dyn Error>>(ask(home.path(), "memory")?.without_index);
+    assert!(why()?.is_none());
+    // Behind: the store went on, and the snapshot says so.
+    let before = tempfile::tempdir()?;
+    copy(&index, &before.path().join("index"))?;
+    let mut store = open(home.path())?;
+    history::add(&mut store, &[record(4, &["memory"])?])?;
+    history::snapshot(&store)?;
+    drop(store);
+    assert!(matches!(why()?, Some(IndexError::Behind { .. })));
+    history::publish(&mut open(home.path())?)?;
+    assert!(why()?.is_none());
+    // Put back from a backup.
+    fs::remove_dir_all(&index)?;
+    copy(&before.path().join("index"), &index)?;
+    assert!(matches!(why()?, Some(IndexError::Behind { .. })));
+    // Somebody else's.
+    let other = self::home(2)?;
+    fs::remove_dir_all(&index)?;
+    copy(&other.path().join("index"), &index)?;
+    assert!(matches!(why()?, Some(IndexError::Foreign)));
+    fs::remove_dir_all(&index)?;
+    assert!(matches!(why()?, Some(IndexError::Missing)));
+    let answer = ask(home.path(), "memory")?;
+    assert_eq!(answer.found.total, 4);
+    history::rebuild(&open(home.path())?, &|_, _| {})?;
+    assert!(why()?.is_none());
+    Ok(())
+}
+
+#[test]
+fn a_writer_makes_nobody_wait() -> Done {
+    let home = home(5)?;
+    let store = open(home.path())?;
+    history::put(home.path(), &record(6, &["memory"])?)?;
+    let begun = std::time::Instant::now();
+    let answer = ask(home.path(), "memory")?;
+    assert!(answer.without_index.is_none() && answer.found.total == 6);
+    assert!(begun.elapsed() < PATIENCE / 2, "{:?}", begun.elapsed());
+    drop(store);
+    Ok(())
+}
+
+fn copy(from: &Path, to: &Path) -> Done {
+    fs::create_dir_all(to)?;
+    for entry in fs::read_dir(from)? {
+        let entry = entry?;
+        fs::copy(entry.path(), to.join(entry.file_name()))?;
+    }
+    Ok(())
+}
