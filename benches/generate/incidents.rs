@@ -135,7 +135,8 @@ pub fn incident(seed: u64, number: u64) -> Value {
         "job": {"framework": framework, "framework_version": null, "model": model, "parameters": null, "world_size": 512,
                 "gpu": gpu, "config_digest": null},
         "incident": {
-            "id": format!("{:016x}", (seed << 40 ^ number).wrapping_mul(0x9e37_79b9_7f4a_7c15)),
+            // In the order of an export.
+            "id": format!("{:016x}", number << 24 | (seed << 40 ^ number).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40),
             "fingerprint": {"version": 1, "key": format!("{kind}-{phase}-{cause}-{key}"), "parts": parts},
             "kind": kind, "recovered": false, "started": null, "failed_at": time.trim_end_matches('Z'),
             "phase": {"name": phase, "site": frame, "confidence": 0.9,
