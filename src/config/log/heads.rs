@@ -1,6 +1,9 @@
 //! How a configuration that was printed begins.
 
 use std::ops::Range;
+use std::sync::LazyLock;
+
+use aho_corasick::AhoCorasick;
 
 use super::super::shell;
 
@@ -37,7 +40,6 @@ pub(super) enum Shape {
 /// What begins in `body`, the line behind the one that says `before`.
 pub(super) fn head(body: &str, before: &str) -> Option<Head> {
     let whole = |at: usize| at..body.len();
-    let end = body.trim_end().len();
     // `set -x` of bash: a plus for each shell within a shell.
     let plus = body.len() - body.trim_start_matches('+').len();
     if (1..=4).contains(&plus) && body[plus..].starts_with(' ') {
@@ -49,6 +51,21 @@ pub(super) fn head(body: &str, before: &str) -> Option<Head> {
             part: whole(body.len() - command.len()),
         });
     }
+    match MARKS.is_match(body) {
+        true => marked(body).or_else(|| unmarked(body, before)),
+        false => unmarked(body, before),
+    }
+}
+
+/// What stands in all lines that [`marked`] knows: one search for lines of which nearly none has any.
+static MARKS: LazyLock<AhoCorasick> = LazyLock::new(|| {
+    let marks = ["cmd = ", "Running entrypoint for job ", "['", " engine (v", "non-default args: {"];
+    AhoCorasick::new(marks).unwrap_or_else(|error| unreachable!("five words: {error}"))
+});
+
+/// A configuration that certain words introduce.
+fn marked(body: &str) -> Option<Head> {
+    let whole = |at: usize| at..body.len();
     // DeepSpeed's runner: `launcher/runner.py` (0.3–0.19).
     for (mark, heading) in [("cmd = ", "cmd"), ("Running entrypoint for job ", "entrypoint")] {
         if let Some(at) = body.find(mark) {
@@ -76,6 +93,13 @@ pub(super) fn head(body: &str, before: &str) -> Option<Head> {
         let (start, shape) = (at + "non-default args: ".len(), Shape::Brackets { is_named: true });
         return Some(Head { heading: "non-default args".to_owned(), shape, part: whole(start) });
     }
+    None
+}
+
+/// A configuration that its own form shows.
+fn unmarked(body: &str, before: &str) -> Option<Head> {
+    let whole = |at: usize| at..body.len();
+    let end = body.trim_end().len();
     if dots(body).is_some() {
         return Some(Head { heading: titled(before), shape: Shape::Dots, part: whole(0) });
     }

@@ -68,6 +68,10 @@ enum Next {
 /// As many lines may others print in between.
 const STRANGERS: usize = 40;
 
+/// Settings of what introduces itself as a configuration, at least, and of a line that does not.
+const FEW: usize = 2;
+const MANY: usize = 12;
+
 /// A configuration of more lines is none.
 const LONGEST: usize = 4000;
 
@@ -225,8 +229,12 @@ impl<'a> Printed<'a> {
             }
             Shape::Fields => (python::fields(text), 3),
             Shape::Brackets { is_named } => {
-                let is_one_line = self.pieces.len() == 1;
-                (python::value(text)?, if is_named || !is_one_line { 2 } else { 12 })
+                let least = if is_named || self.pieces.len() > 1 { FEW } else { MANY };
+                // Metrics are printed like this for as long as the job runs: what has too few colons is not even read.
+                if least == MANY && memchr::memchr_iter(b':', text.as_bytes()).count() < MANY {
+                    return None;
+                }
+                (python::value(text)?, least)
             }
             Shape::Assignments => (self.listed(assignment), 2),
             Shape::Dots => (self.listed(heads::dots), 3),
@@ -234,7 +242,7 @@ impl<'a> Printed<'a> {
         };
         let is_nested = matches!(&root.shape, tree::Shape::Map(members) if members.iter().any(|member| !member.value.children().is_empty()));
         let settings = flatten(std::iter::once((String::new(), &root))).ok()?;
-        let is_config = settings.entries.len() >= least && (least < 12 || is_nested);
+        let is_config = settings.entries.len() >= least && (least < MANY || is_nested);
         let found: Vec<Found> = settings.entries;
         is_config.then_some(Parsed { body: Body::Printed, found, commands: Vec::new(), warnings: Vec::new() })
     }
