@@ -1,65 +1,16 @@
 //! `oomdoc history` as a user runs it: incidents are kept, found, and teach the next diagnosis.
 
+mod home;
+
 use std::error::Error;
 use std::fs;
 use std::path::Path;
-use std::process::Stdio;
-use std::time::{Duration, Instant};
 
-use assert_cmd::Command;
-use oomdoc::store::DiskStore;
 use predicates::prelude::*;
 use predicates::str::contains;
 use serde_json::Value;
 
-type Outcome = Result<(), Box<dyn Error>>;
-
-fn oomdoc(home: &Path) -> Command {
-    let mut command = Command::new(assert_cmd::cargo::cargo_bin!("oomdoc"));
-    command.env_remove("CLICOLOR_FORCE").env("OOMDOC_HOME", home);
-    command
-}
-
-/// A job that fails in the optimizer's step on `date`, asking for `requested`.
-fn log(date: &str, requested: &str) -> String {
-    format!(
-        "[{date} 10:00:00,000] [INFO] [engine.py:12:step] ready\n\
-         Traceback (most recent call last):\n  \
-         File \"/opt/venv/lib/python3.11/site-packages/deepspeed/runtime/zero/stage_1_and_2.py\", line 1892, in step\n    \
-         self._optimizer_step(i)\n  \
-         File \"/opt/venv/lib/python3.11/site-packages/torch/optim/adamw.py\", line 176, in _init_group\n    \
-         state[\"exp_avg\"] = torch.zeros_like(p, memory_format=torch.preserve_format)\n\
-         torch.OutOfMemoryError: CUDA out of memory. Tried to allocate {requested} GiB. GPU 0 has a total capacity of 79.15 GiB of which 2.33 GiB is free.\n"
-    )
-}
-
-const HOST: &str = "(raylet) ray._private.memory_monitor: Memory on the node (IP: 10.0.0.9, ID: abc) where the task was running was 742.11GB / 755.51GB (0.982262), which exceeds the memory usage threshold of 0.95.\n\
-    ray.exceptions.OutOfMemoryError: Task was killed due to the node running low on memory.\n";
-
-fn analyze(home: &Path, log: &str) -> Result<Value, Box<dyn Error>> {
-    let done = oomdoc(home).args(["analyze", "--format", "json", "-"]).write_stdin(log).output()?;
-    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
-    Ok(serde_json::from_slice(&done.stdout)?)
-}
-
-fn json(home: &Path, arguments: &[&str]) -> Result<Value, Box<dyn Error>> {
-    let done = oomdoc(home).arg("history").args(arguments).args(["--format", "json"]).output()?;
-    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
-    Ok(serde_json::from_slice(&done.stdout)?)
-}
-
-/// Waits until the store has what was analysed.
-fn settle(home: &Path) -> Outcome {
-    oomdoc(home).args(["history", "verify"]).assert().success();
-    Ok(())
-}
-
-fn total(home: &Path, query: &str) -> Result<u64, Box<dyn Error>> {
-    let done = oomdoc(home).args(["history", "search", "--format", "json", "--", query]).output()?;
-    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
-    let found: Value = serde_json::from_slice(&done.stdout)?;
-    found["total"].as_u64().ok_or_else(|| "no total".into())
-}
+use home::{HOST, Outcome, analyze, json, log, oomdoc, settle, total};
 
 #[test]
 fn an_incident_is_kept_unless_told_otherwise() -> Outcome {
@@ -130,77 +81,6 @@ fn secrets_are_not_kept() -> Outcome {
             let is_there = bytes.windows(secret.len()).any(|part| part == secret.as_bytes());
             assert!(!is_there, "{secret} is in {}", entry.path().display());
         }
-    }
-    Ok(())
-}
-
-#[test]
-fn a_store_that_is_busy_broken_or_read_only_costs_no_analysis() -> Outcome {
-    let home = tempfile::tempdir()?;
-    let store = DiskStore::open(home.path())?;
-    analyze(home.path(), &log("2026-10-01", "29.92"))?;
-    drop(store);
-    assert_eq!(json(home.path(), &["list"])?["total"], 1, "it waited in the spool");
-    // Somebody else's bytes where the store should be.
-    let broken = tempfile::tempdir()?;
-    fs::create_dir(broken.path().join("store"))?;
-    fs::write(broken.path().join("store/FORMAT"), "nonsense")?;
-    fs::write(broken.path().join("snapshot"), "nonsense")?;
-    oomdoc(broken.path())
-        .args(["analyze", "-"])
-        .write_stdin(log("2026-10-01", "29.92"))
-        .assert()
-        .success()
-        .stdout(contains("GPU out of memory"))
-        .stderr(contains("reindex"));
-    assert_eq!(fs::read_dir(broken.path().join("spool"))?.count(), 1, "and it is still there");
-    oomdoc(Path::new("/proc/oomdoc"))
-        .args(["analyze", "-"])
-        .write_stdin(log("2026-10-01", "29.92"))
-        .assert()
-        .success()
-        .stdout(contains("GPU out of memory"))
-        .stderr(contains("not kept").and(contains("--home")));
-    Ok(())
-}
-
-#[test]
-fn many_processes_at_once_lose_nothing() -> Outcome {
-    const PROCESSES: usize = 6;
-    const EACH: usize = 4;
-    let home = tempfile::tempdir()?;
-    let folder = tempfile::tempdir()?;
-    for round in 0..EACH {
-        let mut children = Vec::new();
-        for process in 0..PROCESSES {
-            let path = folder.path().join(format!("{round}-{process}.log"));
-            fs::write(&path, log(&format!("2026-10-{:02}", 1 + round * PROCESSES + process), "29.92"))?;
-            let mut command = std::process::Command::new(assert_cmd::cargo::cargo_bin!("oomdoc"));
-            command.arg("analyze").arg(&path).env("OOMDOC_HOME", home.path()).stdout(Stdio::null());
-            children.push(command.spawn()?);
-        }
-        for mut child in children {
-            assert!(child.wait()?.success());
-        }
-    }
-    let listed = json(home.path(), &["list", "--limit", "1000"])?;
-    assert_eq!(listed["total"], PROCESSES * EACH);
-    settle(home.path())?;
-    assert_eq!(json(home.path(), &["list"])?["total"], PROCESSES * EACH);
-    let last = analyze(home.path(), &log("2026-11-30", "29.92"))?;
-    assert_eq!(last["incidents"][0]["seen"]["count"], PROCESSES * EACH);
-    oomdoc(home.path()).args(["history", "verify"]).assert().success();
-    Ok(())
-}
-
-#[test]
-fn the_spool_is_drained_without_anybody_waiting() -> Outcome {
-    let home = tempfile::tempdir()?;
-    analyze(home.path(), &log("2026-10-01", "29.92"))?;
-    let begun = Instant::now();
-    while oomdoc::history::is_waiting(home.path()) {
-        assert!(begun.elapsed() < Duration::from_secs(20), "the spool is still full");
-        std::thread::sleep(Duration::from_millis(20));
     }
     Ok(())
 }
@@ -309,54 +189,6 @@ fn report_with(now: &Value, before: &Value) -> Result<Value, Box<dyn Error>> {
 }
 
 #[test]
-fn two_teams_histories_become_one() -> Outcome {
-    let (one, other) = (tempfile::tempdir()?, tempfile::tempdir()?);
-    let report = analyze(one.path(), &log("2026-10-01", "29.92"))?;
-    analyze(one.path(), &log("2026-10-02", "29.92"))?;
-    analyze(other.path(), &log("2026-10-02", "29.92"))?;
-    analyze(other.path(), HOST)?;
-    let id = report["incidents"][0]["id"].as_str().ok_or("no id")?;
-    oomdoc(one.path()).args(["history", "resolve", id, "--knob=--zero_stage=3", "--worked"]).assert().success();
-    let export = |home: &Path| -> Result<String, Box<dyn Error>> {
-        Ok(String::from_utf8(oomdoc(home).args(["history", "export"]).output()?.stdout)?)
-    };
-    let import = |home: &Path, lines: String| oomdoc(home).args(["history", "import", "-"]).write_stdin(lines).assert();
-    import(other.path(), export(one.path())?).success().stdout("1 new, 1 known, 1 outcomes\n");
-    import(other.path(), export(one.path())?).success().stdout("0 new, 2 known, 0 outcomes\n");
-    assert_eq!(json(other.path(), &["list"])?["total"], 3);
-    let seen = &analyze(other.path(), &log("2026-11-01", "29.92"))?["incidents"][0]["seen"];
-    assert_eq!((&seen["count"], &seen["worked"]), (&Value::from(2), &serde_json::json!(["--zero_stage=3"])));
-    let whole = export(other.path())?;
-    let copy = tempfile::tempdir()?;
-    import(copy.path(), whole.clone()).success();
-    assert_eq!(export(copy.path())?, whole, "the same history gives the same lines");
-    import(copy.path(), "{\"incident\": 3}\n".to_owned()).code(2).stderr(contains("line 1"));
-    Ok(())
-}
-
-#[test]
-fn old_incidents_go_and_solved_ones_may_stay() -> Outcome {
-    let home = tempfile::tempdir()?;
-    let old = analyze(home.path(), &log("2020-01-01", "29.92"))?;
-    analyze(home.path(), &log("2020-01-02", "29.92"))?;
-    analyze(home.path(), HOST)?;
-    let id = old["incidents"][0]["id"].as_str().ok_or("no id")?;
-    oomdoc(home.path()).args(["history", "resolve", id, "--patch", "1", "--worked"]).assert().success();
-    let prune =
-        |arguments: &[&str]| oomdoc(home.path()).args(["history", "prune", "--older-than"]).args(arguments).assert();
-    prune(&["1 year"]).code(2).stderr(contains("1y"));
-    prune(&["1y", "--keep-resolved"]).success().stdout("1 removed\n");
-    assert_eq!(json(home.path(), &["list"])?["total"], 2);
-    let seen = |report: Value| report["incidents"][0]["seen"]["count"].clone();
-    assert_eq!(seen(analyze(home.path(), &log("2026-01-01", "29.92"))?), 1);
-    prune(&["1y"]).success();
-    oomdoc(home.path()).args(["history", "outcomes"]).assert().success().stdout(contains("nothing was told"));
-    oomdoc(home.path()).args(["history", "verify"]).assert().success();
-    oomdoc(home.path()).args(["history", "reindex"]).assert().success();
-    Ok(())
-}
-
-#[test]
 fn alike_incidents_are_found_and_explained() -> Outcome {
     let home = tempfile::tempdir()?;
     let report = analyze(home.path(), &log("2026-10-01", "29.92"))?;
@@ -382,50 +214,6 @@ fn alike_incidents_are_found_and_explained() -> Outcome {
         .stdout(contains("3 incidents").and(contains("gpu_oom")));
     let stats = json(home.path(), &["stats"])?;
     assert_eq!(stats["kinds"], serde_json::json!({"gpu_oom": 2, "host_oom_ray": 1}));
-    Ok(())
-}
-
-/// A copy of the home that the first version wrote.
-fn first_home() -> Result<tempfile::TempDir, Box<dyn Error>> {
-    let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/store-1");
-    let home = tempfile::tempdir()?;
-    for entry in walkdir::WalkDir::new(&from) {
-        let entry = entry?;
-        let copy = home.path().join(entry.path().strip_prefix(&from)?);
-        match entry.file_type().is_dir() {
-            true => fs::create_dir_all(copy)?,
-            false => drop(fs::copy(entry.path(), copy)?),
-        }
-    }
-    Ok(home)
-}
-
-#[test]
-fn what_the_first_version_kept_is_read() -> Outcome {
-    let home = first_home()?;
-    let seen = &analyze(home.path(), &log("2026-11-01", "29.50"))?["incidents"][0]["seen"];
-    assert_eq!((&seen["count"], &seen["last"]), (&Value::from(3), &Value::from("2026-10-09T10:00:00Z")));
-    oomdoc(home.path()).args(["history", "verify"]).assert().success();
-    assert_eq!(total(home.path(), "phase:optimizer_step requested:>29GiB before:2026-10-31")?, 2);
-    assert_eq!(total(home.path(), "resolved:yes")?, 1);
-    assert_eq!(json(home.path(), &["show", "f1a53"])?["outcomes"][0]["worked"], true);
-    assert_eq!(json(home.path(), &["list"])?["total"], 4);
-    Ok(())
-}
-
-#[test]
-fn what_the_first_version_exported_is_imported() -> Outcome {
-    let home = tempfile::tempdir()?;
-    let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/export-1.jsonl");
-    oomdoc(home.path())
-        .args(["history", "import"])
-        .arg(&from)
-        .assert()
-        .success()
-        .stdout("3 new, 0 known, 1 outcomes\n");
-    let again = oomdoc(home.path()).args(["history", "export"]).output()?.stdout;
-    assert_eq!(String::from_utf8(again)?, fs::read_to_string(from)?, "nothing is lost on the way");
-    assert_eq!(total(home.path(), "phase:optimizer_step requested:>29GiB resolved:yes")?, 1);
     Ok(())
 }
 
@@ -461,40 +249,6 @@ fn all_edits_are_shown_again() -> Outcome {
 }
 
 #[test]
-fn space_is_given_back() -> Outcome {
-    let home = tempfile::tempdir()?;
-    analyze(home.path(), &log("2026-10-01", "29.92"))?;
-    settle(home.path())?;
-    oomdoc(home.path()).args(["history", "compact"]).assert().success().stdout(contains("before"));
-    assert_eq!(json(home.path(), &["list"])?["total"], 1);
-    oomdoc(home.path()).args(["history", "verify"]).assert().success();
-    Ok(())
-}
-
-#[test]
-fn an_incident_survives_whoever_drains_it() -> Outcome {
-    const ROUNDS: u32 = 30;
-    let home = tempfile::tempdir()?;
-    for round in 1..=ROUNDS {
-        // The log is acknowledged when the analysis ends; from then on it must not get lost.
-        analyze(home.path(), &log(&format!("2026-10-{round:02}"), "29.92"))?;
-        let mut command = std::process::Command::new(assert_cmd::cargo::cargo_bin!("oomdoc"));
-        let mut drain =
-            command.args(["history", "verify"]).env("OOMDOC_HOME", home.path()).stdout(Stdio::null()).spawn()?;
-        // From before the store is open to after the last commit.
-        std::thread::sleep(Duration::from_millis(u64::from(round * 7 % 120)));
-        drain.kill()?;
-        drain.wait()?;
-    }
-    assert_eq!(json(home.path(), &["list"])?["total"], ROUNDS);
-    settle(home.path())?;
-    assert_eq!(json(home.path(), &["list"])?["total"], ROUNDS);
-    let seen = &analyze(home.path(), &log("2026-11-30", "29.92"))?["incidents"][0]["seen"];
-    assert_eq!(seen["count"], ROUNDS, "each is counted once");
-    Ok(())
-}
-
-#[test]
 fn secrets_of_ones_own_are_masked_too() -> Outcome {
     let (home, rules) = (tempfile::tempdir()?, tempfile::tempdir()?);
     fs::create_dir(rules.path().join("redaction"))?;
@@ -507,18 +261,5 @@ fn secrets_of_ones_own_are_masked_too() -> Outcome {
     analyze(home.path(), &log("2026-10-01", "29.92").replace("GPU 0 has", "badge-4711 GPU 0 has"))?;
     let kept = oomdoc(home.path()).args(["history", "export"]).output()?.stdout;
     assert!(contains("‹badge›").and(contains("badge-4711").not()).eval(&String::from_utf8(kept)?));
-    Ok(())
-}
-
-#[test]
-fn a_spool_file_that_makes_no_sense_is_set_aside() -> Outcome {
-    let home = tempfile::tempdir()?;
-    let spool = home.path().join("spool");
-    fs::create_dir(&spool)?;
-    fs::write(spool.join("00000000000000000001-1-0.json"), "{\"schema\":")?;
-    analyze(home.path(), &log("2026-10-01", "29.92"))?;
-    settle(home.path())?;
-    assert_eq!(json(home.path(), &["list"])?["total"], 1);
-    assert!(spool.join("00000000000000000001-1-0.unreadable").exists(), "nothing is thrown away");
     Ok(())
 }

@@ -1,0 +1,226 @@
+//! What is kept stays kept: with many writers, killed ones, damaged files, other versions and other teams.
+
+mod home;
+
+use std::error::Error;
+use std::fs;
+use std::path::Path;
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+use oomdoc::store::DiskStore;
+use predicates::prelude::*;
+use predicates::str::contains;
+use serde_json::Value;
+
+use home::{HOST, Outcome, analyze, json, log, oomdoc, settle, total};
+
+#[test]
+fn a_store_that_is_busy_broken_or_read_only_costs_no_analysis() -> Outcome {
+    let home = tempfile::tempdir()?;
+    let store = DiskStore::open(home.path())?;
+    analyze(home.path(), &log("2026-10-01", "29.92"))?;
+    drop(store);
+    assert_eq!(json(home.path(), &["list"])?["total"], 1, "it waited in the spool");
+    // Somebody else's bytes where the store should be.
+    let broken = tempfile::tempdir()?;
+    fs::create_dir(broken.path().join("store"))?;
+    fs::write(broken.path().join("store/FORMAT"), "nonsense")?;
+    fs::write(broken.path().join("snapshot"), "nonsense")?;
+    oomdoc(broken.path())
+        .args(["analyze", "-"])
+        .write_stdin(log("2026-10-01", "29.92"))
+        .assert()
+        .success()
+        .stdout(contains("GPU out of memory"))
+        .stderr(contains("reindex"));
+    assert_eq!(fs::read_dir(broken.path().join("spool"))?.count(), 1, "and it is still there");
+    oomdoc(Path::new("/proc/oomdoc"))
+        .args(["analyze", "-"])
+        .write_stdin(log("2026-10-01", "29.92"))
+        .assert()
+        .success()
+        .stdout(contains("GPU out of memory"))
+        .stderr(contains("not kept").and(contains("--home")));
+    Ok(())
+}
+
+#[test]
+fn many_processes_at_once_lose_nothing() -> Outcome {
+    const PROCESSES: usize = 6;
+    const EACH: usize = 4;
+    let home = tempfile::tempdir()?;
+    let folder = tempfile::tempdir()?;
+    for round in 0..EACH {
+        let mut children = Vec::new();
+        for process in 0..PROCESSES {
+            let path = folder.path().join(format!("{round}-{process}.log"));
+            fs::write(&path, log(&format!("2026-10-{:02}", 1 + round * PROCESSES + process), "29.92"))?;
+            let mut command = std::process::Command::new(assert_cmd::cargo::cargo_bin!("oomdoc"));
+            command.arg("analyze").arg(&path).env("OOMDOC_HOME", home.path()).stdout(Stdio::null());
+            children.push(command.spawn()?);
+        }
+        for mut child in children {
+            assert!(child.wait()?.success());
+        }
+    }
+    let listed = json(home.path(), &["list", "--limit", "1000"])?;
+    assert_eq!(listed["total"], PROCESSES * EACH);
+    settle(home.path())?;
+    assert_eq!(json(home.path(), &["list"])?["total"], PROCESSES * EACH);
+    let last = analyze(home.path(), &log("2026-11-30", "29.92"))?;
+    assert_eq!(last["incidents"][0]["seen"]["count"], PROCESSES * EACH);
+    oomdoc(home.path()).args(["history", "verify"]).assert().success();
+    Ok(())
+}
+
+#[test]
+fn the_spool_is_drained_without_anybody_waiting() -> Outcome {
+    let home = tempfile::tempdir()?;
+    analyze(home.path(), &log("2026-10-01", "29.92"))?;
+    let begun = Instant::now();
+    while oomdoc::history::is_waiting(home.path()) {
+        assert!(begun.elapsed() < Duration::from_secs(20), "the spool is still full");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    Ok(())
+}
+
+#[test]
+fn old_incidents_go_and_solved_ones_may_stay() -> Outcome {
+    let home = tempfile::tempdir()?;
+    let old = analyze(home.path(), &log("2020-01-01", "29.92"))?;
+    analyze(home.path(), &log("2020-01-02", "29.92"))?;
+    analyze(home.path(), HOST)?;
+    let id = old["incidents"][0]["id"].as_str().ok_or("no id")?;
+    oomdoc(home.path()).args(["history", "resolve", id, "--patch", "1", "--worked"]).assert().success();
+    let prune =
+        |arguments: &[&str]| oomdoc(home.path()).args(["history", "prune", "--older-than"]).args(arguments).assert();
+    prune(&["1 year"]).code(2).stderr(contains("1y"));
+    prune(&["1y", "--keep-resolved"]).success().stdout("1 removed\n");
+    assert_eq!(json(home.path(), &["list"])?["total"], 2);
+    let seen = |report: Value| report["incidents"][0]["seen"]["count"].clone();
+    assert_eq!(seen(analyze(home.path(), &log("2026-01-01", "29.92"))?), 1);
+    prune(&["1y"]).success();
+    oomdoc(home.path()).args(["history", "outcomes"]).assert().success().stdout(contains("nothing was told"));
+    oomdoc(home.path()).args(["history", "verify"]).assert().success();
+    oomdoc(home.path()).args(["history", "reindex"]).assert().success();
+    Ok(())
+}
+
+/// A copy of the home that the first version wrote.
+fn first_home() -> Result<tempfile::TempDir, Box<dyn Error>> {
+    let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/store-1");
+    let home = tempfile::tempdir()?;
+    for entry in walkdir::WalkDir::new(&from) {
+        let entry = entry?;
+        let copy = home.path().join(entry.path().strip_prefix(&from)?);
+        match entry.file_type().is_dir() {
+            true => fs::create_dir_all(copy)?,
+            false => drop(fs::copy(entry.path(), copy)?),
+        }
+    }
+    Ok(home)
+}
+
+#[test]
+fn what_the_first_version_kept_is_read() -> Outcome {
+    let home = first_home()?;
+    let seen = &analyze(home.path(), &log("2026-11-01", "29.50"))?["incidents"][0]["seen"];
+    assert_eq!((&seen["count"], &seen["last"]), (&Value::from(3), &Value::from("2026-10-09T10:00:00Z")));
+    oomdoc(home.path()).args(["history", "verify"]).assert().success();
+    assert_eq!(total(home.path(), "phase:optimizer_step requested:>29GiB before:2026-10-31")?, 2);
+    assert_eq!(total(home.path(), "resolved:yes")?, 1);
+    assert_eq!(json(home.path(), &["show", "f1a53"])?["outcomes"][0]["worked"], true);
+    assert_eq!(json(home.path(), &["list"])?["total"], 4);
+    Ok(())
+}
+
+#[test]
+fn what_the_first_version_exported_is_imported() -> Outcome {
+    let home = tempfile::tempdir()?;
+    let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/export-1.jsonl");
+    oomdoc(home.path())
+        .args(["history", "import"])
+        .arg(&from)
+        .assert()
+        .success()
+        .stdout("3 new, 0 known, 1 outcomes\n");
+    let again = oomdoc(home.path()).args(["history", "export"]).output()?.stdout;
+    assert_eq!(String::from_utf8(again)?, fs::read_to_string(from)?, "nothing is lost on the way");
+    assert_eq!(total(home.path(), "phase:optimizer_step requested:>29GiB resolved:yes")?, 1);
+    Ok(())
+}
+
+#[test]
+fn space_is_given_back() -> Outcome {
+    let home = tempfile::tempdir()?;
+    analyze(home.path(), &log("2026-10-01", "29.92"))?;
+    settle(home.path())?;
+    oomdoc(home.path()).args(["history", "compact"]).assert().success().stdout(contains("before"));
+    assert_eq!(json(home.path(), &["list"])?["total"], 1);
+    oomdoc(home.path()).args(["history", "verify"]).assert().success();
+    Ok(())
+}
+
+#[test]
+fn an_incident_survives_whoever_drains_it() -> Outcome {
+    const ROUNDS: u32 = 30;
+    let home = tempfile::tempdir()?;
+    for round in 1..=ROUNDS {
+        // The log is acknowledged when the analysis ends; from then on it must not get lost.
+        analyze(home.path(), &log(&format!("2026-10-{round:02}"), "29.92"))?;
+        let mut command = std::process::Command::new(assert_cmd::cargo::cargo_bin!("oomdoc"));
+        let mut drain =
+            command.args(["history", "verify"]).env("OOMDOC_HOME", home.path()).stdout(Stdio::null()).spawn()?;
+        // From before the store is open to after the last commit.
+        std::thread::sleep(Duration::from_millis(u64::from(round * 7 % 120)));
+        drain.kill()?;
+        drain.wait()?;
+    }
+    assert_eq!(json(home.path(), &["list"])?["total"], ROUNDS);
+    settle(home.path())?;
+    assert_eq!(json(home.path(), &["list"])?["total"], ROUNDS);
+    let seen = &analyze(home.path(), &log("2026-11-30", "29.92"))?["incidents"][0]["seen"];
+    assert_eq!(seen["count"], ROUNDS, "each is counted once");
+    Ok(())
+}
+
+#[test]
+fn a_spool_file_that_makes_no_sense_is_set_aside() -> Outcome {
+    let home = tempfile::tempdir()?;
+    let spool = home.path().join("spool");
+    fs::create_dir(&spool)?;
+    fs::write(spool.join("00000000000000000001-1-0.json"), "{\"schema\":")?;
+    analyze(home.path(), &log("2026-10-01", "29.92"))?;
+    settle(home.path())?;
+    assert_eq!(json(home.path(), &["list"])?["total"], 1);
+    assert!(spool.join("00000000000000000001-1-0.unreadable").exists(), "nothing is thrown away");
+    Ok(())
+}
+
+#[test]
+fn two_teams_histories_become_one() -> Outcome {
+    let (one, other) = (tempfile::tempdir()?, tempfile::tempdir()?);
+    let report = analyze(one.path(), &log("2026-10-01", "29.92"))?;
+    analyze(one.path(), &log("2026-10-02", "29.92"))?;
+    analyze(other.path(), &log("2026-10-02", "29.92"))?;
+    analyze(other.path(), HOST)?;
+    let id = report["incidents"][0]["id"].as_str().ok_or("no id")?;
+    oomdoc(one.path()).args(["history", "resolve", id, "--knob=--zero_stage=3", "--worked"]).assert().success();
+    let export = |home: &Path| -> Result<String, Box<dyn Error>> {
+        Ok(String::from_utf8(oomdoc(home).args(["history", "export"]).output()?.stdout)?)
+    };
+    let import = |home: &Path, lines: String| oomdoc(home).args(["history", "import", "-"]).write_stdin(lines).assert();
+    import(other.path(), export(one.path())?).success().stdout("1 new, 1 known, 1 outcomes\n");
+    import(other.path(), export(one.path())?).success().stdout("0 new, 2 known, 0 outcomes\n");
+    assert_eq!(json(other.path(), &["list"])?["total"], 3);
+    let seen = &analyze(other.path(), &log("2026-11-01", "29.92"))?["incidents"][0]["seen"];
+    assert_eq!((&seen["count"], &seen["worked"]), (&Value::from(2), &serde_json::json!(["--zero_stage=3"])));
+    let whole = export(other.path())?;
+    let copy = tempfile::tempdir()?;
+    import(copy.path(), whole.clone()).success();
+    assert_eq!(export(copy.path())?, whole, "the same history gives the same lines");
+    import(copy.path(), "{\"incident\": 3}\n".to_owned()).code(2).stderr(contains("line 1"));
+    Ok(())
+}

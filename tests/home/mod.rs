@@ -1,0 +1,64 @@
+//! `oomdoc` with a home of its own, as a user runs it, and logs that leave an incident there.
+
+// No test needs all of it.
+#![allow(dead_code)]
+
+use std::error::Error;
+use std::path::Path;
+
+use assert_cmd::Command;
+use serde_json::Value;
+
+pub type Outcome = Result<(), Box<dyn Error>>;
+
+/// The command, with `home` for its own.
+pub fn oomdoc(home: &Path) -> Command {
+    let mut command = Command::new(assert_cmd::cargo::cargo_bin!("oomdoc"));
+    command.env_remove("CLICOLOR_FORCE").env("OOMDOC_HOME", home);
+    command
+}
+
+/// A job that fails in the optimizer's step on `date`, asking for `requested`.
+pub fn log(date: &str, requested: &str) -> String {
+    format!(
+        "[{date} 10:00:00,000] [INFO] [engine.py:12:step] ready\n\
+         Traceback (most recent call last):\n  \
+         File \"/opt/venv/lib/python3.11/site-packages/deepspeed/runtime/zero/stage_1_and_2.py\", line 1892, in step\n    \
+         self._optimizer_step(i)\n  \
+         File \"/opt/venv/lib/python3.11/site-packages/torch/optim/adamw.py\", line 176, in _init_group\n    \
+         state[\"exp_avg\"] = torch.zeros_like(p, memory_format=torch.preserve_format)\n\
+         torch.OutOfMemoryError: CUDA out of memory. Tried to allocate {requested} GiB. GPU 0 has a total capacity of 79.15 GiB of which 2.33 GiB is free.\n"
+    )
+}
+
+/// A job that Ray killed for its node.
+pub const HOST: &str = "(raylet) ray._private.memory_monitor: Memory on the node (IP: 10.0.0.9, ID: abc) where the task was running was 742.11GB / 755.51GB (0.982262), which exceeds the memory usage threshold of 0.95.\n\
+    ray.exceptions.OutOfMemoryError: Task was killed due to the node running low on memory.\n";
+
+/// The report on `log`.
+pub fn analyze(home: &Path, log: &str) -> Result<Value, Box<dyn Error>> {
+    let done = oomdoc(home).args(["analyze", "--format", "json", "-"]).write_stdin(log).output()?;
+    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+    Ok(serde_json::from_slice(&done.stdout)?)
+}
+
+/// What `history` answers.
+pub fn json(home: &Path, arguments: &[&str]) -> Result<Value, Box<dyn Error>> {
+    let done = oomdoc(home).arg("history").args(arguments).args(["--format", "json"]).output()?;
+    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+    Ok(serde_json::from_slice(&done.stdout)?)
+}
+
+/// Waits until the store has what was analysed.
+pub fn settle(home: &Path) -> Outcome {
+    oomdoc(home).args(["history", "verify"]).assert().success();
+    Ok(())
+}
+
+/// How many incidents a search finds.
+pub fn total(home: &Path, query: &str) -> Result<u64, Box<dyn Error>> {
+    let done = oomdoc(home).args(["history", "search", "--format", "json", "--", query]).output()?;
+    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+    let found: Value = serde_json::from_slice(&done.stdout)?;
+    found["total"].as_u64().ok_or_else(|| "no total".into())
+}
