@@ -27,7 +27,8 @@ CASES = [
     "easyr1-7b-vl-offload",
     "ring-attention-broadcast",
 ]
-SHOWN = "ppo-13b-save"
+# The page in docs/, as high as shows its plot.
+SHOWN, HEIGHT = "llama3-8b-optimizer-step", 2240
 WIDE, NARROW = 1024, 390
 PATIENCE = 20
 # As `is_host` in src/report/html/plot.rs.
@@ -303,8 +304,10 @@ def main():
             page.write_text(rendered(oomdoc, case, "html"))
         if given.screenshots:
             for scheme in ["light", "dark"]:
-                browser.show(pages[SHOWN], scheme, WIDE, 1500)
-                shot = browser.call("Page.captureScreenshot", format="png")["data"]
+                clip = {"x": 0, "y": 0, "width": WIDE, "height": HEIGHT, "scale": 0.75}
+                browser.call("Emulation.setScrollbarsHidden", hidden=True)
+                browser.show(pages[SHOWN], scheme, WIDE, HEIGHT)
+                shot = browser.call("Page.captureScreenshot", format="png", clip=clip)["data"]
                 (ROOT / f"docs/report-{scheme}.png").write_bytes(b64decode(shot))
             return 0
         bad = folder / "bad.html"

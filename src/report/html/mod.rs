@@ -93,7 +93,7 @@ impl Page<'_> {
             }
             @if !incident.diagnoses.is_empty() {
                 h2 { (why) }
-                @for diagnosis in telling(&incident.diagnoses) { (self.diagnosis(diagnosis)) }
+                @for (place, diagnosis) in telling(&incident.diagnoses).into_iter().enumerate() { (self.diagnosis(place, diagnosis)) }
             }
             (self.patches(incident))
             (self.useless(incident.diagnoses.first().map_or(&[], |first| &first.not_advised)))
@@ -114,12 +114,20 @@ impl Page<'_> {
         }
     }
 
-    fn diagnosis(&self, diagnosis: &Diagnosis) -> Markup {
+    /// What speaks for a cause; of all but the first folded away, so that the change is not far below.
+    fn diagnosis(&self, place: usize, diagnosis: &Diagnosis) -> Markup {
         let percent = format!("{:.0}%", diagnosis.confidence * 100.0);
         html! {
             h3 { (percent) " " (plain(&diagnosis.title)) " " code.dim { (diagnosis.cause) } }
             p { (plain(&diagnosis.why)) }
-            (self.cites(&diagnosis.evidence))
+            @if place == 0 || diagnosis.evidence.is_empty() {
+                (self.cites(&diagnosis.evidence))
+            } @else {
+                details {
+                    summary.dim { (self.labels.proof) ": " (diagnosis.evidence.len()) }
+                    (self.cites(&diagnosis.evidence))
+                }
+            }
         }
     }
 
@@ -148,7 +156,12 @@ impl Page<'_> {
                 div.patch {
                     button.copy type="button" data-copied=(copied) { (copy) }
                     // As it is: what is copied is for `git apply`.
-                    pre { @for line in diff.split_inclusive('\n') { span class=(class(line)) { (line) } } }
+                    pre {
+                        @for (place, line) in diff.split_inclusive('\n').enumerate() {
+                            // The first two name the file.
+                            span class=(if place < 2 { "hunk" } else { class(line) }) { (line) }
+                        }
+                    }
                 }
             }
         }
