@@ -32,7 +32,11 @@ pub(super) fn read(folder: &Path) -> Result<State, StoreError> {
         Ok(bytes) => parse(folder, &String::from_utf8_lossy(&bytes)),
         Err(error) if error.kind() == io::ErrorKind::NotFound => match is_empty(folder) {
             Ok(true) => Ok(State::New),
-            Ok(false) => Err(StoreError::Foreign { path: folder.to_owned() }),
+            // Another process may have made it between the two looks: the mark is there before anything else.
+            Ok(false) => match fs::read(&marker) {
+                Ok(bytes) => parse(folder, &String::from_utf8_lossy(&bytes)),
+                Err(_) => Err(StoreError::Foreign { path: folder.to_owned() }),
+            },
             Err(error) => Err(StoreError::io(folder, error)),
         },
         Err(error) => Err(StoreError::io(&marker, error)),
