@@ -74,8 +74,11 @@ impl Analyze {
             experience,
             ..Options::default()
         };
-        let report = crate::analyze(&self.paths, &options)?;
+        let mut report = crate::analyze(&self.paths, &options)?;
         drop(progress);
+        if self.format == Format::Html {
+            report::neighbours(&mut report, &self.paths);
+        }
         let out = &mut std::io::stdout();
         match self.format {
             Format::Text => anstream::stdout().write_all(report::text(&report, self.lang).as_bytes())?,

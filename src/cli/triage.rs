@@ -57,7 +57,7 @@ impl Triage {
             knowledge: Some(Arc::clone(&knowledge)),
             ..Options::default()
         };
-        let report = match crate::analyze(&self.paths, &options) {
+        let mut report = match crate::analyze(&self.paths, &options) {
             Ok(report) => report,
             // A job that wrote no log has its own result.
             Err(error @ crate::Error::NothingRead(_)) => {
@@ -66,6 +66,7 @@ impl Triage {
             }
             Err(error) => return Err(error.into()),
         };
+        report::neighbours(&mut report, &self.paths);
         let sent = report::outgoing(&report, &knowledge.secrets)?;
         // First what nobody can refuse.
         self.save(&sent, &environment, &knowledge.causes)?;

@@ -25,6 +25,9 @@ pub struct Report {
     pub incidents: Vec<Incident>,
     /// What it was instead, when the job failed of something else.
     pub other_failure: Option<OtherFailure>,
+    /// Lines beside those that prove it, for a page that is read away from the log; absent where nobody asked for them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub neighbours: Vec<Citation>,
 }
 
 /// One input.

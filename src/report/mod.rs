@@ -11,6 +11,7 @@ mod github;
 mod html;
 mod json;
 mod markdown;
+mod neighbours;
 mod outgoing;
 mod parts;
 mod place;
@@ -31,6 +32,7 @@ pub use github::github;
 pub use html::html;
 pub use json::json;
 pub use markdown::markdown;
+pub use neighbours::neighbours;
 pub use outgoing::outgoing;
 pub(crate) use parts::part_name;
 pub use run::{run, solved};
@@ -48,7 +50,7 @@ pub fn assemble(
     other_failure: Option<OtherFailure>,
 ) -> Report {
     let (schema, version) = (SCHEMA.to_owned(), env!("CARGO_PKG_VERSION").to_owned());
-    Report { schema, version, verdict, inputs, job, incidents, other_failure }
+    Report { schema, version, verdict, inputs, job, incidents, other_failure, neighbours: Vec::new() }
 }
 
 /// An input that could not be read, as reports list it.

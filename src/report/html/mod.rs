@@ -5,9 +5,12 @@
 mod bars;
 mod plot;
 
+use std::ops::Range;
+
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use super::diff::class;
+use super::neighbours::BESIDE;
 use super::plain::{amount, change_of, describe, describe_job, effects, headline, phase, strip, title};
 use super::words::{self, Labels};
 use super::{choice, numbered, telling};
@@ -59,7 +62,7 @@ impl Page<'_> {
                         }
                         None => @if let Some(failure) = &self.report.other_failure {
                             h2 { (self.labels.proof) }
-                            (self.cites(&failure.evidence))
+                            (self.proof(&failure.evidence))
                         }
                     }
                     (self.inputs())
@@ -105,8 +108,8 @@ impl Page<'_> {
             (bars::memory(incident, self.language))
             (self.consumers(incident))
             h2 { (proof) }
-            (self.cites(&incident.phase.evidence))
-            (self.cites(&incident.evidence))
+            (self.proof(&incident.phase.evidence))
+            (self.proof(&incident.evidence))
             @if !incident.capture_next.is_empty() {
                 h2 { (next_time) }
                 ul { @for hint in &incident.capture_next { li { (plain(hint)) } } }
@@ -216,12 +219,39 @@ impl Page<'_> {
     }
 
     fn cites(&self, cites: &[Citation]) -> Markup {
+        self.lines(cites, 0)
+    }
+
+    /// The lines that prove it, each among those beside it.
+    fn proof(&self, cites: &[Citation]) -> Markup {
+        self.lines(cites, BESIDE)
+    }
+
+    fn lines(&self, cites: &[Citation], beside: u64) -> Markup {
         html! {
             @for cite in cites.iter().take(CITES) {
-                pre.cite { span.dim { (plain(&cite.location.to_string())) } "\n" (plain(&cite.text)) }
+                @let line = cite.location.line.0;
+                pre.cite {
+                    span.dim { (plain(&cite.location.to_string())) } "\n"
+                    @for before in self.beside(cite, line.saturating_sub(beside)..line) {
+                        span.beside { (strip(&before.text)) } "\n"
+                    }
+                    (plain(&cite.text))
+                    @for after in self.beside(cite, line + 1..line + 1 + beside) {
+                        "\n" span.beside { (strip(&after.text)) }
+                    }
+                }
             }
             @if cites.len() > CITES { p.dim { ((self.labels.more_in_json)(cites.len() - CITES)) } }
         }
+    }
+
+    /// The lines of `numbers` in the input of `cite`, as far as they were read again.
+    fn beside(&self, cite: &Citation, numbers: Range<u64>) -> impl Iterator<Item = &Citation> {
+        let path = cite.location.path.clone();
+        let is_beside =
+            move |other: &&Citation| other.location.path == path && numbers.contains(&other.location.line.0);
+        self.report.neighbours.iter().filter(is_beside)
     }
 
     fn followers(&self, others: &[Incident]) -> Markup {

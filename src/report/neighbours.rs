@@ -1,0 +1,124 @@
+//! The lines beside those that prove a report, for whoever reads it away from the log: read once more where they stand, since
+//! an analysis keeps none of what it does not cite.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::io::{BufRead, BufReader, Read};
+use std::sync::Arc;
+
+use memchr::{memchr, memchr_iter, memmem};
+
+use crate::model::{Citation, Column, LineNumber, Location, Report};
+use crate::source::{Input, walk};
+
+/// As many lines before and after.
+pub(super) const BESIDE: u64 = 2;
+/// Beside as many citations of each kind.
+const CITES: usize = 50;
+/// Behind so many bytes of an input nobody looks: reading it twice must not take long.
+const FARTHEST: u64 = 256 << 20;
+/// A longer line is cut at so many bytes.
+const LONGEST: usize = 400;
+/// As much of a cited line is compared with its citation.
+const COMPARED: usize = 64 << 10;
+/// A private key has fewer lines.
+const LONGEST_KEY: u64 = 128;
+
+/// Adds the lines beside those that prove what `report` says. Standard input, pipes and what has changed since have none.
+pub fn neighbours(report: &mut Report, paths: &[String]) {
+    let mut wanted: BTreeMap<Arc<str>, Vec<&Citation>> = BTreeMap::new();
+    for cites in proof(report) {
+        for cite in cites.iter().take(CITES) {
+            wanted.entry(cite.location.path.clone()).or_default().push(cite);
+        }
+    }
+    let mut found = BTreeSet::new();
+    for file in walk(paths).0 {
+        let holds =
+            |path: &Arc<str>| path.strip_prefix(&file).is_some_and(|rest| rest.is_empty() || rest.starts_with('!'));
+        // Opening a pipe a second time waits for somebody who writes.
+        if !wanted.keys().any(holds) || !fs::metadata(&file).is_ok_and(|metadata| metadata.is_file()) {
+            continue;
+        }
+        let Ok(input) = Input::open(&file) else { continue };
+        input.expand(&mut |input| {
+            if let Some(cites) = wanted.remove(&input.path) {
+                found.extend(beside(input, &cites));
+            }
+            wanted.keys().any(holds)
+        });
+    }
+    report.neighbours = found.into_iter().collect();
+}
+
+/// What a report is proven with, less what its diagnoses go by.
+fn proof(report: &Report) -> impl Iterator<Item = &Vec<Citation>> {
+    let root = report.incidents.first().into_iter().flat_map(|incident| [&incident.phase.evidence, &incident.evidence]);
+    root.chain(report.other_failure.iter().map(|failure| &failure.evidence))
+}
+
+/// The lines beside `cites`, all of one input. Where a cited line is another one by now, none are taken.
+fn beside(input: Input<'_>, cites: &[&Citation]) -> Vec<Citation> {
+    let path = input.path.clone();
+    let lines: BTreeSet<u64> = cites.iter().map(|cite| cite.location.line.0).collect();
+    let around = |line: u64| line.saturating_sub(BESIDE).max(1)..=line + BESIDE;
+    let near: BTreeSet<u64> = lines.iter().flat_map(|line| around(*line)).collect();
+    let read = read(input, &near);
+    let is_there = |cite: &&Citation| {
+        read.get(&cite.location.line.0).is_some_and(|line| String::from_utf8_lossy(line).contains(&cite.text))
+    };
+    let still: BTreeSet<u64> =
+        cites.iter().filter(|cite| is_there(cite)).flat_map(|cite| around(cite.location.line.0)).collect();
+    let cite = |(number, line): (u64, Vec<u8>)| {
+        let mut text = String::from_utf8_lossy(&line).trim_end().to_owned();
+        text.truncate(text.floor_char_boundary(LONGEST));
+        let location = Location { path: path.clone(), line: LineNumber(number), column: Column(1) };
+        Citation::new(location, text)
+    };
+    read.into_iter().filter(|(number, _)| still.contains(number)).map(cite).collect()
+}
+
+/// The beginnings of the lines `near`, less those of private keys: nobody could tell what a single line of one is.
+fn read(input: Input<'_>, near: &BTreeSet<u64>) -> BTreeMap<u64, Vec<u8>> {
+    let mut found = BTreeMap::new();
+    let (Some(first), Some(last)) = (near.first(), near.last()) else { return found };
+    let from = first.saturating_sub(LONGEST_KEY);
+    let mut bytes = BufReader::with_capacity(1 << 20, input.take(FARTHEST));
+    let (mut number, mut line, mut is_key) = (1, Vec::new(), false);
+    // What cannot be read was said by the analysis.
+    while let Ok(block) = bytes.fill_buf() {
+        if block.is_empty() || number > *last {
+            break;
+        }
+        let ahead = memchr_iter(b'\n', block).count() as u64;
+        if line.is_empty() && number + ahead < from {
+            number += ahead;
+            let read = block.len();
+            bytes.consume(read);
+            continue;
+        }
+        let end = memchr(b'\n', block);
+        let part = &block[..end.unwrap_or(block.len())];
+        line.extend(&part[..part.len().min(COMPARED.saturating_sub(line.len()))]);
+        let read = part.len() + usize::from(end.is_some());
+        bytes.consume(read);
+        if end.is_some() {
+            keep(&mut found, near, number, &mut line, &mut is_key);
+            number += 1;
+        }
+    }
+    keep(&mut found, near, number, &mut line, &mut is_key);
+    found
+}
+
+/// Ends `line`.
+fn keep(found: &mut BTreeMap<u64, Vec<u8>>, near: &BTreeSet<u64>, number: u64, line: &mut Vec<u8>, is_key: &mut bool) {
+    let ends = memmem::find(line, b"PRIVATE KEY-----").is_some() && memmem::find(line, b"-----END ").is_some();
+    let begins = memmem::find(line, b"PRIVATE KEY-----").is_some() && !ends;
+    *is_key |= begins;
+    if near.contains(&number) && !*is_key && !line.is_empty() {
+        found.insert(number, std::mem::take(line));
+    }
+    *is_key &= !ends;
+    line.clear();
+}
