@@ -416,3 +416,46 @@ fn a_fork_gets_the_summary() -> Outcome {
     assert!(server.bodies().is_empty());
     Ok(())
 }
+
+#[test]
+fn an_incident_is_kept_and_linked_by_the_next() -> Outcome {
+    let server = Server::start()?;
+    let folder = tempfile::tempdir()?;
+    let dated = |date: &str| format!("[{date} 10:00:00,000] [INFO] [engine.py:12:step] ready\n{OOM}");
+    for (name, date) in [("one.log", "2026-10-01"), ("two.log", "2026-10-08")] {
+        std::fs::write(folder.path().join(name), dated(date))?;
+    }
+    let history = |arguments: &[&str]| {
+        let mut command = assert_cmd::Command::new(assert_cmd::cargo::cargo_bin!("oomdoc"));
+        command.env("OOMDOC_HOME", folder.path()).arg("history").args(arguments).assert().success()
+    };
+    let listed = || -> Outcome<Value> {
+        Ok(serde_json::from_slice(&history(&["list", "--format", "json"]).get_output().stdout)?)
+    };
+    run(folder.path(), &[], &["one.log", "--no-save"]).code(0);
+    assert_eq!(listed()?["total"], 0);
+    run(folder.path(), &[], &["one.log"]).code(0);
+    assert_eq!(listed()?["total"], 1);
+    let kept = listed()?["incidents"][0]["id"].as_str().ok_or("no id")?.to_owned();
+    history(&["resolve", &kept, "--knob=--zero_stage=3", "--worked"]);
+    let summary = folder.path().join("summary.md").display().to_string();
+    let variables = [
+        ("GITHUB_ACTIONS", "true"),
+        ("GITHUB_REPOSITORY", "me/it"),
+        ("GITHUB_REF", "refs/pull/7/merge"),
+        ("GITHUB_TOKEN", "token-of-the-job"),
+        ("GITHUB_API_URL", server.address.as_str()),
+        ("GITHUB_STEP_SUMMARY", summary.as_str()),
+    ];
+    run(folder.path(), &variables, &["two.log"]).code(0);
+    let bodies = server.bodies();
+    let link = format!("- seen before: `{}`, 2026-10-01: ", &kept[..8]);
+    for page in [&std::fs::read_to_string(&summary)?, bodies.first().ok_or("no comment")?] {
+        assert!(page.contains(&link) && page.contains("alike), went away with --zero"), "{page}");
+    }
+    assert_eq!(listed()?["total"], 2);
+    // What no history can be kept in costs a warning.
+    let done = run(folder.path(), &[("OOMDOC_HOME", "/proc/oomdoc")], &["two.log"]).code(0);
+    assert!(String::from_utf8_lossy(&done.get_output().stderr).contains("not kept"));
+    Ok(())
+}

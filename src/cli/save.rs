@@ -2,9 +2,9 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use super::home::{Home, warn};
-use crate::history::{self, HistoryError, Record};
+use crate::history::{self, HistoryError, Likeness, Record};
 use crate::knowledge::Knowledge;
-use crate::model::Report;
+use crate::model::{Earlier, Experience, Report};
 use crate::redact::Redactor;
 
 /// Keeps the incident of `report`. What goes wrong is said on standard error: it costs nobody the analysis.
@@ -21,6 +21,36 @@ pub(super) fn save(report: &Report, knowledge: &Knowledge, home: &Home) {
     match keep(report, knowledge, &home) {
         Ok(()) => drain(&home),
         Err(error) => warn(&format!("the incident is not kept: {error}"), &error.advice()),
+    }
+}
+
+/// The incidents of the history that are most like that of `report`, at most so many. What goes wrong is said on standard error.
+pub(super) fn earlier(
+    report: &Report,
+    knowledge: &Knowledge,
+    experience: &Experience,
+    home: &Home,
+    most: usize,
+) -> Vec<Earlier> {
+    let Ok(home) = home.path() else { return Vec::new() };
+    let alike = || {
+        let Some(record) = Record::of(report, &Redactor::new(&knowledge.secrets)?)? else { return Ok(Vec::new()) };
+        Ok::<_, HistoryError>(history::ask_similar(&home, &record, most)?.found)
+    };
+    let of = |Likeness { incident, score, .. }: Likeness| Earlier {
+        // Less than the same trouble is never shown as that.
+        likeness: (score * 100.0).clamp(0.0, 100.0) as u8,
+        worked: experience.groups.get(&incident.group).map(|group| group.worked.clone()).unwrap_or_default(),
+        id: incident.id,
+        time: incident.time,
+        title: incident.title,
+    };
+    match alike() {
+        Ok(found) => found.into_iter().map(of).collect(),
+        Err(error) => {
+            warn(&format!("earlier incidents are left out: {error}"), &error.advice());
+            Vec::new()
+        }
     }
 }
 

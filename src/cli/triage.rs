@@ -10,12 +10,16 @@ use super::analyze::{summarize, tell, told};
 use super::error::CliError;
 use super::fail_on::{self, FailOn};
 use super::home::{Home, warn};
+use super::save;
 use crate::Options;
 use crate::diagnosis::Value;
 use crate::knowledge::{CauseRule, Language};
 use crate::model::Report;
 use crate::report;
 use crate::triage::{self, Environment, HttpError, Missing, Patience, Pipeline, Posted};
+
+/// Earlier incidents that are linked.
+const EARLIER: usize = 3;
 
 /// Analyses in a pipeline: report files, an annotation, the step's summary, one comment on the pull or merge request.
 #[derive(Debug, Args)]
@@ -35,6 +39,9 @@ pub(super) struct Triage {
     /// Whose comment it is, where several jobs of one name run [default: the job's name]
     #[arg(long, value_name = "NAME")]
     comment_key: Option<String>,
+    /// Do not keep the incident in the history
+    #[arg(long)]
+    no_save: bool,
     /// Write no comment
     #[arg(long)]
     no_comment: bool,
@@ -50,11 +57,12 @@ impl Triage {
     pub fn run(self, home: &Home) -> Result<ExitCode, CliError> {
         let mut environment = Environment::read(|name| std::env::var(name).ok());
         environment.job = self.comment_key.clone().or(environment.job);
-        let knowledge = home.knowledge()?;
+        let (knowledge, experience) = home.knowledge_and_experience()?;
         let options = Options {
             language: self.lang,
             facts: self.fact.clone(),
             knowledge: Some(Arc::clone(&knowledge)),
+            experience: Arc::clone(&experience),
             ..Options::default()
         };
         let mut report = match crate::analyze(&self.paths, &options) {
@@ -67,10 +75,17 @@ impl Triage {
             Err(error) => return Err(error.into()),
         };
         report::neighbours(&mut report, &self.paths);
+        let earlier = save::earlier(&report, &knowledge, &experience, home, EARLIER);
+        if let Some(root) = report.incidents.first_mut() {
+            root.seen.earlier = earlier;
+        }
         let sent = report::outgoing(&report, &knowledge.secrets)?;
         // First what nobody can refuse.
-        self.save(&sent, &environment, &knowledge.causes)?;
+        self.write(&sent, &environment, &knowledge.causes)?;
         self.show(&sent, &environment)?;
+        if !self.no_save {
+            save::save(&report, &knowledge, home);
+        }
         if !self.no_comment {
             self.comment(&sent, &environment)?;
         }
@@ -82,7 +97,7 @@ impl Triage {
     }
 
     /// Writes the report's files.
-    fn save(&self, sent: &Report, environment: &Environment, causes: &[CauseRule]) -> Result<(), CliError> {
+    fn write(&self, sent: &Report, environment: &Environment, causes: &[CauseRule]) -> Result<(), CliError> {
         let written = |path: &Path, text: &str| {
             fs::write(path, text).map_err(|error| CliError::Write { path: path.to_owned(), error })
         };

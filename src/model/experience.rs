@@ -123,6 +123,7 @@ impl Group {
             first: Some(oldest.unwrap_or(&self.first).clone()),
             last: Some(others.first().map_or(&self.last, |newest| &newest.time).clone()),
             worked: self.worked.clone(),
+            earlier: Vec::new(),
         }
     }
 }

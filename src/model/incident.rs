@@ -289,4 +289,22 @@ pub struct Seen {
     pub last: Option<String>,
     /// What made it go away.
     pub worked: Vec<String>,
+    /// Incidents like it, the likest first; absent where nobody asked for them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub earlier: Vec<Earlier>,
+}
+
+/// An incident of the history that is like another one.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Earlier {
+    /// Its id.
+    pub id: String,
+    /// When it happened, RFC 3339.
+    pub time: String,
+    /// Its cause in a few words.
+    pub title: String,
+    /// How like it is, 0–100; 100 is the same trouble.
+    pub likeness: u8,
+    /// What made its trouble go away.
+    pub worked: Vec<String>,
 }

@@ -20,8 +20,8 @@ pub use event::{
 pub use experience::{Experience, Group, Occurrence, Outcomes, Tally};
 pub use figure::{Derivation, Figure};
 pub use incident::{
-    Consumer, Diagnosis, Fingerprint, Incident, Memory, Need, NotAdvised, Patch, PatchEffect, PatchNeeds, PhaseFinding,
-    Seen, Victim,
+    Consumer, Diagnosis, Earlier, Fingerprint, Incident, Memory, Need, NotAdvised, Patch, PatchEffect, PatchNeeds,
+    PhaseFinding, Seen, Victim,
 };
 pub use location::{Citation, Column, LineNumber, Location};
 pub use report::{InputSummary, Job, OtherFailure, Report, Role, SCHEMA, TimelinePoint};

@@ -1,7 +1,7 @@
 //! The words that reports are made of, in every language. A word without a translation does not compile.
 
 use crate::knowledge::Language;
-use crate::model::{FigureName, Kind, OtherFailureName, Outcomes, Phase, Seen};
+use crate::model::{Earlier, FigureName, Kind, OtherFailureName, Outcomes, Phase, Seen};
 
 /// Headings and small words.
 pub(super) struct Labels {
@@ -33,6 +33,7 @@ pub(super) struct Labels {
     pub followed: &'static str,
     pub before: &'static str,
     pub seen: fn(&Seen) -> String,
+    pub earlier: fn(&Earlier) -> String,
     pub outcomes: fn(Outcomes) -> String,
     pub cost: &'static str,
     pub needs: &'static str,
@@ -92,6 +93,12 @@ const EN: Labels = Labels {
         let worked = worked(seen, ", ").map(|worked| format!(", went away with {worked}")).unwrap_or_default();
         format!("seen {times}{last}{worked}")
     },
+    earlier: |earlier| {
+        let Earlier { title, likeness, .. } = earlier;
+        let worked =
+            listed(&earlier.worked, ", ").map(|worked| format!(", went away with {worked}")).unwrap_or_default();
+        format!("seen before: `{}`, {}: {title} ({likeness} % alike){worked}", short(earlier), day_of(&earlier.time))
+    },
     outcomes: |outcomes| format!("worked {} of {} times here", outcomes.worked, outcomes.tried()),
     cost: "costs",
     needs: "needs",
@@ -150,6 +157,11 @@ const ZH: Labels = Labels {
         let worked = worked(seen, "、").map(|worked| format!("，曾以此解决：{worked}")).unwrap_or_default();
         format!("出现过 {} 次{last}{worked}", seen.count)
     },
+    earlier: |earlier| {
+        let Earlier { title, likeness, .. } = earlier;
+        let worked = listed(&earlier.worked, "、").map(|worked| format!("，曾以此解决：{worked}")).unwrap_or_default();
+        format!("此前出现过：`{}`，{}：{title}（相似度 {likeness}%）{worked}", short(earlier), day_of(&earlier.time))
+    },
     outcomes: |outcomes| format!("在这里试过 {} 次，{} 次有效", outcomes.tried(), outcomes.worked),
     cost: "代价",
     needs: "前提",
@@ -177,11 +189,24 @@ const ZH: Labels = Labels {
 
 /// The day of an RFC 3339 time.
 fn day(time: &Option<String>) -> Option<&str> {
-    time.as_deref().map(|time| time.get(..10).unwrap_or(time))
+    time.as_deref().map(day_of)
+}
+
+fn day_of(time: &str) -> &str {
+    time.get(..10).unwrap_or(time)
+}
+
+/// As much of an id as `history show` needs.
+fn short(earlier: &Earlier) -> &str {
+    earlier.id.get(..8).unwrap_or(&earlier.id)
 }
 
 fn worked(seen: &Seen, comma: &str) -> Option<String> {
-    (!seen.worked.is_empty()).then(|| seen.worked.join(comma))
+    listed(&seen.worked, comma)
+}
+
+fn listed(words: &[String], comma: &str) -> Option<String> {
+    (!words.is_empty()).then(|| words.join(comma))
 }
 
 pub(super) fn labels(language: Language) -> &'static Labels {

@@ -93,6 +93,9 @@ impl Page<'_> {
                 @if incident.seen.count > 0 {
                     tr { th { (before) } td { (plain(&(self.labels.seen)(&incident.seen))) } }
                 }
+                @for earlier in &incident.seen.earlier {
+                    tr { th {} td.dim { (plain(&(self.labels.earlier)(earlier))) } }
+                }
             }
             @if !incident.diagnoses.is_empty() {
                 h2 { (why) }

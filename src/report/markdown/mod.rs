@@ -58,6 +58,12 @@ impl Page {
             .map(|words| inline(&words))
             .collect();
         writeln!(self.text, "{}\n", facts.join(" · "))?;
+        for earlier in &incident.seen.earlier {
+            writeln!(self.text, "- {}", inline(&(self.labels.earlier)(earlier)))?;
+        }
+        if !incident.seen.earlier.is_empty() {
+            writeln!(self.text)?;
+        }
         let causes = telling(&incident.diagnoses);
         causes.iter().try_for_each(|diagnosis| self.diagnosis(diagnosis))?;
         self.patches(incident)?;

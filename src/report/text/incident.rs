@@ -34,6 +34,9 @@ impl Page {
         if incident.seen.count > 0 {
             self.row(self.labels.before, &(self.labels.seen)(&incident.seen))?;
         }
+        for earlier in &incident.seen.earlier {
+            self.row("", &(self.labels.earlier)(earlier))?;
+        }
         self.figures(&incident.figures)?;
         self.consumers(incident)
     }
