@@ -16,7 +16,7 @@ use crate::diagnosis::Value;
 use crate::knowledge::Language;
 use crate::model::Report;
 use crate::report;
-use crate::triage::{self, Patience};
+use crate::triage::{self, HttpError, Patience};
 use crate::watch::Watch;
 
 /// Says what ran out, where, in which phase, with which figures, and proves it.
@@ -121,7 +121,11 @@ pub(super) fn summarize(page: &str) -> Result<(), CliError> {
 /// Posts a message; that nobody takes it costs nobody the analysis.
 pub(super) fn tell(url: &str, sent: &Report, language: Language, run: Option<&str>) {
     if let Err(error) = triage::notify(url, sent, language, run, Patience::default()) {
-        warn(&format!("no message was sent: {error}"), "check the address given with --notify");
+        let advice = match error {
+            HttpError::Certificates { .. } => "name a file of certificates (PEM) with SSL_CERT_FILE, or unset it",
+            _ => "check the address given with --notify",
+        };
+        warn(&format!("no message was sent: {error}"), advice);
     }
 }
 

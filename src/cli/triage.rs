@@ -18,6 +18,9 @@ use crate::model::Report;
 use crate::report;
 use crate::triage::{self, Environment, HttpError, Missing, Patience, Pipeline, Posted};
 
+/// What to do about certificates.
+const TRUST: &str = "name a file of certificates (PEM) with SSL_CERT_FILE, or unset it: docs/ci.md";
+
 /// Earlier incidents that are linked.
 const EARLIER: usize = 3;
 
@@ -124,6 +127,10 @@ impl Triage {
         let done = match environment.forge(Patience::default()) {
             Ok(forge) => triage::comment(&*forge, sent, self.lang, environment),
             Err(Missing::Request) => return Ok(()),
+            Err(Missing::Trust(error)) => {
+                warn(&format!("no comment was written: {error}"), TRUST);
+                return Ok(());
+            }
             Err(Missing::Token) => {
                 let advice = "give GITHUB_TOKEN, or GITLAB_TOKEN with the scope `api`, to this step: docs/ci.md";
                 warn("no comment was written: there is no token", advice);

@@ -11,7 +11,7 @@ use serde_json::Value;
 use super::forge::Forge;
 use super::github::GitHub;
 use super::gitlab::GitLab;
-use super::http::Patience;
+use super::http::{HttpError, Patience};
 
 /// What a step knows of its pipeline.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -61,6 +61,8 @@ pub struct Conversation {
     pub number: u64,
     /// What allows to write.
     pub token: String,
+    /// A file of certificates of those who vouch for the interface's server, where the pipeline names one.
+    pub authorities: Option<PathBuf>,
 }
 
 impl std::fmt::Debug for Conversation {
@@ -71,12 +73,14 @@ impl std::fmt::Debug for Conversation {
 }
 
 /// What is missing for a comment.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Missing {
     /// The run belongs to no request.
     Request,
     /// There is no token.
     Token,
+    /// Whom to trust is said in a way that cannot be used.
+    Trust(HttpError),
 }
 
 impl Environment {
@@ -96,10 +100,10 @@ impl Environment {
     pub fn forge(&self, patience: Patience) -> Result<Box<dyn Forge>, Missing> {
         match &self.pipeline {
             Pipeline::GitHub { conversation, .. } => {
-                conversation.clone().map(|there| Box::new(GitHub::new(there, patience)) as Box<dyn Forge>)
+                Ok(Box::new(GitHub::new(conversation.clone()?, patience).map_err(Missing::Trust)?))
             }
             Pipeline::GitLab { conversation } => {
-                conversation.clone().map(|there| Box::new(GitLab::new(there, patience)) as Box<dyn Forge>)
+                Ok(Box::new(GitLab::new(conversation.clone()?, patience).map_err(Missing::Trust)?))
             }
             Pipeline::Plain => Err(Missing::Request),
         }
@@ -116,7 +120,7 @@ fn github(set: impl Fn(&str) -> Option<String>) -> Environment {
     let conversation = number.ok_or(Missing::Request).and_then(|number| {
         let token = set("GITHUB_TOKEN").or_else(|| set("GH_TOKEN")).ok_or(Missing::Token)?;
         let api = set("GITHUB_API_URL").unwrap_or_else(|| "https://api.github.com".to_owned());
-        Ok(Conversation { api, project: project.clone(), number, token })
+        Ok(Conversation { api, project: project.clone(), number, token, authorities: None })
     });
     Environment {
         pipeline: Pipeline::GitHub { summary: set("GITHUB_STEP_SUMMARY").map(PathBuf::from), conversation },
@@ -143,7 +147,9 @@ fn gitlab(set: impl Fn(&str) -> Option<String>) -> Environment {
         let token = set("OOMDOC_GITLAB_TOKEN").or_else(|| set("GITLAB_TOKEN")).ok_or(Missing::Token)?;
         let api = set("CI_API_V4_URL").unwrap_or_else(|| "https://gitlab.com/api/v4".to_owned());
         let project = set("CI_MERGE_REQUEST_PROJECT_ID").or_else(|| set("CI_PROJECT_ID")).unwrap_or_default();
-        Ok(Conversation { api, project, number, token })
+        // What the runner itself trusts the server by.
+        let authorities = set("CI_SERVER_TLS_CA_FILE").map(PathBuf::from);
+        Ok(Conversation { api, project, number, token, authorities })
     });
     Environment {
         pipeline: Pipeline::GitLab { conversation },

@@ -17,13 +17,14 @@ pub(super) struct GitHub {
 }
 
 impl GitHub {
-    pub fn new(there: Conversation, patience: Patience) -> GitHub {
+    pub fn new(there: Conversation, patience: Patience) -> Result<GitHub, HttpError> {
         let headers = vec![
             ("authorization", format!("Bearer {}", there.token)),
             ("accept", "application/vnd.github+json".to_owned()),
             ("x-github-api-version", "2022-11-28".to_owned()),
         ];
-        GitHub { client: Client::new(headers, patience), there }
+        let client = Client::new(headers, patience, there.authorities.as_deref())?;
+        Ok(GitHub { client, there })
     }
 
     fn comments(&self) -> String {

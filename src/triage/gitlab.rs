@@ -14,8 +14,10 @@ pub(super) struct GitLab {
 }
 
 impl GitLab {
-    pub fn new(there: Conversation, patience: Patience) -> GitLab {
-        GitLab { client: Client::new(vec![("private-token", there.token.clone())], patience), there }
+    pub fn new(there: Conversation, patience: Patience) -> Result<GitLab, HttpError> {
+        let headers = vec![("private-token", there.token.clone())];
+        let client = Client::new(headers, patience, there.authorities.as_deref())?;
+        Ok(GitLab { client, there })
     }
 
     fn notes(&self) -> String {

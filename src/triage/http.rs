@@ -1,11 +1,15 @@
 //! A small HTTP client that is patient with servers.
 
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde_json::Value;
 use thiserror::Error;
 use ureq::http::{Method, Request, Response};
+use ureq::tls::TlsConfig;
 use ureq::{Agent, Body};
+
+use super::trust;
 
 /// A server that says nothing for so long is asked again.
 const TIMEOUT: Duration = Duration::from_secs(20);
@@ -30,7 +34,7 @@ impl Default for Patience {
 }
 
 /// Why a server did not do what it was asked for.
-#[derive(Debug, Error)]
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum HttpError {
     /// Whoever asks may not do that: a fork's token, a token that ran out, a repository it does not see.
     #[error("not allowed: status {0}")]
@@ -41,6 +45,14 @@ pub enum HttpError {
     /// It failed, was busy or could not be reached, again and again.
     #[error("{0}")]
     Unavailable(String),
+    /// Whom to trust cannot be read.
+    #[error("the certificates in {path} cannot be used: {problem}")]
+    Certificates {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        problem: String,
+    },
     /// It answered something else than its interface says.
     #[error("the answer makes no sense: {0}")]
     Answer(String),
@@ -62,14 +74,21 @@ pub struct Client {
 }
 
 impl Client {
-    /// A client that sends `headers` with every request. Redirects are not followed: they could carry a token elsewhere.
-    pub fn new(headers: Vec<(&'static str, String)>, patience: Patience) -> Client {
+    /// A client that sends `headers` with every request and trusts the authorities in the file `also`, too. Redirects are not
+    /// followed: they could carry a token elsewhere.
+    pub fn new(
+        headers: Vec<(&'static str, String)>,
+        patience: Patience,
+        also: Option<&Path>,
+    ) -> Result<Client, HttpError> {
+        let trust = TlsConfig::builder().root_certs(trust::roots(also)?).build();
         let config = Agent::config_builder()
             .timeout_global(Some(TIMEOUT))
             .http_status_as_error(false)
             .max_redirects(0)
+            .tls_config(trust)
             .user_agent(concat!("oomdoc/", env!("CARGO_PKG_VERSION")));
-        Client { agent: config.build().into(), headers, patience }
+        Ok(Client { agent: config.build().into(), headers, patience })
     }
 
     /// How patient it is.

@@ -11,6 +11,7 @@ mod github;
 mod gitlab;
 mod http;
 mod notify;
+mod trust;
 
 use crate::knowledge::Language;
 use crate::model::{Kind, Report};

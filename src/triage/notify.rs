@@ -17,7 +17,7 @@ pub fn notify(
     run: Option<&str>,
     patience: Patience,
 ) -> Result<(), HttpError> {
-    Client::new(Vec::new(), patience).send(&Method::POST, url, Some(&message(report, language, run))).map(drop)
+    Client::new(Vec::new(), patience, None)?.send(&Method::POST, url, Some(&message(report, language, run))).map(drop)
 }
 
 fn message(report: &Report, language: Language, run: Option<&str>) -> Value {

@@ -1,0 +1,120 @@
+//! Servers whose certificate is signed by somebody whom only the user knows.
+
+use std::error::Error;
+use std::fs;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpListener;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, channel};
+use std::time::Duration;
+
+use oomdoc::Options;
+use oomdoc::knowledge::Language;
+use oomdoc::model::Report;
+use oomdoc::source::Input;
+use oomdoc::triage::{self, Environment, HttpError, Patience};
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use rustls::{ServerConfig, ServerConnection, Stream};
+
+type Outcome<T = ()> = Result<T, Box<dyn Error>>;
+
+const HASTE: Patience =
+    Patience { attempts: 2, first_wait: Duration::from_millis(1), longest_wait: Duration::from_millis(10) };
+const OOM: &str = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total capacity of 79.15 GiB of which 1.00 GiB is free.\n";
+
+fn fixture(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/tls").join(name)
+}
+
+/// A server that refuses whatever it is asked; its address, and what it was asked.
+fn server() -> Outcome<(String, Receiver<String>)> {
+    let chain = vec![CertificateDer::from_pem_file(fixture("server.pem"))?];
+    let key = PrivateKeyDer::from_pem_file(fixture("server.key"))?;
+    let config = Arc::new(ServerConfig::builder().with_no_client_auth().with_single_cert(chain, key)?);
+    let listener = TcpListener::bind("127.0.0.1:0")?;
+    let address = format!("https://localhost:{}", listener.local_addr()?.port());
+    let (say, asked) = channel();
+    std::thread::spawn(move || {
+        for mut stream in listener.incoming().flatten() {
+            let Ok(mut connection) = ServerConnection::new(Arc::clone(&config)) else { return };
+            let mut secure = Stream::new(&mut connection, &mut stream);
+            let mut reader = BufReader::new(&mut secure);
+            let (mut first, mut length) = (String::new(), 0);
+            if reader.read_line(&mut first).is_err() {
+                continue;
+            }
+            loop {
+                let mut header = String::new();
+                if reader.read_line(&mut header).is_err() || header.trim().is_empty() {
+                    break;
+                }
+                if let Some(value) = header.to_ascii_lowercase().strip_prefix("content-length:") {
+                    length = value.trim().parse().unwrap_or(0);
+                }
+            }
+            let _ = reader.read_exact(&mut vec![0; length]);
+            let _ = say.send(first);
+            let _ = secure.write_all(b"HTTP/1.1 403 Forbidden\r\ncontent-length: 2\r\nconnection: close\r\n\r\n{}");
+            connection.send_close_notify();
+            let _ = connection.complete_io(&mut stream);
+        }
+    });
+    Ok((address, asked))
+}
+
+fn report() -> Outcome<Report> {
+    Ok(oomdoc::analyze_inputs(vec![Input::new("job.log", OOM.as_bytes())?], Vec::new(), &Options::default())?)
+}
+
+#[test]
+fn a_message_goes_to_a_server_of_ones_own() -> Outcome {
+    let (address, asked) = server()?;
+    let url = format!("{address}/hook");
+    let untrusted = triage::notify(&url, &report()?, Language::En, None, HASTE);
+    assert!(matches!(untrusted, Err(HttpError::Unavailable(_))), "{untrusted:?}");
+    assert!(asked.try_recv().is_err(), "nothing is said to somebody unknown");
+    let send = |authorities: &Path| {
+        let mut command = assert_cmd::Command::new(assert_cmd::cargo::cargo_bin!("oomdoc"));
+        command.env("SSL_CERT_FILE", authorities).args(["analyze", "--no-save", "--notify", &url, "-"]);
+        command.write_stdin(OOM).output()
+    };
+    let said = String::from_utf8(send(&fixture("authority.pem"))?.stderr)?;
+    assert!(said.contains("status 403"), "it was asked, and refused: {said}");
+    assert!(asked.try_recv()?.starts_with("POST /hook"));
+    let folder = tempfile::tempdir()?;
+    let empty = folder.path().join("empty.pem");
+    for (file, problem) in [(empty.clone(), "holds none"), (folder.path().join("missing.pem"), "missing.pem")] {
+        fs::write(&empty, "no certificate\n")?;
+        let done = send(&file)?;
+        let said = String::from_utf8(done.stderr)?;
+        assert!(done.status.success() && said.contains(problem) && said.contains("SSL_CERT_FILE"), "{said}");
+    }
+    Ok(())
+}
+
+#[test]
+fn what_a_runner_trusts_its_gitlab_by_is_used() -> Outcome {
+    let (address, asked) = server()?;
+    let authority = fixture("authority.pem").display().to_string();
+    let environment = |trusted: bool| {
+        let (address, authority) = (address.clone(), authority.clone());
+        Environment::read(move |name| match name {
+            "GITLAB_CI" => Some("true".to_owned()),
+            "CI_API_V4_URL" => Some(address.clone()),
+            "CI_PROJECT_ID" | "CI_MERGE_REQUEST_IID" => Some("7".to_owned()),
+            "GITLAB_TOKEN" => Some("token".to_owned()),
+            "CI_SERVER_TLS_CA_FILE" if trusted => Some(authority.clone()),
+            _ => None,
+        })
+    };
+    let comment = |environment: &Environment| -> Outcome<HttpError> {
+        let forge = environment.forge(HASTE).map_err(|missing| format!("{missing:?}"))?;
+        triage::comment(&*forge, &report()?, Language::En, environment).err().ok_or_else(|| "it was taken".into())
+    };
+    assert!(matches!(comment(&environment(false))?, HttpError::Unavailable(_)));
+    assert_eq!(comment(&environment(true))?, HttpError::NotAllowed(403));
+    assert!(asked.try_recv()?.starts_with("GET /user"));
+    Ok(())
+}
