@@ -110,6 +110,7 @@ mod tests {
     fn what_others_read_is_left_to_them() {
         for line in [
             "RuntimeError: DataLoader worker (pid 4711) is killed by signal: Killed. ",
+            "SystemError: (Fatal) DataLoader process (pid   4711) exited is killed by signal: Killed.",
             "ray.exceptions.ActorDiedError: The actor died unexpectedly before finishing this task.",
             "RuntimeError: unable to open shared memory object </torch_1_2> in read-write mode: No space left on device (28)",
             "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB.",

@@ -62,6 +62,7 @@ const READ_ELSEWHERE: &[&str] = &[
     "Timed out waiting ",
     "ResourceExhausted",
     "DataLoader worker",
+    "DataLoader process",
     "ChildFailedError",
     "CalledProcessError",
     "SignalException",

@@ -38,6 +38,11 @@ pub(super) const EXAMPLES: &[Example] = &[
         states: &[("exit", "signal 9"), ("rank", "3"), ("pid", "4711"), ("host", "node1")],
     },
     Example {
+        version: "Paddle 2.0–3.0, the data loader",
+        text: "SystemError: (Fatal) DataLoader process (pid   31402) exited is killed by signal: Killed.",
+        states: &[("exit", "signal 9"), ("pid", "31402"), ("victim_pid", "31402"), ("python.data_loader", "yes")],
+    },
+    Example {
         version: "torch 0.4–2.15, the data loader",
         text: "RuntimeError: DataLoader worker (pid 31402) is killed by signal: Killed. \nRuntimeError: DataLoader worker (pid(s) 31402, 31403) exited unexpectedly",
         states: &[

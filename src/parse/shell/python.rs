@@ -2,10 +2,12 @@
 //!
 //! Mirrors CPython's `subprocess.py` and `concurrent/futures/process.py` (3.6–3.14), torch's
 //! `utils/data/_utils/signal_handling.py`, `utils/data/dataloader.py` and `multiprocessing/spawn.py` (0.4–2.15),
-//! joblib's loky, datasets' `utils/py_utils.py`, vLLM's `multiproc_executor.py` and `multiproc_worker_utils.py`.
+//! Paddle's `fluid/imperative/data_loader.cc` (2.0–3.0), joblib's loky, datasets' `utils/py_utils.py`, vLLM's `multiproc_executor.py` and `multiproc_worker_utils.py`.
 
 use nom::branch::alt;
 use nom::bytes::complete::{tag, take_until};
+use nom::character::complete::space0;
+use nom::combinator::opt;
 use nom::multi::separated_list1;
 use nom::sequence::{delimited, preceded, terminated};
 use nom::{IResult, Parser};
@@ -25,9 +27,10 @@ pub(super) fn events(record: &Record) -> Vec<Event> {
 }
 
 /// `DataLoader worker (pid 4711) is killed by signal: Killed.`, `DataLoader worker (pid(s) 4711, 4712) exited
-/// unexpectedly`. A bus error is a lack of shared memory and not read here.
+/// unexpectedly`; Paddle's `DataLoader process (pid   4711) exited is killed by signal: Killed.` A bus error is a lack of shared memory and not read here.
 fn data_loader(record: &Record) -> Vec<Event> {
-    let words = text::spoken(record.text(), "DataLoader worker (pid").next().map(text::line);
+    let heads = ["DataLoader worker (pid", "DataLoader process (pid"];
+    let words = heads.iter().find_map(|head| text::spoken(record.text(), head).next()).map(text::line);
     let Some((words, (pids, exit))) = words.and_then(|words| Some((words, loader(words).ok()?.1))) else {
         return Vec::new();
     };
@@ -41,12 +44,16 @@ fn data_loader(record: &Record) -> Vec<Event> {
 }
 
 fn loader(words: &str) -> IResult<&str, (Vec<&str>, Exit)> {
-    let pids = delimited(alt((tag("(pid "), tag("(pid(s) "))), separated_list1(tag(", "), text::digits), tag(") "));
-    let signal = preceded(tag("is killed by signal: "), signals::signal).map(Exit::Signal);
-    let code = preceded(tag("exited unexpectedly with exit code "), signals::status);
+    let pids = separated_list1(tag(", "), preceded(space0, text::digits));
+    let pids = delimited(alt((tag("(pid "), tag("(pid(s) "))), pids, tag(") "));
+    let killed = preceded(opt(tag("exited ")), tag("is killed by signal: "));
+    let signal = preceded(killed, signals::signal).map(Exit::Signal);
+    let codes = alt((tag("exited unexpectedly with exit code "), tag("exited unexpectedly with code ")));
+    let code = preceded(codes, signals::status);
     let code = code.map(|(_, status)| Exit::from_status(status));
     let gone = tag("exited unexpectedly").map(|_| Exit::Vanished);
-    (preceded(tag("DataLoader worker "), pids), alt((signal, code, gone))).parse(words)
+    let name = alt((tag("DataLoader worker "), tag("DataLoader process ")));
+    (preceded(name, pids), alt((signal, code, gone))).parse(words)
 }
 
 /// `subprocess.CalledProcessError: Command '['torchrun', …]' died with <Signals.SIGKILL: 9>.`, `… returned non-zero

@@ -17,6 +17,19 @@ pub(super) const EXAMPLES: &[Example] = &[
         ],
     },
     Example {
+        version: "torch 2.3, CUDA",
+        text: "torch.cuda.OutOfMemoryError: CUDA out of memory. Tried to allocate 612.00 MiB. GPU  has a total capacity of 31.74 GiB of which 405.88 MiB is free. Including non-PyTorch memory, this process has 31.33 GiB memory in use. Of the allocated memory 29.90 GiB is allocated by PyTorch, and 1.02 GiB is reserved by PyTorch but unallocated.",
+        states: &[
+            ("kind", "gpu_oom"),
+            ("requested", "612.00 MiB"),
+            ("gpu_total", "31.74 GiB"),
+            ("gpu_free", "405.88 MiB"),
+            ("process_in_use", "31.33 GiB"),
+            ("torch_allocated", "29.90 GiB"),
+            ("torch_reserved_unallocated", "1.02 GiB"),
+        ],
+    },
+    Example {
         version: "torch 1.4–2.0, CUDA",
         text: "RuntimeError: CUDA out of memory. Tried to allocate 1.16 GiB (GPU 3; 79.15 GiB total capacity; 74.02 GiB already allocated; 812.62 MiB free; 77.40 GiB reserved in total by PyTorch) If reserved memory is >> allocated memory try setting max_split_size_mb to avoid fragmentation.  See documentation for Memory Management and PYTORCH_CUDA_ALLOC_CONF",
         states: &[

@@ -11,7 +11,7 @@ mod tests;
 
 use nom::branch::alt;
 use nom::bytes::streaming::{tag, take_while1};
-use nom::character::streaming::{multispace0, u32 as integer};
+use nom::character::streaming::{char, multispace0, u32 as integer};
 use nom::combinator::{complete, consumed, map_opt, peek, recognize};
 use nom::sequence::{delimited, pair, preceded, terminated};
 use nom::{IResult, Parser};
@@ -204,11 +204,12 @@ fn other_clause(text: &str) -> IResult<&str, Clause<'_>> {
     .parse(text)
 }
 
-/// `GPU 3`, `NPU 0`
+/// `GPU 3`, `NPU 0`; `GPU ` before another space, as torch 2.3 prints any number.
 fn device(text: &str) -> IResult<&str, Clause<'_>> {
-    let name = (alt((tag("GPU "), tag("NPU "))), integer);
-    let (rest, (words, (_, number))) = consumed(name).parse(text)?;
-    Ok((rest, Clause::Device(words, number)))
+    let name = consumed((alt((tag("GPU "), tag("NPU "))), integer));
+    let named = name.map(|(words, (_, number))| Clause::Device(words, number));
+    let nameless = terminated(tag("GPU "), peek(char(' '))).map(|_| Clause::Words);
+    alt((named, nameless)).parse(text)
 }
 
 /// `1.16 GiB`, `512.00 MB`, `0 bytes`. Streaming, so that a number cut off is never taken for a whole one.
