@@ -361,6 +361,18 @@ fn run(folder: &std::path::Path, variables: &[(&str, &str)], arguments: &[&str])
     command.arg("triage").args(arguments).assert()
 }
 
+/// What GitHub Actions tells a step of a pull request.
+fn of_github<'v>(server: &'v Server, summary: &'v str) -> [(&'static str, &'v str); 6] {
+    [
+        ("GITHUB_ACTIONS", "true"),
+        ("GITHUB_REPOSITORY", "me/it"),
+        ("GITHUB_REF", "refs/pull/7/merge"),
+        ("GITHUB_TOKEN", "token-of-the-job"),
+        ("GITHUB_API_URL", server.address.as_str()),
+        ("GITHUB_STEP_SUMMARY", summary),
+    ]
+}
+
 #[test]
 fn a_step_leaves_report_annotation_summary_and_comment() -> Outcome {
     let server = Server::start()?;
@@ -401,14 +413,7 @@ fn a_fork_gets_the_summary() -> Outcome {
     let folder = tempfile::tempdir()?;
     std::fs::write(folder.path().join("job.log"), OOM)?;
     let summary = folder.path().join("summary.md").display().to_string();
-    let variables = [
-        ("GITHUB_ACTIONS", "true"),
-        ("GITHUB_REPOSITORY", "me/it"),
-        ("GITHUB_REF", "refs/pull/7/merge"),
-        ("GITHUB_TOKEN", "token-of-the-job"),
-        ("GITHUB_API_URL", server.address.as_str()),
-        ("GITHUB_STEP_SUMMARY", summary.as_str()),
-    ];
+    let variables = of_github(&server, &summary);
     let done = run(folder.path(), &variables, &["job.log"]).code(0);
     assert!(String::from_utf8_lossy(&done.get_output().stderr).contains("forks"));
     let page = std::fs::read_to_string(&summary)?;
@@ -439,14 +444,7 @@ fn an_incident_is_kept_and_linked_by_the_next() -> Outcome {
     let kept = listed()?["incidents"][0]["id"].as_str().ok_or("no id")?.to_owned();
     history(&["resolve", &kept, "--knob=--zero_stage=3", "--worked"]);
     let summary = folder.path().join("summary.md").display().to_string();
-    let variables = [
-        ("GITHUB_ACTIONS", "true"),
-        ("GITHUB_REPOSITORY", "me/it"),
-        ("GITHUB_REF", "refs/pull/7/merge"),
-        ("GITHUB_TOKEN", "token-of-the-job"),
-        ("GITHUB_API_URL", server.address.as_str()),
-        ("GITHUB_STEP_SUMMARY", summary.as_str()),
-    ];
+    let variables = of_github(&server, &summary);
     run(folder.path(), &variables, &["two.log"]).code(0);
     let bodies = server.bodies();
     let link = format!("- seen before: `{}`, 2026-10-01: ", &kept[..8]);

@@ -51,10 +51,7 @@ pub(super) fn head(body: &str, before: &str) -> Option<Head> {
             part: whole(body.len() - command.len()),
         });
     }
-    match MARKS.is_match(body) {
-        true => marked(body).or_else(|| unmarked(body, before)),
-        false => unmarked(body, before),
-    }
+    if MARKS.is_match(body) { marked(body, before) } else { unmarked(body, before) }
 }
 
 /// What stands in all lines that [`marked`] knows: one search for lines of which nearly none has any.
@@ -63,8 +60,8 @@ static MARKS: LazyLock<AhoCorasick> = LazyLock::new(|| {
     AhoCorasick::new(marks).unwrap_or_else(|error| unreachable!("five words: {error}"))
 });
 
-/// A configuration that certain words introduce.
-fn marked(body: &str) -> Option<Head> {
+/// A configuration that certain words introduce, or else its own form.
+fn marked(body: &str, before: &str) -> Option<Head> {
     let whole = |at: usize| at..body.len();
     // DeepSpeed's runner: `launcher/runner.py` (0.3–0.19).
     for (mark, heading) in [("cmd = ", "cmd"), ("Running entrypoint for job ", "entrypoint")] {
@@ -93,7 +90,7 @@ fn marked(body: &str) -> Option<Head> {
         let (start, shape) = (at + "non-default args: ".len(), Shape::Brackets { is_named: true });
         return Some(Head { heading: "non-default args".to_owned(), shape, part: whole(start) });
     }
-    None
+    unmarked(body, before)
 }
 
 /// A configuration that its own form shows.
