@@ -35,7 +35,7 @@ fn log(kind: Kind, size: u64) -> Vec<u8> {
 }
 
 fn scan(criterion: &mut Criterion) {
-    let grammars = Grammars::new(GRAMMARS).unwrap();
+    let grammars = Grammars::new(GRAMMARS, &Knowledge::shipped().unwrap().phases).unwrap();
     let mut group = criterion.benchmark_group("scan");
     for kind in Kind::ALL {
         let log = log(kind, 64 << 20);
@@ -52,7 +52,8 @@ fn scan(criterion: &mut Criterion) {
 }
 
 fn extract(criterion: &mut Criterion) {
-    let (grammars, knowledge) = (Grammars::new(GRAMMARS).unwrap(), Knowledge::shipped().unwrap());
+    let knowledge = Knowledge::shipped().unwrap();
+    let grammars = Grammars::new(GRAMMARS, &knowledge.phases).unwrap();
     let mut group = criterion.benchmark_group("extract");
     for kind in Kind::ALL {
         // No more than the head of an input, all of which is read.
@@ -60,7 +61,7 @@ fn extract(criterion: &mut Criterion) {
         group.throughput(Throughput::Bytes(log.len() as u64));
         group.bench_function(kind.name(), |bencher| {
             bencher.iter(|| {
-                let mut extractor = Extractor::new(Arc::from("job.log"), &grammars, &knowledge);
+                let mut extractor = Extractor::new(Arc::from("job.log"), &grammars);
                 let mut scanner = Scanner::new(grammars.anchors(), Extent::DEFAULT);
                 scanner.push(&log, &mut extractor);
                 scanner.finish(&mut extractor);
@@ -86,11 +87,14 @@ fn whole(criterion: &mut Criterion) {
 }
 
 fn load(criterion: &mut Criterion) {
+    let knowledge = Knowledge::shipped().unwrap();
     criterion.bench_function("load/what every log needs", |bencher| bencher.iter(|| Knowledge::shipped().unwrap()));
     criterion.bench_function("load/everything", |bencher| {
         bencher.iter(|| Knowledge::shipped().map(|knowledge| knowledge.complete()).unwrap());
     });
-    criterion.bench_function("load/grammars", |bencher| bencher.iter(|| Grammars::new(GRAMMARS).unwrap()));
+    criterion.bench_function("load/grammars", |bencher| {
+        bencher.iter(|| Grammars::new(GRAMMARS, &knowledge.phases).unwrap())
+    });
 }
 
 fn render(criterion: &mut Criterion) {

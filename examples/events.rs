@@ -9,10 +9,11 @@ use oomdoc::scan::{Extent, Scanner};
 use oomdoc::source::Input;
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let (grammars, knowledge) = (Grammars::new(GRAMMARS)?, Knowledge::shipped()?);
+    let knowledge = Knowledge::shipped()?;
+    let grammars = Grammars::new(GRAMMARS, &knowledge.phases)?;
     for path in std::env::args().skip(1) {
         let mut input = Input::open(&path)?;
-        let mut extractor = Extractor::new(Arc::from(path), &grammars, &knowledge);
+        let mut extractor = Extractor::new(Arc::from(path), &grammars);
         let mut scanner = Scanner::new(grammars.anchors(), Extent::DEFAULT);
         while scanner.read_from(&mut input, 1 << 20, &mut extractor)? > 0 {}
         scanner.finish(&mut extractor);

@@ -102,9 +102,9 @@ pub fn analyze(paths: &[String], options: &Options) -> Result<Report, Error> {
 /// Reads everything that `paths` name.
 fn read(paths: &[String], knowledge: &Knowledge, options: &Options) -> Result<Reading, Error> {
     let (files, unreadable) = source::walk(paths);
-    let grammars = grammars()?;
+    let grammars = grammars(knowledge)?;
     let open = |file: String| Input::open(&file);
-    let mut reading = reading::read_all(files, open, &grammars, knowledge, options);
+    let mut reading = reading::read_all(files, open, &grammars, options);
     reading.unreadable.splice(..0, unreadable);
     if reading.summaries.is_empty() {
         return Err(Error::NothingRead(reading.unreadable));
@@ -119,7 +119,7 @@ pub fn analyze_inputs(
     options: &Options,
 ) -> Result<Report, Error> {
     let knowledge = known(options)?;
-    let mut reading = reading::read_all(inputs, Ok, &grammars()?, &knowledge, options);
+    let mut reading = reading::read_all(inputs, Ok, &grammars(&knowledge)?, options);
     reading.unreadable.splice(..0, unreadable);
     conclude(reading, &knowledge, options)
 }
@@ -137,8 +137,8 @@ fn known(options: &Options) -> Result<Arc<Knowledge>, KnowledgeError> {
     options.knowledge.clone().map_or_else(|| Ok(Arc::new(Knowledge::shipped()?)), Ok)
 }
 
-fn grammars() -> Result<Grammars, Error> {
-    Grammars::new(GRAMMARS).map_err(|error| Error::Search(error.to_string()))
+fn grammars(knowledge: &Knowledge) -> Result<Grammars, Error> {
+    Grammars::new(GRAMMARS, &knowledge.phases).map_err(|error| Error::Search(error.to_string()))
 }
 
 /// What all that was read amounts to.

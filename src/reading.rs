@@ -11,7 +11,6 @@ use std::thread;
 use crate::Options;
 use crate::config::{self, Document};
 use crate::incident::Read;
-use crate::knowledge::Knowledge;
 use crate::model::{InputSummary, LineNumber, Role};
 use crate::parse::{Extractor, Grammars};
 use crate::scan::{Extent, Scanner, Totals};
@@ -44,9 +43,7 @@ const MOST_SEARCHING: usize = 8;
 impl Reading {
     /// The configurations that the job printed, as far as they stand at the beginning of its logs.
     pub fn printed(&self) -> Vec<Document> {
-        let documents = |(path, kept): &(Arc<str>, Vec<u8>)| {
-            config::from_log(path.clone(), LineNumber::FIRST, &String::from_utf8_lossy(kept))
-        };
+        let documents = |(path, kept): &(Arc<str>, Vec<u8>)| config::from_log(path.clone(), LineNumber::FIRST, kept);
         self.beginnings.iter().flat_map(documents).collect()
     }
 
@@ -115,13 +112,12 @@ pub(crate) fn read_all<S: Send>(
     sources: Vec<S>,
     open: impl Fn(S) -> Result<Input<'static>, SourceError> + Sync,
     grammars: &Grammars,
-    knowledge: &Knowledge,
     options: &Options,
 ) -> Reading {
     let threads = options.threads.unwrap_or_else(|| thread::available_parallelism().map_or(1, usize::from)).max(1);
     let at_once = threads.min(sources.len()).max(1);
     let searching = (threads / at_once).clamp(1, MOST_SEARCHING);
-    let reader = Reader { grammars, knowledge, options, searching };
+    let reader = Reader { grammars, options, searching };
     let queue = Mutex::new(sources.into_iter().enumerate());
     let gathered = Mutex::new(Gathered::default());
     let work = || {
@@ -145,7 +141,6 @@ pub(crate) fn read_all<S: Send>(
 #[derive(Clone, Copy)]
 struct Reader<'r> {
     grammars: &'r Grammars,
-    knowledge: &'r Knowledge,
     options: &'r Options,
     /// Threads that search it.
     searching: usize,
@@ -188,7 +183,7 @@ impl Reader<'_> {
         let Part { summary, .. } = part;
         let is_of_job = input.role == Role::Log;
         let mut input = Keep::first(if is_of_job { BEGINNING } else { 0 }, input);
-        let mut extractor = Extractor::new(summary.path.clone(), self.grammars, self.knowledge);
+        let mut extractor = Extractor::new(summary.path.clone(), self.grammars);
         let mut scanner = Scanner::new(self.grammars.anchors(), Extent::DEFAULT).on_threads(self.searching);
         let mut shortages = 0;
         let outcome = read_blocks(&mut input, self.options.block * self.searching, |block| {

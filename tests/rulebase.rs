@@ -32,11 +32,11 @@ fn the_shipped_rules_hold_together() -> Outcome {
 fn facts_of_logs_are_explained() -> Outcome {
     let (knowledge, glossary) = (Knowledge::shipped()?, Glossary::shipped()?);
     let names = FactNames::new(&knowledge, &glossary);
-    let grammars = Grammars::new(GRAMMARS)?;
+    let grammars = Grammars::new(GRAMMARS, &knowledge.phases)?;
     let mut wrong: BTreeMap<&str, String> = BTreeMap::new();
     for grammar in GRAMMARS {
         for example in grammar.examples() {
-            let mut extractor = Extractor::new(Arc::from("example"), &grammars, &knowledge);
+            let mut extractor = Extractor::new(Arc::from("example"), &grammars);
             let mut scanner = Scanner::new(grammars.anchors(), Extent::DEFAULT);
             let mut input = Cursor::new(example.text.as_bytes().to_vec());
             while scanner.read_from(&mut input, 1 << 20, &mut extractor)? > 0 {}

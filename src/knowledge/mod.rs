@@ -22,6 +22,7 @@ mod words;
 
 use std::collections::HashSet;
 use std::fmt;
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
@@ -91,7 +92,7 @@ pub struct RuleFile {
 /// there is an incident.
 pub struct Knowledge {
     /// Signs of phases.
-    pub phases: Phases,
+    pub phases: Arc<Phases>,
     /// Why memory runs out.
     pub causes: Part<Vec<CauseRule>>,
     /// What frameworks let one turn, by framework, the most useful of a lever first.
@@ -121,7 +122,7 @@ impl Knowledge {
     pub fn shipped() -> Result<Knowledge, KnowledgeError> {
         let files = File::shipped();
         Ok(Knowledge {
-            phases: read::phases(&files)?,
+            phases: Arc::new(read::phases(&files)?),
             causes: Part::later(|| read::causes(&File::shipped())),
             // A test holds that they pass the checks of knobs.
             knobs: Part::later(|| {
@@ -164,7 +165,7 @@ impl Knowledge {
         }
         let knobs: Vec<Knob> = by_file.into_iter().flat_map(|(_, knobs)| knobs).collect();
         Ok(Knowledge {
-            phases: read::phases(files)?,
+            phases: Arc::new(read::phases(files)?),
             causes: read::causes(files)?.into(),
             knobs: knobs.into(),
             levers: levers.into(),

@@ -1,7 +1,6 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use aho_corasick::{AhoCorasick, AhoCorasickBuilder, MatchKind};
 use serde::Deserialize;
 
 use super::KnowledgeError;
@@ -130,8 +129,7 @@ pub struct Phases {
     frames: Vec<FrameRow>,
     /// Rows by function; those that name none under the empty string.
     by_function: HashMap<String, Vec<usize>>,
-    words: AhoCorasick,
-    lines: Vec<Mark>,
+    lines: Vec<(String, Mark)>,
     bars: Vec<(String, Mark)>,
     nested_bar: Option<Mark>,
     methods: Vec<(String, Mark)>,
@@ -151,9 +149,21 @@ impl Phases {
             .map(|(_, row)| row)
     }
 
-    /// What a line says; of several words the last one's.
+    /// The words that tell a phase.
+    pub fn words(&self) -> impl Iterator<Item = &str> {
+        self.lines.iter().map(|(word, _)| word.as_str())
+    }
+
+    /// What the word at `index` of [`Phases::words`] says.
+    pub fn mark(&self, index: usize) -> &Mark {
+        &self.lines[index].1
+    }
+
+    /// What a line says; of several words those that end last, and of these the longest.
     pub fn line(&self, body: &str) -> Option<&Mark> {
-        self.words.find_iter(body).last().map(|found| &self.lines[found.pattern().as_usize()])
+        let end = |word: &str| body.rfind(word).map(|at| at + word.len());
+        let found = self.lines.iter().filter_map(|(word, mark)| Some((end(word)?, word.len(), mark)));
+        found.max_by_key(|(end, length, _)| (*end, *length)).map(|(_, _, mark)| mark)
     }
 
     /// What a progress bar's label says, or that it has none and counts within another bar.
@@ -217,9 +227,8 @@ fn contains_words(code: &str, words: &str) -> bool {
 #[derive(Default)]
 pub(super) struct Builder {
     frames: Vec<FrameRow>,
-    words: Vec<String>,
     known_words: HashSet<String>,
-    lines: Vec<Mark>,
+    lines: Vec<(String, Mark)>,
     bars: Vec<(String, Mark)>,
     nested_bar: Option<Mark>,
     methods: Vec<(String, Mark)>,
@@ -243,11 +252,16 @@ impl Builder {
         };
         for row in rows.line {
             for text in row.text {
+                if text.is_empty() {
+                    return Err(wrong(format!(
+                        "the line of {} has an empty text, which every line contains",
+                        row.site
+                    )));
+                }
                 if !self.known_words.insert(text.clone()) {
                     return Err(wrong(format!("the line `{text}` has a row already")));
                 }
-                self.words.push(text);
-                self.lines.push(mark(row.phase, row.site.clone(), row.ends, row.confidence)?);
+                self.lines.push((text, mark(row.phase, row.site.clone(), row.ends, row.confidence)?));
             }
         }
         for row in rows.bar {
@@ -282,14 +296,9 @@ impl Builder {
                 by_function.entry(function.clone()).or_default().push(index);
             }
         }
-        let words = AhoCorasickBuilder::new().match_kind(MatchKind::LeftmostLongest).build(&self.words);
-        // Only more than 2^31 states make this fail; without words no line says anything.
-        let words = words
-            .unwrap_or_else(|_| AhoCorasick::new::<[&str; 0], &str>([]).unwrap_or_else(|_| unreachable!("no words")));
         Phases {
             frames: self.frames,
             by_function,
-            words,
             lines: self.lines,
             bars: self.bars,
             nested_bar: self.nested_bar,

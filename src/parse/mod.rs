@@ -175,13 +175,13 @@ pub(crate) mod testing {
     use crate::scan::{Extent, RawLine, Scanner};
 
     /// Made once: tests read thousands of inputs.
-    static PREPARED: LazyLock<Option<(Grammars, Knowledge)>> =
-        LazyLock::new(|| Some((Grammars::new(GRAMMARS).ok()?, Knowledge::shipped().ok()?)));
+    static PREPARED: LazyLock<Option<Grammars>> =
+        LazyLock::new(|| Grammars::new(GRAMMARS, &Knowledge::shipped().ok()?.phases).ok());
 
     /// Everything found in `input`, or nothing where the shipped knowledge does not load (which has a test of its own).
     pub(crate) fn find(input: &[u8]) -> Findings {
-        let Some((grammars, knowledge)) = &*PREPARED else { return Findings::default() };
-        let mut extractor = Extractor::new(Arc::from("job.log"), grammars, knowledge);
+        let Some(grammars) = &*PREPARED else { return Findings::default() };
+        let mut extractor = Extractor::new(Arc::from("job.log"), grammars);
         let mut scanner = Scanner::new(grammars.anchors(), Extent::DEFAULT);
         let mut rest = input;
         while scanner.read_from(&mut rest, 1 << 16, &mut extractor).is_ok_and(|read| read > 0) {}
@@ -222,6 +222,7 @@ mod messages;
 mod tests {
     use super::testing::{find, read};
     use super::*;
+    use crate::knowledge::Knowledge;
     use crate::model::{Exit, FactValue, Severity, What};
 
     /// Everything that `events` state, as pairs like those of [`Example::states`].
@@ -294,7 +295,7 @@ mod tests {
 
     #[test]
     fn every_failure_is_reached_through_an_anchor() -> Result<(), Box<dyn std::error::Error>> {
-        let grammars = Grammars::new(GRAMMARS)?;
+        let grammars = Grammars::new(GRAMMARS, &Knowledge::shipped()?.phases)?;
         for grammar in GRAMMARS.iter().filter(|grammar| !grammar.anchors().is_empty()) {
             for example in grammar.examples() {
                 let found = grammars.anchors().find(example.text.as_bytes()).next().is_some();

@@ -5,7 +5,22 @@
 //! were cut into blocks, and memory stays the same for a megabyte and a terabyte. Nothing here knows what a line means.
 
 mod anchors;
+mod literals;
 mod window;
 
+use thiserror::Error;
+
 pub use anchors::Anchors;
+pub use literals::{KnownSteps, Literals};
 pub use window::{Extent, LineSink, RawLine, Scanner, Totals};
+
+/// Why a search for literals could not be built.
+#[derive(Debug, Error)]
+pub enum SearchError {
+    /// They are too many.
+    #[error(transparent)]
+    TooMany(#[from] aho_corasick::BuildError),
+    /// The automaton does not search as it is asked to.
+    #[error(transparent)]
+    Unsupported(#[from] aho_corasick::MatchError),
+}

@@ -1,5 +1,7 @@
 //! What an input is, by its first bytes: nobody names a log as we would.
 
+use memchr::memmem;
+
 use crate::config::{Document, Format};
 use crate::model::Role;
 
@@ -27,7 +29,7 @@ pub(super) fn of(head: &[u8]) -> (Role, Option<String>) {
     let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).take(LINES).collect();
     let share =
         |test: fn(&str) -> bool| lines.iter().filter(|line| test(line)).count() as f64 / lines.len().max(1) as f64;
-    let role = if lines.iter().any(|line| speaks_of_failure(line)) {
+    let role = if may_speak_of_failure(&text) && lines.iter().any(|line| speaks_of_failure(line)) {
         if share(is_kernel_line) > 0.5 { Role::Kernel } else { Role::Log }
     } else if share(is_kernel_line) > 0.5 {
         Role::Kernel
@@ -67,27 +69,33 @@ fn of_json(text: &str) -> Option<Role> {
 }
 
 /// Words that stand in no configuration, comments aside.
+const FAILURE: &[&str] = &[
+    "Traceback (most recent call last)",
+    "out of memory",
+    "OutOfMemory",
+    "oom-kill",
+    "Killed process",
+    "exitcode",
+    "exit code",
+    "low on memory",
+    "Error: ",
+    "error: ",
+    "[INFO]",
+    "[ERROR]",
+    " INFO ",
+    " ERROR ",
+    " WARNING ",
+];
+
+/// Whether any line of `text` may speak of a failure, which is known sooner of all than of each.
+fn may_speak_of_failure(text: &str) -> bool {
+    FAILURE.iter().any(|word| memmem::find(text.as_bytes(), word.as_bytes()).is_some())
+}
+
 fn speaks_of_failure(line: &str) -> bool {
-    const WORDS: &[&str] = &[
-        "Traceback (most recent call last)",
-        "out of memory",
-        "OutOfMemory",
-        "oom-kill",
-        "Killed process",
-        "exitcode",
-        "exit code",
-        "low on memory",
-        "Error: ",
-        "error: ",
-        "[INFO]",
-        "[ERROR]",
-        " INFO ",
-        " ERROR ",
-        " WARNING ",
-    ];
     // A comment in a configuration may well say what it is there to avoid.
     let line = line.split(" #").next().unwrap_or_default();
-    !line.trim_start().starts_with('#') && WORDS.iter().any(|word| line.contains(word))
+    !line.trim_start().starts_with('#') && FAILURE.iter().any(|word| line.contains(word))
 }
 
 fn is_kernel_line(line: &str) -> bool {

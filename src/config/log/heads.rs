@@ -3,14 +3,16 @@
 use std::ops::Range;
 use std::sync::LazyLock;
 
-use aho_corasick::AhoCorasick;
+use memchr::memmem::Finder;
+use memchr::{memchr_iter, memchr2, memchr3};
 
 use super::super::shell;
+use super::MANY;
 
 /// A printed configuration, by its first line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Head {
-    /// What it is introduced as.
+    /// What it is introduced as; of [`Shape::Dots`] the line before says that.
     pub heading: String,
     pub shape: Shape,
     /// The part of the first line that belongs to it.
@@ -37,8 +39,8 @@ pub(super) enum Shape {
     Colons,
 }
 
-/// What begins in `body`, the line behind the one that says `before`.
-pub(super) fn head(body: &str, before: &str) -> Option<Head> {
+/// What begins in `body`.
+pub(super) fn head(body: &str) -> Option<Head> {
     let whole = |at: usize| at..body.len();
     // `set -x` of bash: a plus for each shell within a shell.
     let plus = body.len() - body.trim_start_matches('+').len();
@@ -51,17 +53,36 @@ pub(super) fn head(body: &str, before: &str) -> Option<Head> {
             part: whole(body.len() - command.len()),
         });
     }
-    if MARKS.is_match(body) { marked(body, before) } else { unmarked(body, before) }
+    if has_any(&MARKS, body.as_bytes()) { marked(body) } else { unmarked(body) }
 }
 
-/// What stands in all lines that [`marked`] knows: one search for lines of which nearly none has any.
-static MARKS: LazyLock<AhoCorasick> = LazyLock::new(|| {
-    let marks = ["cmd = ", "Running entrypoint for job ", "['", " engine (v", "non-default args: {"];
-    AhoCorasick::new(marks).unwrap_or_else(|error| unreachable!("five words: {error}"))
-});
+/// Whether a configuration may begin in this line, colours, prefixes and wrappers and all. Of most lines that is known
+/// before they are read.
+pub(super) fn may_begin(raw: &[u8]) -> bool {
+    memchr3(b'{', b'(', b'+', raw).is_some()
+        // Colours and escapes may stand within the words.
+        || memchr2(b'\x1b', b'\\', raw).is_some()
+        || has_any(&MARKS, raw)
+        || has_any(&OTHERS, raw)
+}
+
+/// Of what stands in all lines that [`marked`] knows, one is in each.
+static MARKS: LazyLock<Vec<Finder<'static>>> =
+    LazyLock::new(|| finders(&["cmd = ", "Running entrypoint for job ", "['", " engine (v", "non-default args: {"]));
+
+/// What stands in lines that [`unmarked`] knows and have no bracket: a line of dots, torch's title.
+static OTHERS: LazyLock<Vec<Finder<'static>>> = LazyLock::new(|| finders(&[" .", "launch configs:"]));
+
+fn finders(words: &'static [&'static str]) -> Vec<Finder<'static>> {
+    words.iter().map(Finder::new).collect()
+}
+
+fn has_any(words: &[Finder<'_>], line: &[u8]) -> bool {
+    words.iter().any(|word| word.find(line).is_some())
+}
 
 /// A configuration that certain words introduce, or else its own form.
-fn marked(body: &str, before: &str) -> Option<Head> {
+fn marked(body: &str) -> Option<Head> {
     let whole = |at: usize| at..body.len();
     // DeepSpeed's runner: `launcher/runner.py` (0.3–0.19).
     for (mark, heading) in [("cmd = ", "cmd"), ("Running entrypoint for job ", "entrypoint")] {
@@ -90,15 +111,15 @@ fn marked(body: &str, before: &str) -> Option<Head> {
         let (start, shape) = (at + "non-default args: ".len(), Shape::Brackets { is_named: true });
         return Some(Head { heading: "non-default args".to_owned(), shape, part: whole(start) });
     }
-    unmarked(body, before)
+    unmarked(body)
 }
 
 /// A configuration that its own form shows.
-fn unmarked(body: &str, before: &str) -> Option<Head> {
+fn unmarked(body: &str) -> Option<Head> {
     let whole = |at: usize| at..body.len();
     let end = body.trim_end().len();
     if dots(body).is_some() {
-        return Some(Head { heading: titled(before), shape: Shape::Dots, part: whole(0) });
+        return Some(Head { heading: String::new(), shape: Shape::Dots, part: whole(0) });
     }
     // torch's `distributed/launcher/api.py`.
     if body.ends_with("launch configs:") {
@@ -120,11 +141,18 @@ fn unmarked(body: &str, before: &str) -> Option<Head> {
     let is_code = label.contains(['(', '=', '.', '\'', '"']);
     let is_named = label.to_ascii_lowercase().contains("config") && !is_code || label == "json =";
     let begins = (inner.is_empty() && (is_named || label.is_empty())) || inner.starts_with(['\'', '"']);
-    if !begins || label.len() > 80 {
+    if !begins || label.len() > 80 || !is_named && is_whole_and_small(&body[brace..]) {
         return None;
     }
     let heading = label.trim_end_matches([':', '=']).trim_end().to_owned();
     Some(Head { heading, shape: Shape::Brackets { is_named }, part: whole(brace) })
+}
+
+/// Whether all brackets that `text` opens are closed in it, and it has too few colons for a configuration: metrics are
+/// printed like this for as long as a job runs.
+fn is_whole_and_small(text: &str) -> bool {
+    let count = |byte: u8| memchr_iter(byte, text.as_bytes()).count();
+    count(b':') < MANY && count(b'{') == count(b'}')
 }
 
 /// The name in `Namespace(`, `TrainingArguments(`, `ServerArgs(`, `GRPOConfig(`, where a field or the line's end follows.
@@ -157,7 +185,7 @@ pub(super) fn dots(body: &str) -> Option<(Range<usize>, Range<usize>)> {
 }
 
 /// What a line says that introduces others: `DeepSpeedEngine configuration:`, `----- arguments -----`.
-fn titled(line: &str) -> String {
+pub(super) fn titled(line: &str) -> String {
     let words = line.trim().trim_matches(['-', '=', '*', ' ']);
     match line.trim_end().ends_with([':', '-', '=']) {
         true => words.trim_end_matches(':').to_owned(),

@@ -20,21 +20,24 @@ use crate::parse::Line;
 use crate::scan::RawLine;
 use heads::{Head, Shape};
 
-/// The configurations printed in `text`, in order, whose first line has the number `first` in the input called `path`. One that
+/// The configurations printed in `log`, in order, whose first line has the number `first` in the input called `path`. One that
 /// several processes print alike comes once.
-pub fn from_log(path: impl Into<Arc<str>>, first: LineNumber, text: &str) -> Vec<Document> {
-    let last = LineNumber(first.0 + memchr::memchr_iter(b'\n', text.as_bytes()).count() as u64);
+pub fn from_log(path: impl Into<Arc<str>>, first: LineNumber, log: &[u8]) -> Vec<Document> {
+    let last = LineNumber(first.0 + memchr::memchr_iter(b'\n', log).count() as u64);
     let mut reader = Reader {
         path: path.into(),
         documents: Vec::new(),
         seen: HashSet::new(),
         open: None,
-        torn: (!text.ends_with('\n')).then_some(last),
+        torn: (!log.ends_with(b"\n")).then_some(last),
         before: String::new(),
+        skipped: None,
     };
-    for (at, bytes) in text.as_bytes().split(|byte| *byte == b'\n').enumerate() {
-        let number = LineNumber(first.0 + at as u64);
-        Line::read(RawLine { bytes, number, column: 0 }, |line| reader.line(line));
+    let (mut number, mut start) = (first, 0);
+    for end in memchr::memchr_iter(b'\n', log).chain([log.len()]) {
+        reader.physical_line(RawLine { bytes: &log[start..end], number, column: 0 });
+        number.0 += 1;
+        start = end + 1;
     }
     if let Some(open) = reader.open.take() {
         reader.finish(open);
@@ -50,8 +53,10 @@ struct Reader<'a> {
     open: Option<Printed<'a>>,
     /// The last line, where it has no end: what it ends with may go on.
     torn: Option<LineNumber>,
-    /// The line before this one.
+    /// The line before this one, of those that were read.
     before: String,
+    /// The physical line before this one, if it was not read.
+    skipped: Option<RawLine<'a>>,
 }
 
 /// Where a configuration goes on.
@@ -76,6 +81,14 @@ const MANY: usize = 12;
 const LONGEST: usize = 4000;
 
 impl<'a> Reader<'a> {
+    fn physical_line(&mut self, raw: RawLine<'a>) {
+        if self.open.is_some() || heads::may_begin(raw.bytes) {
+            Line::read(raw, |line| self.line(line));
+        } else if !raw.bytes.trim_ascii().is_empty() {
+            self.skipped = Some(raw);
+        }
+    }
+
     fn line(&mut self, line: Line<'a>) {
         if let Some(mut open) = self.open.take() {
             match open.next(&line) {
@@ -96,9 +109,11 @@ impl<'a> Reader<'a> {
                 Next::Not => self.finish(open),
             }
         }
-        let head = heads::head(line.body(), &self.before);
+        let head = heads::head(line.body());
+        let title = head.as_ref().filter(|head| head.shape == Shape::Dots).map(|_| heads::titled(self.before()));
         line.body().clone_into(&mut self.before);
-        let Some(head) = head else { return };
+        self.skipped = None;
+        let Some(head) = head.map(|head| Head { heading: title.unwrap_or(head.heading), ..head }) else { return };
         let is_over = matches!(head.shape, Shape::Command | Shape::List | Shape::Fields);
         let printed = Printed::new(head, line);
         if is_over || printed.is_closed() {
@@ -107,6 +122,14 @@ impl<'a> Reader<'a> {
             // Only one is followed at a time.
             self.finish(open);
         }
+    }
+
+    /// What the line before this one says.
+    fn before(&mut self) -> &str {
+        if let Some(skipped) = self.skipped.take() {
+            Line::read(skipped, |line| line.body().clone_into(&mut self.before));
+        }
+        &self.before
     }
 
     fn finish(&mut self, printed: Printed<'a>) {
@@ -229,12 +252,7 @@ impl<'a> Printed<'a> {
             }
             Shape::Fields => (python::fields(text), 3),
             Shape::Brackets { is_named } => {
-                let least = if is_named || self.pieces.len() > 1 { FEW } else { MANY };
-                // Metrics are printed like this for as long as the job runs: what has too few colons is not even read.
-                if least == MANY && memchr::memchr_iter(b':', text.as_bytes()).count() < MANY {
-                    return None;
-                }
-                (python::value(text)?, least)
+                (python::value(text)?, if is_named || self.pieces.len() > 1 { FEW } else { MANY })
             }
             Shape::Assignments => (self.listed(assignment), 2),
             Shape::Dots => (self.listed(heads::dots), 3),

@@ -26,7 +26,7 @@ fn read(text: &str) -> Vec<String> {
             settings.join(" ")
         )
     };
-    from_log("job.log", LineNumber(10), text).iter().map(show).collect()
+    from_log("job.log", LineNumber(10), text.as_bytes()).iter().map(show).collect()
 }
 
 #[test]
@@ -167,7 +167,7 @@ fn what_only_looks_like_one() {
 #[test]
 fn comes_once() {
     let text: String = (0..8).map(|rank| format!("[rank{rank}]: Namespace(a=1, b=2)\n")).collect();
-    let documents = from_log("job.log", LineNumber::FIRST, &text);
+    let documents = from_log("job.log", LineNumber::FIRST, text.as_bytes());
     assert_eq!(documents.len(), 1);
     let edited = documents.first().map(|document| document.set("a", &2.0.into()));
     assert_eq!(edited, Some(Err(super::super::EditError::ReadOnly)));
@@ -188,7 +188,7 @@ proptest! {
         let text = lines.join("\n");
         let text = &text[..text.floor_char_boundary(text.len().saturating_sub(cut))];
         let physical: Vec<&str> = text.split('\n').collect();
-        for document in from_log("job.log", LineNumber::FIRST, text) {
+        for document in from_log("job.log", LineNumber::FIRST, text.as_bytes()) {
             for entry in document.entries() {
                 let line = physical.get(entry.at.location.line.0 as usize - 1).copied().unwrap_or_default();
                 let rest = line.get(entry.at.location.column.0 as usize - 1..);

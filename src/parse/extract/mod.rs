@@ -2,22 +2,22 @@
 
 mod fold;
 mod origins;
+mod signs;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
-use aho_corasick::{AhoCorasick, AhoCorasickBuilder, MatchKind};
-
 use fold::{Folded, Series};
 use origins::Origins;
+use signs::{SignSearch, Signs};
 
 use super::line::Line;
 use super::line::progress::{self, Bars};
 use super::record::Record;
 use super::{Follow, Grammar};
-use crate::knowledge::{Knowledge, Mark};
+use crate::knowledge::{Mark, Phases};
 use crate::model::{Event, Figure, FigureName, LineNumber, PhaseMark, Setting, TimelinePoint, Timestamp, What};
-use crate::scan::{Anchors, LineSink, RawLine};
+use crate::scan::{Anchors, KnownSteps, LineSink, RawLine, SearchError};
 
 /// A message of more lines than this is none.
 const LONGEST_RECORD: usize = 20_000;
@@ -31,41 +31,20 @@ const MOST_SERIES: usize = 256;
 pub struct Grammars {
     all: &'static [&'static dyn Grammar],
     anchors: Anchors,
-    triggers: AhoCorasick,
-    /// Which grammar asked for each trigger.
-    asked_by: Vec<usize>,
-    /// Those that are asked only where no other is, as a set of bits.
-    last_resorts: u128,
+    signs: SignSearch,
+    phases: Arc<Phases>,
 }
 
 impl Grammars {
-    /// The search for the messages of `all`.
-    pub fn new(all: &'static [&'static dyn Grammar]) -> Result<Grammars, aho_corasick::BuildError> {
+    /// The search for the messages of `all`, and for what tells the phase.
+    pub fn new(all: &'static [&'static dyn Grammar], phases: &Arc<Phases>) -> Result<Grammars, SearchError> {
         let anchors = Anchors::new(all.iter().flat_map(|grammar| grammar.anchors().iter().copied()))?;
-        let words = || {
-            all.iter()
-                .enumerate()
-                .flat_map(|(index, grammar)| grammar.triggers().iter().map(move |word| (index, *word)))
-        };
-        let triggers =
-            AhoCorasickBuilder::new().match_kind(MatchKind::Standard).build(words().map(|(_, word)| word))?;
-        debug_assert!(all.len() <= 128, "a set of grammars is 128 bits");
-        let asked_by = words().map(|(index, _)| index).collect();
-        let last_resorts = all.iter().enumerate().filter(|(_, grammar)| grammar.is_last_resort());
-        let last_resorts = last_resorts.fold(0, |set, (index, _)| set | 1 << index);
-        Ok(Grammars { all, anchors, triggers, asked_by, last_resorts })
+        Ok(Grammars { all, anchors, signs: SignSearch::new(all, phases)?, phases: Arc::clone(phases) })
     }
 
     /// What makes a line worth reading.
     pub fn anchors(&self) -> &Anchors {
         &self.anchors
-    }
-
-    /// The grammars that `body` may be the first line of, as a set of bits.
-    fn triggered(&self, body: &str) -> u128 {
-        let set = |set, found: aho_corasick::Match| set | 1 << self.asked_by[found.pattern().as_usize()];
-        let asked = self.triggers.find_overlapping_iter(body).fold(0, set);
-        if asked & !self.last_resorts == 0 { asked } else { asked & !self.last_resorts }
     }
 }
 
@@ -87,10 +66,9 @@ pub struct Findings {
 }
 
 /// Reads the lines of one input, in order.
-pub struct Extractor<'k> {
+pub struct Extractor<'g> {
     path: Arc<str>,
-    grammars: &'k Grammars,
-    knowledge: &'k Knowledge,
+    grammars: &'g Grammars,
     origins: Origins,
     open: Vec<Open>,
     marks: HashMap<usize, PhaseMark>,
@@ -102,6 +80,7 @@ pub struct Extractor<'k> {
     started: Option<Timestamp>,
     /// The last line that was not blank.
     previous: LineNumber,
+    known_steps: KnownSteps,
 }
 
 /// A message that may go on.
@@ -111,13 +90,12 @@ struct Open {
     record: Record,
 }
 
-impl<'k> Extractor<'k> {
+impl<'g> Extractor<'g> {
     /// At the beginning of the input at `path`.
-    pub fn new(path: Arc<str>, grammars: &'k Grammars, knowledge: &'k Knowledge) -> Extractor<'k> {
+    pub fn new(path: Arc<str>, grammars: &'g Grammars) -> Extractor<'g> {
         Extractor {
             path,
             grammars,
-            knowledge,
             origins: Origins::default(),
             open: Vec::new(),
             marks: HashMap::new(),
@@ -128,6 +106,7 @@ impl<'k> Extractor<'k> {
             producers: BTreeSet::new(),
             started: None,
             previous: LineNumber::FIRST,
+            known_steps: KnownSteps::many(),
         }
     }
 
@@ -153,9 +132,9 @@ impl<'k> Extractor<'k> {
         let origin = self.origins.of(&line);
         self.started = self.started.or(line.envelope().time);
         // First, as a failure may be glued to the sign of its phase: `3/4 [00:08<00:02]Killed`.
-        self.note_phase(origin, &line);
-        let taken = self.offer(origin, &line);
-        let wanted = self.grammars.triggered(line.body()) & !taken;
+        let signs = self.grammars.signs.read(line.body(), &mut self.known_steps);
+        self.note_phase(origin, &line, &signs);
+        let wanted = signs.messages & !self.offer(origin, &line);
         for (index, grammar) in self.grammars.all.iter().enumerate().filter(|(index, _)| wanted >> index & 1 == 1) {
             let setting = Setting { own: self.marks.get(&origin).cloned(), ..self.now.clone() };
             let record =
@@ -234,19 +213,19 @@ impl<'k> Extractor<'k> {
         self.now.memory = latest.into();
     }
 
-    fn note_phase(&mut self, origin: usize, line: &Line<'_>) {
+    fn note_phase(&mut self, origin: usize, line: &Line<'_>, signs: &Signs) {
         let body = line.body();
-        let bar = progress::bar(body);
-        let is_step = progress::is_step(body);
+        let bar = if signs.has_bar { progress::bar(body) } else { None };
+        let is_step = signs.is_step(body);
         if is_step || bar.as_ref().is_some_and(|bar| bar.done > 0) {
             self.now.progress += 1;
         }
         let nested = bar.as_ref().is_some_and(|bar| self.bars.entry(origin).or_default().is_nested(bar));
         let of_bar = bar.and_then(|bar| {
-            let mark = self.knowledge.phases.bar(bar.label, nested)?;
+            let mark = self.grammars.phases.bar(bar.label, nested)?;
             Some(Mark { ends: bar.is_full(), ..mark.clone() })
         });
-        if let Some(mark) = of_bar.or_else(|| self.knowledge.phases.line(body).cloned()) {
+        if let Some(mark) = of_bar.or_else(|| signs.phase.map(|word| self.grammars.phases.mark(word).clone())) {
             let Mark { phase, site, ends, confidence } = mark;
             let mark = PhaseMark { phase, site, ended: ends, confidence, at: line.cite(&self.path) };
             self.marks.insert(origin, mark.clone());

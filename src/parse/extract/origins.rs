@@ -12,6 +12,8 @@ type OriginKey = (Option<Arc<str>>, Option<u32>, Option<u32>, Option<Arc<str>>);
 pub(super) struct Origins {
     list: Vec<Origin>,
     by_key: HashMap<OriginKey, usize>,
+    /// Who wrote the line before.
+    last: usize,
 }
 
 /// More writers than this are one crowd.
@@ -20,6 +22,13 @@ const MOST_ORIGINS: usize = 1 << 16;
 impl Origins {
     /// Who wrote `line`; an index.
     pub fn of(&mut self, line: &Line<'_>) -> usize {
+        if !self.list.get(self.last).is_some_and(|last| is_origin_of(last, line)) {
+            self.last = self.find(line);
+        }
+        self.last
+    }
+
+    fn find(&mut self, line: &Line<'_>) -> usize {
         let envelope = line.envelope();
         let words =
             |span: &Option<std::ops::Range<usize>>| span.as_ref().map(|span| Arc::<str>::from(line.words(span)));
@@ -60,4 +69,15 @@ impl Origins {
     pub fn is_anonymous(&self, origin: usize) -> bool {
         self.list[origin].is_anonymous()
     }
+}
+
+/// Whether all that `line` says of who wrote it is what `origin` says.
+fn is_origin_of(origin: &Origin, line: &Line<'_>) -> bool {
+    let envelope = line.envelope();
+    let words = |span: &Option<std::ops::Range<usize>>| span.as_ref().map(|span| line.words(span));
+    origin.pid == envelope.pid
+        && origin.rank == envelope.rank
+        && origin.local_rank == envelope.local_rank
+        && origin.host.as_deref() == words(&envelope.host)
+        && origin.role.as_deref() == words(&envelope.role)
 }

@@ -12,18 +12,36 @@ pub(super) fn clean(raw: &[u8]) -> (Cow<'_, str>, Vec<(usize, usize)>) {
     if let Some(message) = envelope::wrapped_message(raw) {
         return unescape(raw, message);
     }
-    if !raw.iter().enumerate().any(|(at, byte)| is_suspicious(*byte) && removed(&raw[at..]) > 0)
+    let mut end = next_removed(raw, 0);
+    if end == raw.len()
         && let Ok(text) = std::str::from_utf8(raw)
     {
         return (Cow::Borrowed(text), Vec::new());
     }
     let (mut text, mut runs, mut at) = (String::with_capacity(raw.len()), Vec::new(), 0);
     while at < raw.len() {
-        let end = (at..raw.len()).find(|at| is_suspicious(raw[*at]) && removed(&raw[*at..]) > 0).unwrap_or(raw.len());
         push_lossy(&raw[at..end], at, &mut text, &mut runs);
         at = end + raw.get(end..).map_or(0, removed);
+        end = next_removed(raw, at);
     }
     (Cow::Owned(text), runs)
+}
+
+/// Where, from `at` on, the next thing begins that [`removed`] removes; the end of `raw` if there is none.
+fn next_removed(raw: &[u8], mut at: usize) -> usize {
+    /// So many bytes are looked at in one go, as the processor can.
+    const AT_ONCE: usize = 32;
+    while at < raw.len() {
+        let bytes = &raw[at..raw.len().min(at + AT_ONCE)];
+        if bytes.iter().fold(false, |any, byte| any | is_suspicious(*byte)) {
+            let begins = |at: &usize| is_suspicious(raw[*at]) && removed(&raw[*at..]) > 0;
+            if let Some(found) = (at..at + bytes.len()).find(begins) {
+                return found;
+            }
+        }
+        at += bytes.len();
+    }
+    raw.len()
 }
 
 fn push_lossy(raw: &[u8], mut at: usize, text: &mut String, runs: &mut Vec<(usize, usize)>) {

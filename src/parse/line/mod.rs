@@ -101,8 +101,10 @@ impl<'a> Line<'a> {
             true => start,
             false => self.raw_position(body + part.end - 1) + 1,
         };
-        let mut text = String::from_utf8_lossy(&self.raw[start..end]).into_owned();
-        text.truncate(text.floor_char_boundary(Citation::LONGEST));
+        let raw = &self.raw[start..end];
+        // Nearly always the quick check is enough.
+        let text = std::str::from_utf8(raw).map_or_else(|_| String::from_utf8_lossy(raw), Cow::Borrowed);
+        let text = &text[..text.floor_char_boundary(Citation::LONGEST)];
         let column = Column(self.column + start as u64 + 1);
         Citation::new(Location { path: path.clone(), line: self.number, column }, text)
     }

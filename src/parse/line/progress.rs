@@ -26,12 +26,12 @@ impl Bar<'_> {
 /// The last bar in `body`: `Compute log probs:  76%|███▌  | 244/320 [08:56<02:05,  1.65s/it]`. Other output may stand
 /// before and after it.
 pub(in crate::parse) fn bar(body: &str) -> Option<Bar<'_>> {
-    let at = body.rfind("%|")?;
+    let at = body.rfind(BAR)?;
     let percent = body[..at].trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
     // Behind the bar before it, if one was printed into the same line.
     let label = percent.rsplit_once('|').map_or(percent, |(_, meter)| meter.rsplit(']').next().unwrap_or(meter));
     let label = label.trim().trim_end_matches(':').trim_end();
-    let (_, (done, total)) = count(body[at + 2..].split_once('|')?.1).ok()?;
+    let (_, (done, total)) = count(body[at + BAR.len()..].split_once('|')?.1).ok()?;
     Some(Bar { label, done, total })
 }
 
@@ -75,11 +75,31 @@ impl Bars {
     }
 }
 
-/// Whether a line shows that training went a step on: a bar that moved, or a step's loss.
-pub(in crate::parse) fn is_step(body: &str) -> bool {
-    let step = || ["step", "iter", "Step", "Iter", "epoch", "Epoch"].iter().any(|word| body.contains(word));
-    body.contains("loss") && step() && body.bytes().any(|byte| byte.is_ascii_digit())
+/// What a word that lines of progress have is part of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::parse) enum ProgressWord {
+    /// A bar.
+    Bar,
+    /// A loss.
+    Loss,
+    /// The number of a step.
+    Step,
 }
+
+/// What stands in lines of progress.
+pub(in crate::parse) const WORDS: &[(&str, ProgressWord)] = &[
+    (BAR, ProgressWord::Bar),
+    ("loss", ProgressWord::Loss),
+    ("step", ProgressWord::Step),
+    ("iter", ProgressWord::Step),
+    ("Step", ProgressWord::Step),
+    ("Iter", ProgressWord::Step),
+    ("epoch", ProgressWord::Step),
+    ("Epoch", ProgressWord::Step),
+];
+
+/// What stands between a bar's share and the bar.
+const BAR: &str = "%|";
 
 #[cfg(test)]
 mod tests {

@@ -1,0 +1,78 @@
+use super::super::Grammar;
+use super::super::line::progress::{self, ProgressWord};
+use crate::knowledge::Phases;
+use crate::scan::{KnownSteps, Literals, SearchError};
+
+/// One search for everything that words of a line may mean.
+pub(super) struct SignSearch {
+    literals: Literals,
+    /// What each of the literals means.
+    meanings: Vec<Meaning>,
+    /// Grammars that are asked only where no other is.
+    last_resorts: u128,
+}
+
+#[derive(Clone, Copy)]
+enum Meaning {
+    /// The line may be the first of a message of this grammar.
+    Message(usize),
+    /// It tells the phase: which of the words that do.
+    Phase(usize),
+    /// It may show progress.
+    Progress(ProgressWord),
+}
+
+/// What the words of one line mean.
+#[derive(Debug, Default)]
+pub(super) struct Signs {
+    /// Grammars of whose messages it may be the first line, as a set of bits.
+    pub messages: u128,
+    /// Which of the words that tell a phase; of several the one that ends last, and of these the longest.
+    pub phase: Option<usize>,
+    /// Whether it has what every bar has.
+    pub has_bar: bool,
+    has_loss: bool,
+    has_step: bool,
+}
+
+impl SignSearch {
+    /// The search for what `grammars` and `phases` ask for.
+    pub fn new(grammars: &[&dyn Grammar], phases: &Phases) -> Result<SignSearch, SearchError> {
+        debug_assert!(grammars.len() <= 128, "a set of grammars is 128 bits");
+        let triggers = grammars
+            .iter()
+            .enumerate()
+            .flat_map(|(index, grammar)| grammar.triggers().iter().map(move |word| (*word, Meaning::Message(index))));
+        let phases = phases.words().enumerate().map(|(index, word)| (word, Meaning::Phase(index)));
+        let progress = progress::WORDS.iter().map(|(word, what)| (*word, Meaning::Progress(*what)));
+        let (words, meanings): (Vec<&str>, Vec<Meaning>) = triggers.chain(phases).chain(progress).unzip();
+        let last_resorts = grammars.iter().enumerate().filter(|(_, grammar)| grammar.is_last_resort());
+        let last_resorts = last_resorts.fold(0, |set, (index, _)| set | 1 << index);
+        Ok(SignSearch { literals: Literals::new(words)?, meanings, last_resorts })
+    }
+
+    /// What the words of `body` mean.
+    pub fn read(&self, body: &str, known: &mut KnownSteps) -> Signs {
+        let (mut signs, mut phase_ends) = (Signs::default(), 0);
+        self.literals.each(body, known, |literal, end| match self.meanings[literal] {
+            Meaning::Message(grammar) => signs.messages |= 1 << grammar,
+            // Of several that end together the longest comes first.
+            Meaning::Phase(word) if end > phase_ends => (signs.phase, phase_ends) = (Some(word), end),
+            Meaning::Phase(_) => {}
+            Meaning::Progress(ProgressWord::Bar) => signs.has_bar = true,
+            Meaning::Progress(ProgressWord::Loss) => signs.has_loss = true,
+            Meaning::Progress(ProgressWord::Step) => signs.has_step = true,
+        });
+        if signs.messages & !self.last_resorts != 0 {
+            signs.messages &= !self.last_resorts;
+        }
+        signs
+    }
+}
+
+impl Signs {
+    /// Whether `body`, which has these signs, shows that training went a step on: a step's loss.
+    pub fn is_step(&self, body: &str) -> bool {
+        self.has_loss && self.has_step && body.bytes().any(|byte| byte.is_ascii_digit())
+    }
+}
