@@ -151,7 +151,7 @@ fn conclude(mut reading: Reading, knowledge: &Knowledge, options: &Options) -> R
         return Ok(report::assemble(reading.summaries, outcome.job, verdict, Vec::new(), outcome.other_failure));
     }
     knowledge.complete()?;
-    let printed = reading.printed();
+    let printed = reading.take_printed();
     let launch = Launch::new(knowledge, &outcome.job, reading.files, printed);
     let job = launch.complete(outcome.job);
     let explain = |found| explain(found, &job, &launch, &reading.summaries, knowledge, options);

@@ -60,7 +60,7 @@ fn launched<'k>(paths: &[String], knowledge: &'k Knowledge) -> Result<(Job, Laun
     }
     let mut reading = read(paths, knowledge, &Options::default())?;
     let job = incident::build(std::mem::take(&mut reading.reads), knowledge).job;
-    let printed = reading.printed();
+    let printed = reading.take_printed();
     let launch = Launch::new(knowledge, &job, reading.files, printed);
     let job = launch.complete(job);
     Ok((job, launch))

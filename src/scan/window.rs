@@ -88,6 +88,8 @@ pub struct Scanner<'a> {
     until: u64,
     /// Anchors have been searched for up to here.
     scanned: u64,
+    /// Those found since lines were last handed over.
+    found: Vec<u64>,
     next_sample: u64,
     passed_over: bool,
     threads: usize,
@@ -107,6 +109,7 @@ impl<'a> Scanner<'a> {
             line_start: 0,
             until,
             scanned: 0,
+            found: Vec::new(),
             next_sample: extent.stride,
             passed_over: false,
             threads: 1,
@@ -121,7 +124,19 @@ impl<'a> Scanner<'a> {
     /// Takes the next bytes.
     pub fn push(&mut self, block: &[u8], sink: &mut impl LineSink) {
         self.buffer.extend_from_slice(block);
+        self.find();
         self.advance(sink);
+    }
+
+    /// Takes the next bytes out of `block` and tells whether an anchor is among them. [`Scanner::advance`] comes next.
+    pub fn search(&mut self, block: &mut Vec<u8>) -> bool {
+        match self.buffer.is_empty() {
+            // The first ones as they are, without moving them.
+            true => std::mem::swap(&mut self.buffer, block),
+            false => self.buffer.append(block),
+        }
+        self.find();
+        !self.found.is_empty()
     }
 
     /// Reads at most `block` bytes; 0 is the end.
@@ -136,6 +151,7 @@ impl<'a> Scanner<'a> {
         };
         self.buffer.truncate(filled + *read.as_ref().unwrap_or(&0));
         let read = read?;
+        self.find();
         self.advance(sink);
         Ok(read)
     }
@@ -157,17 +173,22 @@ impl<'a> Scanner<'a> {
         (position - self.base) as usize
     }
 
-    fn advance(&mut self, sink: &mut impl LineSink) {
+    fn find(&mut self) {
         let overlap = self.anchors.longest().saturating_sub(1) as u64;
         let from = self.scanned.saturating_sub(overlap).max(self.base);
         // A short anchor in the overlap was found before; its line may be forgotten by now.
         let known = self.scanned.saturating_sub(from) as usize;
         let found = self.anchors.find_new(&self.buffer[self.at(from)..], known, self.threads);
-        for hit in found.into_iter().map(|hit| from + hit as u64) {
+        self.found.extend(found.into_iter().map(|hit| from + hit as u64));
+        self.scanned = self.end();
+    }
+
+    /// Hands over the lines that are known to be worth reading.
+    pub fn advance(&mut self, sink: &mut impl LineSink) {
+        for hit in std::mem::take(&mut self.found) {
             let piece = self.piece_of(hit);
             self.look_from(piece.saturating_sub(self.extent.back as u64), piece + self.extent.forward as u64, sink);
         }
-        self.scanned = self.end();
         self.hand_over(false, sink);
         self.forget(sink);
     }

@@ -5,29 +5,30 @@ use std::thread;
 /// Blocks that may be read ahead of whoever takes them.
 const AHEAD: usize = 2;
 
-/// Reads all of `stream` in blocks of `size` bytes and gives each to `take`, until that says no or reading fails.
+/// Reads all of `stream` in blocks of `size` bytes and gives each to `take`, until that says no or reading fails. Whoever
+/// takes a block may keep it.
 ///
 /// Unless the first block is all there is, a second thread reads ahead: reading and unpacking cost nothing while the
 /// search is busy. Buffers are used again, so that memory is `AHEAD + 2` blocks.
 pub fn read_blocks(
     stream: &mut (impl Read + Send),
     size: usize,
-    mut take: impl FnMut(&[u8]) -> bool,
+    mut take: impl FnMut(&mut Vec<u8>) -> bool,
 ) -> io::Result<()> {
     let size = size.max(1);
     // Most inputs are smaller than a block.
     let mut first = Vec::new();
     let outcome = stream.take(size as u64).read_to_end(&mut first).map(|_| ());
     let is_last = first.len() < size;
-    if !(first.is_empty() || take(&first)) || is_last {
+    if !(first.is_empty() || take(&mut first)) || is_last {
         return outcome;
     }
     let (blocks, incoming) = sync_channel(AHEAD);
     let (returned, buffers) = sync_channel(AHEAD + 2);
     thread::scope(|scope| {
         scope.spawn(move || read_ahead(stream, size, first, &blocks, &buffers));
-        for (block, outcome) in incoming {
-            if !take(&block) || outcome.is_err() {
+        for (mut block, outcome) in incoming {
+            if !take(&mut block) || outcome.is_err() {
                 return outcome;
             }
             // Nobody takes it back behind the last block.

@@ -6,7 +6,6 @@
 
 mod archive;
 mod blocks;
-mod keep;
 mod role;
 mod walk;
 
@@ -22,7 +21,6 @@ use crate::model::Role;
 pub use archive::Visit;
 use archive::{Bound, Format};
 pub use blocks::read_blocks;
-pub use keep::Keep;
 pub use walk::walk;
 
 /// An input that could not be read. The others are read all the same.

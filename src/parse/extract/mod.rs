@@ -106,7 +106,7 @@ impl<'g> Extractor<'g> {
             producers: BTreeSet::new(),
             started: None,
             previous: LineNumber::FIRST,
-            known_steps: KnownSteps::many(),
+            known_steps: KnownSteps::default(),
         }
     }
 

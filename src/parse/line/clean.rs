@@ -29,19 +29,17 @@ pub(super) fn clean(raw: &[u8]) -> (Cow<'_, str>, Vec<(usize, usize)>) {
 
 /// Where, from `at` on, the next thing begins that [`removed`] removes; the end of `raw` if there is none.
 fn next_removed(raw: &[u8], mut at: usize) -> usize {
-    /// So many bytes are looked at in one go, as the processor can.
-    const AT_ONCE: usize = 32;
-    while at < raw.len() {
-        let bytes = &raw[at..raw.len().min(at + AT_ONCE)];
-        if bytes.iter().fold(false, |any, byte| any | is_suspicious(*byte)) {
-            let begins = |at: &usize| is_suspicious(raw[*at]) && removed(&raw[*at..]) > 0;
-            if let Some(found) = (at..at + bytes.len()).find(begins) {
-                return found;
-            }
+    let begins = |at: &usize| is_suspicious(raw[*at]) && removed(&raw[*at..]) > 0;
+    // So many bytes are looked at in one go, as the processor can.
+    while let Some(bytes) = raw.get(at..).and_then(|rest| rest.first_chunk::<32>()) {
+        if bytes.iter().fold(false, |any, byte| any | is_suspicious(*byte))
+            && let Some(found) = (at..at + bytes.len()).find(begins)
+        {
+            return found;
         }
         at += bytes.len();
     }
-    raw.len()
+    (at..raw.len()).find(begins).unwrap_or(raw.len())
 }
 
 fn push_lossy(raw: &[u8], mut at: usize, text: &mut String, runs: &mut Vec<(usize, usize)>) {
@@ -59,9 +57,10 @@ fn push_lossy(raw: &[u8], mut at: usize, text: &mut String, runs: &mut Vec<(usiz
     }
 }
 
-/// Whether a byte may begin something that [`removed`] removes.
+/// Whether a byte may begin something that [`removed`] removes. Written without branches, so that many are looked at at once.
 fn is_suspicious(byte: u8) -> bool {
-    matches!(byte, 0..=8 | 0x0b..=0x1f | 0x7f | b'[' | b'^' | b'#' | b'\\')
+    let is_control = (byte < b' ') & (byte != b'\t') & (byte != b'\n') | (byte == 0x7f);
+    is_control | (byte == b'[') | (byte == b'^') | (byte == b'#') | (byte == b'\\')
 }
 
 /// Length of the colour code, terminal command or control character that `raw` begins with; 0 if with none.

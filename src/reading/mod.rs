@@ -3,18 +3,22 @@
 //! Inputs are read on all cores, and a large one is searched on several; what they held is put together in the order in
 //! which they were named, so that it is the same however many cores there are.
 
+mod beginning;
+
 use std::collections::BTreeMap;
 use std::io::{self, Cursor, Read as _};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 use std::thread;
 
 use crate::Options;
-use crate::config::{self, Document};
+use beginning::Beginning;
+
+use crate::config::Document;
 use crate::incident::Read;
-use crate::model::{InputSummary, LineNumber, Role};
+use crate::model::{InputSummary, Role};
 use crate::parse::{Extractor, Grammars};
 use crate::scan::{Extent, Scanner, Totals};
-use crate::source::{Input, Keep, SourceError, read_blocks};
+use crate::source::{Input, SourceError, read_blocks};
 
 /// What all inputs held.
 #[derive(Default)]
@@ -27,14 +31,12 @@ pub(crate) struct Reading {
     pub files: Vec<Document>,
     /// What could not be read.
     pub unreadable: Vec<SourceError>,
-    /// The beginnings of the job's logs, where it prints its configuration.
-    beginnings: Vec<(Arc<str>, Vec<u8>)>,
+    /// The beginnings of the job's logs.
+    beginnings: Vec<Beginning>,
 }
 
 /// A file with more bytes is no configuration.
 const LARGEST_FILE: u64 = 8 << 20;
-/// As many bytes of a log's beginning are kept.
-const BEGINNING: usize = 1 << 20;
 /// As many bytes of all logs' beginnings together.
 const BEGINNINGS: usize = 8 << 20;
 /// More threads than this do not search one input faster: it cannot be read so fast.
@@ -42,13 +44,20 @@ const MOST_SEARCHING: usize = 8;
 
 impl Reading {
     /// The configurations that the job printed, as far as they stand at the beginning of its logs.
-    pub fn printed(&self) -> Vec<Document> {
-        let documents = |(path, kept): &(Arc<str>, Vec<u8>)| config::from_log(path.clone(), LineNumber::FIRST, kept);
-        self.beginnings.iter().flat_map(documents).collect()
+    pub fn take_printed(&mut self) -> Vec<Document> {
+        let all = std::mem::take(&mut self.beginnings);
+        thread::scope(|scope| {
+            let mut beginnings = all.iter();
+            // They are few, and one of them this thread reads.
+            let own = beginnings.next();
+            beginnings.for_each(|beginning| drop(scope.spawn(|| beginning.printed().len())));
+            own.map(Beginning::printed);
+        });
+        all.into_iter().flat_map(Beginning::into_printed).collect()
     }
 
     fn kept(&self) -> usize {
-        self.beginnings.iter().map(|(_, kept)| kept.len()).sum()
+        self.beginnings.iter().map(Beginning::len).sum()
     }
 
     fn add(&mut self, held: Held) {
@@ -59,10 +68,9 @@ impl Reading {
     }
 
     fn add_part(&mut self, Part { summary, read, file, mut beginning }: Part) {
-        beginning.truncate(BEGINNINGS.saturating_sub(self.kept()));
-        if !beginning.is_empty() {
-            self.beginnings.push((summary.path.clone(), beginning));
-        }
+        let room = BEGINNINGS.saturating_sub(self.kept());
+        beginning.iter_mut().for_each(|beginning| beginning.truncate(room));
+        self.beginnings.extend(beginning.filter(|beginning| beginning.len() > 0));
         self.summaries.push(summary);
         self.reads.extend(read);
         self.files.extend(file);
@@ -77,7 +85,7 @@ struct Part {
     summary: InputSummary,
     read: Option<Read>,
     file: Option<Document>,
-    beginning: Vec<u8>,
+    beginning: Option<Beginning>,
 }
 
 /// Puts together what comes in any order.
@@ -91,13 +99,13 @@ struct Gathered {
 impl Gathered {
     fn add(&mut self, place: usize, mut held: Held) {
         // At most so much room will be left for its beginnings; what waits for its turn takes no more memory than that.
-        let sizes = |held: &Held| held.iter().flatten().map(|part| part.beginning.len()).sum::<usize>();
+        let size = |part: &Part| part.beginning.as_ref().map_or(0, Beginning::len);
+        let sizes = |held: &Held| held.iter().flatten().map(size).sum::<usize>();
         let before: usize = self.early.range(..place).map(|(_, held)| sizes(held)).sum();
         let mut room = BEGINNINGS.saturating_sub(self.reading.kept() + before);
-        for part in held.iter_mut().flatten() {
-            part.beginning.truncate(room);
-            part.beginning.shrink_to_fit();
-            room -= part.beginning.len();
+        for beginning in held.iter_mut().flatten().flat_map(|part| &mut part.beginning) {
+            beginning.truncate(room);
+            room -= beginning.len();
         }
         self.early.insert(place, held);
         while let Some(held) = self.early.remove(&self.next) {
@@ -170,7 +178,7 @@ impl Reader<'_> {
         let (role, path, warning) = (input.role, input.path.clone(), input.warning.take());
         let (bytes, lines, producers) = (input.size.unwrap_or(0), 0, Vec::new());
         let summary = InputSummary { path, role, bytes, lines, producers, warning };
-        let mut part = Part { summary, read: None, file: None, beginning: Vec::new() };
+        let mut part = Part { summary, read: None, file: None, beginning: None };
         match role {
             Role::Log | Role::Kernel => self.log(input, &mut part),
             Role::Config | Role::Script => self.file(input, &mut part),
@@ -179,15 +187,24 @@ impl Reader<'_> {
         part
     }
 
-    fn log(&self, input: Input<'_>, part: &mut Part) {
+    fn log(&self, mut input: Input<'_>, part: &mut Part) {
         let Part { summary, .. } = part;
-        let is_of_job = input.role == Role::Log;
-        let mut input = Keep::first(if is_of_job { BEGINNING } else { 0 }, input);
+        let mut beginning = (input.role == Role::Log).then(|| Beginning::new(summary.path.clone()));
         let mut extractor = Extractor::new(summary.path.clone(), self.grammars);
         let mut scanner = Scanner::new(self.grammars.anchors(), Extent::DEFAULT).on_threads(self.searching);
         let mut shortages = 0;
-        let outcome = read_blocks(&mut input, self.options.block * self.searching, |block| {
-            scanner.push(block, &mut extractor);
+        let size = self.options.block * self.searching;
+        let outcome = read_blocks(&mut input, size, |block| {
+            let is_all = beginning.as_ref().is_some_and(|beginning| beginning.len() == 0) && block.len() < size;
+            beginning.iter_mut().for_each(|beginning| beginning.add(block));
+            let has_anchor = scanner.search(block);
+            thread::scope(|scope| {
+                if has_anchor && is_all && self.searching > 1 {
+                    // What it printed will be asked for: that is read beside it.
+                    beginning.iter().for_each(|beginning| drop(scope.spawn(|| beginning.printed().len())));
+                }
+                scanner.advance(&mut extractor);
+            });
             if let Some(watch) = &self.options.watch {
                 watch.add_shortages(extractor.shortages().saturating_sub(shortages));
                 shortages = extractor.shortages();
@@ -203,7 +220,7 @@ impl Reader<'_> {
         let findings = extractor.finish();
         summary.producers = findings.producers.iter().map(|producer| (*producer).to_owned()).collect();
         part.read = Some(Read { path: summary.path.clone(), role: summary.role, findings });
-        part.beginning = input.into_kept();
+        part.beginning = beginning;
     }
 
     fn file(&self, input: Input<'_>, part: &mut Part) {
