@@ -28,6 +28,7 @@ fn reads_standard_input() {
 #[test]
 fn json_holds_the_whole_contract() -> Outcome {
     let done = oomdoc().args(["analyze", "--format", "json", "-"]).write_stdin(OOM).output()?;
+    assert_eq!(String::from_utf8_lossy(&done.stderr), "", "whoever reads standard error finds problems there");
     let report: serde_json::Value = serde_json::from_slice(&done.stdout)?;
     assert_eq!(report["schema"], "oomdoc.report/1");
     assert_eq!(report["verdict"], "gpu_oom");
