@@ -85,14 +85,16 @@ fn expand(input: Input<'_>, depth: usize, visit: &mut Visit<'_>) -> bool {
         _ => {
             let size = input.size;
             let packed = BufReader::with_capacity(BUFFER, input);
-            let stream: Box<dyn Read + Send> = match format {
-                Format::Gzip => Box::new(gzip::stream(packed)),
-                Format::Zstd => Box::new(zstd::Frames::new(packed)),
-                Format::Xz => Box::new(xz::stream(packed)),
-                _ => Box::new(bzip2::stream(packed)),
+            let stream: io::Result<Box<dyn Read + Send>> = match format {
+                Format::Gzip => Ok(Box::new(gzip::stream(packed))),
+                Format::Zstd => zstd::stream(packed).map(|stream| Box::new(stream) as _),
+                Format::Xz => Ok(Box::new(xz::stream(packed))),
+                _ => Ok(Box::new(bzip2::stream(packed))),
             };
             bound.add_size(depth, size);
-            Input::packed(&path, bound.limit(stream), bound.clone()).map(|inner| expand(inner, depth + 1, visit))
+            stream
+                .and_then(|stream| Input::packed(&path, bound.limit(stream), bound.clone()))
+                .map(|inner| expand(inner, depth + 1, visit))
         }
     };
     unpacked
