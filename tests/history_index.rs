@@ -320,7 +320,7 @@ fn an_index_that_does_not_follow_is_told_apart() -> Done {
     assert!(matches!(why()?, Some(IndexError::Missing)));
     let answer = ask(home.path(), "memory")?;
     assert_eq!(answer.found.total, 4);
-    history::rebuild(&open(home.path())?, &|_, _| {})?;
+    history::reindex(&mut open(home.path())?, &|_, _| {})?;
     assert!(why()?.is_none());
     Ok(())
 }

@@ -9,7 +9,7 @@ use crate::Error;
 use crate::calibrate::{CalibrateError, LabelError};
 use crate::estimate::EstimateError;
 use crate::fix::FixError;
-use crate::history::{HistoryError, IndexError};
+use crate::history::HistoryError;
 use crate::knowledge::KnowledgeError;
 use crate::redact::RedactError;
 use crate::rulebase::SourcesError;
@@ -54,9 +54,6 @@ pub(super) enum CliError {
     /// The history.
     #[error(transparent)]
     History(#[from] HistoryError),
-    /// The index.
-    #[error(transparent)]
-    Index(#[from] IndexError),
     /// A log without an incident is like none.
     #[error("{path} holds no incident")]
     NothingAlike {
@@ -156,7 +153,6 @@ impl CliError {
             }
             CliError::Store(error) => Some(error.advice()),
             CliError::History(error) => return Some(error.advice()),
-            CliError::Index(_) => Some("make room or give write access; searches read the store meanwhile"),
             CliError::NothingAlike { .. } => Some("name a log that ended with an out-of-memory failure"),
             CliError::Home(_) => Some("name a folder with --home or $OOMDOC_HOME"),
             CliError::NotImported { .. } => Some("mend the errors above; `oomdoc rules check` shows them again"),

@@ -1,3 +1,5 @@
+use std::collections::HashSet;
+
 use serde::{Deserialize, Serialize};
 
 use super::Record;
@@ -97,6 +99,9 @@ impl Record {
         parts.extend(cites.map(|cite| cite.text.as_str()));
         parts.extend(inputs.iter().map(|input| &*input.path));
         parts.extend(incident.fingerprint.parts.iter().map(String::as_str));
+        // One line proves several things, and is found by its words once.
+        let mut seen = HashSet::new();
+        parts.retain(|part| seen.insert(*part));
         parts.join("\n")
     }
 }

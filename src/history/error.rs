@@ -3,7 +3,7 @@ use std::path::PathBuf;
 
 use thiserror::Error;
 
-use super::QueryError;
+use super::{IndexError, QueryError};
 use crate::redact::RedactError;
 use crate::store::StoreError;
 
@@ -62,6 +62,9 @@ pub enum HistoryError {
         /// How many there are.
         known: usize,
     },
+    /// The index.
+    #[error(transparent)]
+    Index(#[from] IndexError),
     /// A line of an import.
     #[error("line {line} cannot be imported: {problem}")]
     Line {
@@ -91,6 +94,7 @@ impl HistoryError {
             HistoryError::NoSuchPatch { id, .. } => {
                 format!("`oomdoc history show {id}` numbers them; name any other change with --knob")
             }
+            HistoryError::Index(_) => "make room or give write access; searches read the store meanwhile".to_owned(),
             HistoryError::Line { .. } => {
                 "nothing of that line was taken over; mend it and import again: what is there already is not doubled"
                     .to_owned()

@@ -3,7 +3,7 @@
 
 /// The words of `text`, in order.
 pub fn tokens(text: &str) -> Vec<String> {
-    let mut words = Vec::new();
+    let mut words = Vec::with_capacity(text.len() / 6);
     let mut word = String::new();
     let mut ideographs: Vec<char> = Vec::new();
     // The sign at the end closes the last word.
@@ -13,6 +13,8 @@ pub fn tokens(text: &str) -> Vec<String> {
             pairs(&mut ideographs, &mut words);
         }
         match character.is_alphanumeric() && !is_wide || character == '_' {
+            // Nearly all of a log.
+            true if character.is_ascii() => word.push(character.to_ascii_lowercase()),
             true => word.extend(character.to_lowercase()),
             false if !word.is_empty() => words.push(std::mem::take(&mut word)),
             false => {}

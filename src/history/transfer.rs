@@ -10,7 +10,7 @@ use super::{HistoryError, INCIDENTS, OUTCOMES, Record, add, changes};
 use crate::store::{Change, Store};
 
 /// Lines to a commit.
-const AT_ONCE: usize = 256;
+const AT_ONCE: usize = 1024;
 /// As many commits' lines are read ahead.
 const AHEAD: usize = 3;
 

@@ -86,6 +86,9 @@ impl DiskStore {
         } else if !tree.was_recovered() {
             let what = "its marker says that there are records, and there are none".to_owned();
             return Err(StoreError::Damaged { path, what });
+        } else {
+            // Before anything is written that an older oomdoc does not understand.
+            format::upgrade(&path)?;
         }
         let mut store = DiskStore { home: home.to_owned(), path, tree, file, change: 0, failed: false, owner };
         store.change = store.number(CHANGE)?;
@@ -161,7 +164,7 @@ impl DiskStore {
         while let Some(found) = guarded(&self.path, || records.next())? {
             let (key, sealed) = found.map_err(|error| engine_error(&self.path, error))?;
             let key = std::str::from_utf8(&key).map_err(|_| self.damaged(format!("a record is called {key:?}")))?;
-            each(key, record::open(key, &sealed).map_err(|what| self.damaged(what))?);
+            each(key, &record::open(key, &sealed).map_err(|what| self.damaged(what))?);
         }
         Ok(())
     }
@@ -206,7 +209,7 @@ impl DiskStore {
 impl Store for DiskStore {
     fn get(&self, key: &str) -> Result<Option<Vec<u8>>, StoreError> {
         let found = guarded(&self.path, || self.tree.get(key))?.map_err(|error| engine_error(&self.path, error))?;
-        let opened = found.map(|sealed| record::open(key, &sealed).map(<[u8]>::to_vec)).transpose();
+        let opened = found.map(|sealed| record::open(key, &sealed).map(std::borrow::Cow::into_owned)).transpose();
         opened.map_err(|what| self.damaged(what))
     }
 

@@ -10,8 +10,8 @@ use sha2::{Digest, Sha256};
 use super::durable;
 use super::error::StoreError;
 
-/// The format that is written, and the newest that is understood.
-pub(super) const FORMAT: u32 = 1;
+/// The format that is written, and the newest that is understood: 1 had no packed records.
+pub(super) const FORMAT: u32 = 2;
 pub(super) const MARKER: &str = "FORMAT";
 const MAGIC: &str = "oomdoc store";
 const ENGINE: &str = "sled 0.34.7";
@@ -81,6 +81,21 @@ pub(super) fn mark(folder: &Path, state: State) -> Result<(), StoreError> {
     let text = format!("{MAGIC}\nformat {FORMAT}\nengine {ENGINE}\nstate {state}\nid {}\n", id());
     let marker = folder.join(MARKER);
     durable::replace(&marker, text.as_bytes()).map_err(|error| StoreError::io(&marker, error))
+}
+
+/// Marks a store of an older format as one of this: from now on it is written so.
+pub(super) fn upgrade(folder: &Path) -> Result<(), StoreError> {
+    let marker = folder.join(MARKER);
+    let io = |error| StoreError::io(&marker, error);
+    let text = fs::read_to_string(&marker).map_err(io)?;
+    let is_format = |line: &&str| line.starts_with("format ");
+    let current = format!("format {FORMAT}");
+    match text.lines().find(is_format) {
+        Some(line) if line != current => {
+            durable::replace(&marker, text.replacen(line, &current, 1).as_bytes()).map_err(io)
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Tells stores apart; it need not be secret.

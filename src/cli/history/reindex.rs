@@ -14,12 +14,11 @@ pub(super) struct Reindex {}
 impl Reindex {
     pub fn run(self, home: &Path) -> Result<(), CliError> {
         let mut store = open(home)?;
-        history::regroup(&mut store, |_| true)?;
         let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
         if let Ok(style) = ProgressStyle::with_template("{bar:20} {human_pos} of {human_len} incidents · {eta} left") {
             bar.set_style(style);
         }
-        let done = history::rebuild(&store, &|done, all| {
+        let done = history::reindex(&mut store, &|done, all| {
             bar.set_length(all);
             bar.set_position(done);
         });

@@ -47,6 +47,7 @@ impl From<HistoryError> for IndexError {
     fn from(error: HistoryError) -> IndexError {
         match error {
             HistoryError::Store(error) => IndexError::Store(error),
+            HistoryError::Index(error) => error,
             error => IndexError::Record(error.to_string()),
         }
     }

@@ -19,8 +19,9 @@ mod writer;
 pub use error::IndexError;
 pub(super) use reader::Reader;
 pub(super) use tally::{Columns, Counts, SEPARATOR};
+pub(super) use writer::Building;
 pub(super) use writer::follow;
-pub use writer::{Progress, rebuild, verify_index};
+pub use writer::{Progress, verify_index};
 
 /// Where it is in the home folder.
 const FOLDER: &str = "index";

@@ -1,5 +1,5 @@
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, sync_channel};
 use std::sync::{Mutex, PoisonError};
@@ -42,7 +42,7 @@ pub(in crate::history) fn follow(store: &DiskStore) -> Result<(), IndexError> {
         Some(Err(error @ (IndexError::Store(_) | IndexError::Record(_)))) => return Err(error),
         Some(Err(_)) | None => {}
     }
-    rebuild(store, &|_, _| {})
+    Building::begin(store, &|_, _| {}, &mut |_| {})?.put_in_place(store)
 }
 
 fn catch_up(store: &DiskStore) -> Result<(), IndexError> {
@@ -87,33 +87,50 @@ pub fn verify_index(store: &DiskStore) -> Result<(), IndexError> {
     quietly(read).unwrap_or_else(|| Err(IndexError::Damaged("nothing makes sense of it".to_owned())))
 }
 
-/// Makes the index of `store`'s home anew, beside the one that is there until the new one is whole.
-pub fn rebuild(store: &DiskStore, progress: Progress) -> Result<(), IndexError> {
-    let home = store.home();
-    let [old, new] = ["index.old", "index.new"].map(|name| home.join(name));
-    for leftover in [&old, &new] {
-        remove(leftover)?;
+/// The index of a store's home, made anew beside the one that is there.
+pub(in crate::history) struct Building {
+    index: Index,
+    writer: IndexWriter,
+    folder: PathBuf,
+    old: PathBuf,
+    incidents: u64,
+}
+
+impl Building {
+    /// Reads all incidents of `store`; each record is shown to `look`, too.
+    pub fn begin(store: &DiskStore, progress: Progress, look: &mut dyn FnMut(&[u8])) -> Result<Building, IndexError> {
+        let [old, folder] = ["index.old", "index.new"].map(|name| store.home().join(name));
+        for leftover in [&old, &folder] {
+            remove(leftover)?;
+        }
+        fs::create_dir(&folder)?;
+        let (schema, fields) = fields::schema();
+        let index = Index::create_in_dir(&folder, schema)?;
+        fields::register(&index);
+        let threads = thread::available_parallelism().map_or(1, |cores| cores.get().min(8));
+        let incidents = store.count(INCIDENTS.trim_end_matches('/'))?;
+        // What is small needs no more than one, which costs less to start.
+        let (threads, memory) = if incidents > 10_000 { (threads, ALL) } else { (1, FEW) };
+        let writer = writer(&index, threads, memory)?;
+        fill(store, &writer, &fields, threads, &|done| progress(done, incidents), look)?;
+        Ok(Building { index, writer, folder, old, incidents })
     }
-    fs::create_dir(&new)?;
-    let (schema, fields) = fields::schema();
-    let index = Index::create_in_dir(&new, schema)?;
-    fields::register(&index);
-    let threads = thread::available_parallelism().map_or(1, |cores| cores.get().min(8));
-    let incidents = store.count(INCIDENTS.trim_end_matches('/'))?;
-    // What is small needs no more than one, which costs less to start.
-    let (threads, memory) = if incidents > 10_000 { (threads, ALL) } else { (1, FEW) };
-    let writer = writer(&index, threads, memory)?;
-    fill(store, &writer, &fields, threads, &|done| progress(done, incidents))?;
-    let id = DiskStore::id(home).unwrap_or_default();
-    finish(&index, &new, writer, &State::new(id, store.change(), incidents))?;
-    drop(index);
-    let place = home.join(FOLDER);
-    if place.exists() {
-        fs::rename(&place, &old)?;
+
+    /// Puts it in the place of the old one; it follows `store`, whose incidents are still those that were read.
+    pub fn put_in_place(self, store: &DiskStore) -> Result<(), IndexError> {
+        let Building { index, writer, folder, old, incidents } = self;
+        let home = store.home();
+        let id = DiskStore::id(home).unwrap_or_default();
+        finish(&index, &folder, writer, &State::new(id, store.change(), incidents))?;
+        drop(index);
+        let place = home.join(FOLDER);
+        if place.exists() {
+            fs::rename(&place, &old)?;
+        }
+        fs::rename(&folder, &place)?;
+        durable::sync_folder(home)?;
+        remove(&old)
     }
-    fs::rename(&new, &place)?;
-    durable::sync_folder(home)?;
-    remove(&old)
 }
 
 /// Adds every incident: one thread reads the store, the others make of records what is written of them.
@@ -123,6 +140,7 @@ fn fill(
     fields: &Fields,
     threads: usize,
     progress: &(dyn Fn(u64) + Sync),
+    look: &mut dyn FnMut(&[u8]),
 ) -> Result<(), IndexError> {
     let told = told(store)?;
     let done = AtomicU64::new(0);
@@ -145,6 +163,7 @@ fn fill(
         let takers: Vec<_> = (0..threads).map(|_| scope.spawn(take)).collect();
         let mut batch = Vec::with_capacity(AT_ONCE);
         let read = store.scan(INCIDENTS, &mut |_, value| {
+            look(value);
             batch.push(value.to_owned());
             if batch.len() == AT_ONCE {
                 // They receive for as long as this lives.

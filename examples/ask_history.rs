@@ -1,0 +1,20 @@
+//! Asks the history in `$OOMDOC_HOME` a question a line of standard input, all within this process, and prints for each what
+//! it found and how long that took: `printf 'memory\n' | cargo run --release --example ask_history`.
+
+use std::error::Error;
+use std::io::{self, BufRead as _};
+use std::path::Path;
+use std::time::Instant;
+
+use oomdoc::history::{Order, Query, ask};
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let home = std::env::var_os("OOMDOC_HOME").ok_or("OOMDOC_HOME names no folder")?;
+    for question in io::stdin().lock().lines() {
+        let begin = Instant::now();
+        let query: Query = question?.parse()?;
+        let found = ask(Path::new(&home), &query, Order::Relevance, 0, 20)?.found;
+        println!("{} {}", found.total, begin.elapsed().as_micros());
+    }
+    Ok(())
+}

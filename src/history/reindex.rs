@@ -1,0 +1,17 @@
+use super::add::{Groups, Occurred};
+use super::index::Building;
+use super::{HistoryError, Progress};
+use crate::store::DiskStore;
+
+/// Makes everything anew that follows from the incidents, reading each once: how often every trouble occurred, and the index.
+pub fn reindex(store: &mut DiskStore, progress: Progress) -> Result<(), HistoryError> {
+    let mut groups = Groups::default();
+    let mut read = Ok(());
+    let index = Building::begin(store, progress, &mut |record| match serde_json::from_slice::<Occurred>(record) {
+        Ok(occurred) => groups.add(occurred),
+        Err(error) => read = Err(error),
+    })?;
+    read?;
+    groups.commit(store, Vec::new())?;
+    Ok(index.put_in_place(store)?)
+}
