@@ -13,7 +13,7 @@ pub(super) struct Beginning {
 
 impl Beginning {
     /// As many bytes of a log are its beginning.
-    pub const LONGEST: usize = 1 << 20;
+    const LONGEST: usize = 1 << 20;
 
     /// Of the log at `path`, of which nothing was read yet.
     pub fn new(path: Arc<str>) -> Beginning {

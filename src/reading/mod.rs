@@ -10,9 +10,9 @@ use std::io::{self, Cursor, Read as _};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
-use crate::Options;
 use beginning::Beginning;
 
+use crate::Options;
 use crate::config::Document;
 use crate::incident::Read;
 use crate::model::{InputSummary, Role};
@@ -33,6 +33,8 @@ pub(crate) struct Reading {
     pub unreadable: Vec<SourceError>,
     /// The beginnings of the job's logs.
     beginnings: Vec<Beginning>,
+    /// Threads to read them with.
+    threads: usize,
 }
 
 /// A file with more bytes is no configuration.
@@ -46,12 +48,8 @@ impl Reading {
     /// The configurations that the job printed, as far as they stand at the beginning of its logs.
     pub fn take_printed(&mut self) -> Vec<Document> {
         let all = std::mem::take(&mut self.beginnings);
-        thread::scope(|scope| {
-            let mut beginnings = all.iter();
-            // They are few, and one of them this thread reads.
-            let own = beginnings.next();
-            beginnings.for_each(|beginning| drop(scope.spawn(|| beginning.printed().len())));
-            own.map(Beginning::printed);
+        each(all.iter(), self.threads.min(all.len()), |beginning| {
+            beginning.printed();
         });
         all.into_iter().flat_map(Beginning::into_printed).collect()
     }
@@ -126,23 +124,31 @@ pub(crate) fn read_all<S: Send>(
     let at_once = threads.min(sources.len()).max(1);
     let searching = (threads / at_once).clamp(1, MOST_SEARCHING);
     let reader = Reader { grammars, options, searching };
-    let queue = Mutex::new(sources.into_iter().enumerate());
     let gathered = Mutex::new(Gathered::default());
-    let work = || {
+    each(sources.into_iter().enumerate(), at_once, |(place, source)| {
+        let held = open(source).map(|input| reader.read(input));
+        gathered.lock().unwrap_or_else(PoisonError::into_inner).add(place, held);
+    });
+    let Gathered { reading, .. } = gathered.into_inner().unwrap_or_else(PoisonError::into_inner);
+    Reading { threads, ..reading }
+}
+
+/// Does `work` for each of `items`, on so many threads of which this is one.
+fn each<T>(items: impl Iterator<Item = T> + Send, threads: usize, work: impl Fn(T) + Sync) {
+    let queue = Mutex::new(items);
+    let take = || {
         loop {
             let next = queue.lock().unwrap_or_else(PoisonError::into_inner).next();
-            let Some((place, source)) = next else { return };
-            let held = open(source).map(|input| reader.read(input));
-            gathered.lock().unwrap_or_else(PoisonError::into_inner).add(place, held);
+            let Some(item) = next else { return };
+            work(item);
         }
     };
     thread::scope(|scope| {
-        for _ in 1..at_once {
-            scope.spawn(work);
+        for _ in 1..threads {
+            scope.spawn(take);
         }
-        work();
+        take();
     });
-    gathered.into_inner().unwrap_or_else(PoisonError::into_inner).reading
 }
 
 /// Reads one input at a time.
