@@ -99,9 +99,10 @@ impl Page {
     /// The changed lines and one on each side: enough to find them.
     fn diff(&mut self, patch: &Patch) -> fmt::Result {
         let lines: Vec<&str> = patch.diff.iter().flat_map(|diff| diff.lines()).collect();
-        let is_changed = |at: usize| lines.get(at).is_some_and(|line| !line.starts_with(' '));
-        let is_near = |at: &usize| is_changed(*at) || is_changed(at + 1) || at.checked_sub(1).is_some_and(is_changed);
-        for line in (0..lines.len()).filter(is_near).filter_map(|at| lines.get(at)) {
+        let is_changed = |at: usize| lines.get(at).is_some_and(|line| line.starts_with(['+', '-']));
+        let is_near = |at: usize| is_changed(at) || is_changed(at + 1) || at.checked_sub(1).is_some_and(is_changed);
+        let is_shown = |(at, line): &(usize, &&str)| line.starts_with("@@") || is_near(*at);
+        for (_, line) in lines.iter().enumerate().filter(is_shown) {
             let style = match line.as_bytes().first() {
                 Some(b'+') => ADDED,
                 Some(b'-') => REMOVED,
