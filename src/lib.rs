@@ -11,6 +11,7 @@ pub mod cli;
 pub mod config;
 pub mod diagnosis;
 pub mod estimate;
+pub mod facts;
 pub mod fix;
 pub mod history;
 pub mod incident;
@@ -34,7 +35,8 @@ use std::sync::Arc;
 
 use thiserror::Error;
 
-use diagnosis::{Asker, Diagnosed, Value};
+use diagnosis::Diagnosed;
+use facts::{Asker, Value};
 use incident::Found;
 use knowledge::{Knowledge, KnowledgeError, Language};
 use launch::Launch;
@@ -169,10 +171,10 @@ fn explain(
     options: &Options,
 ) -> Incident {
     let Options { language, .. } = *options;
-    let mut facts = diagnosis::gather(&found, job, inputs, &options.facts);
+    let mut facts = facts::gather(&found, job, inputs, &options.facts);
     launch.configure(&mut facts);
     launch.infer(&mut facts);
-    diagnosis::explain_request(&mut facts, &found.incident, &knowledge.models);
+    facts::explain_request(&mut facts, &found.incident, &knowledge.models);
     let asker = &Asker::new(&facts);
     let mut incident = found.incident;
     let experience = &*options.experience;

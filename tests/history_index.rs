@@ -5,6 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use home::copy_folder;
 use oomdoc::history::{self, Answer, IndexError, Order, Outcome, Page, Query, Record};
 use oomdoc::store::DiskStore;
 use proptest::prelude::*;
@@ -13,6 +14,7 @@ use serde_json::{Value, json};
 #[allow(dead_code)]
 #[path = "../benches/generate/mod.rs"]
 mod generate;
+mod home;
 
 type Done = Result<(), Box<dyn Error>>;
 
@@ -299,7 +301,7 @@ fn an_index_that_does_not_follow_is_told_apart() -> Done {
     assert!(why()?.is_none());
     // Behind: the store went on, and the snapshot says so.
     let before = tempfile::tempdir()?;
-    copy(&index, &before.path().join("index"))?;
+    copy_folder(&index, &before.path().join("index"))?;
     let mut store = open(home.path())?;
     history::add(&mut store, &[record(4, &["memory"])?])?;
     history::snapshot(&store)?;
@@ -309,12 +311,12 @@ fn an_index_that_does_not_follow_is_told_apart() -> Done {
     assert!(why()?.is_none());
     // Put back from a backup.
     fs::remove_dir_all(&index)?;
-    copy(&before.path().join("index"), &index)?;
+    copy_folder(&before.path().join("index"), &index)?;
     assert!(matches!(why()?, Some(IndexError::Behind { .. })));
     // Somebody else's.
     let other = self::home(2)?;
     fs::remove_dir_all(&index)?;
-    copy(&other.path().join("index"), &index)?;
+    copy_folder(&other.path().join("index"), &index)?;
     assert!(matches!(why()?, Some(IndexError::Foreign)));
     fs::remove_dir_all(&index)?;
     assert!(matches!(why()?, Some(IndexError::Missing)));
@@ -335,14 +337,5 @@ fn a_writer_makes_nobody_wait() -> Done {
     assert!(answer.without_index.is_none() && answer.found.total == 6);
     assert!(begun.elapsed() < PATIENCE / 2, "{:?}", begun.elapsed());
     drop(store);
-    Ok(())
-}
-
-fn copy(from: &Path, to: &Path) -> Done {
-    fs::create_dir_all(to)?;
-    for entry in fs::read_dir(from)? {
-        let entry = entry?;
-        fs::copy(entry.path(), to.join(entry.file_name()))?;
-    }
     Ok(())
 }

@@ -13,7 +13,7 @@ use predicates::prelude::*;
 use predicates::str::contains;
 use serde_json::Value;
 
-use home::{HOST, Outcome, analyze, json, log, oomdoc, settle, total};
+use home::{HOST, Outcome, analyze, copy_folder, json, log, oomdoc, settle, total};
 
 #[test]
 fn a_store_that_is_busy_broken_or_read_only_costs_no_analysis() -> Outcome {
@@ -112,14 +112,7 @@ fn old_incidents_go_and_solved_ones_may_stay() -> Outcome {
 fn first_home() -> Result<tempfile::TempDir, Box<dyn Error>> {
     let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/store-1");
     let home = tempfile::tempdir()?;
-    for entry in walkdir::WalkDir::new(&from) {
-        let entry = entry?;
-        let copy = home.path().join(entry.path().strip_prefix(&from)?);
-        match entry.file_type().is_dir() {
-            true => fs::create_dir_all(copy)?,
-            false => drop(fs::copy(entry.path(), copy)?),
-        }
-    }
+    copy_folder(&from, home.path())?;
     Ok(home)
 }
 

@@ -5,7 +5,7 @@ use std::error::Error;
 use std::fs;
 use std::path::Path;
 
-use oomdoc::diagnosis::{Answer, Asker, Facts, Value, names};
+use oomdoc::facts::{Answer, Asker, Facts, Value, names};
 use oomdoc::knowledge::{Direction, FactType, Knob, Knowledge};
 
 #[allow(dead_code)]

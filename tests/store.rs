@@ -1,10 +1,13 @@
 //! The store keeps its word, on a disk and in memory alike, and says what does not fit.
 
+mod home;
+
 use std::error::Error;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use home::copy_folder;
 use oomdoc::knowledge::RuleFile;
 use oomdoc::store::{
     Change, DiskStore, MemoryStore, RuleChanges, Snapshot, Store, StoreError, import_rules, own_rules, remove_rules,
@@ -117,14 +120,7 @@ fn a_store_that_went_back_in_time_is_noticed() -> Outcome {
     let (home, _) = home()?;
     let backup = tempfile::tempdir()?;
     let sled = home.path().join("store/sled");
-    for entry in walkdir::WalkDir::new(&sled) {
-        let entry = entry?;
-        let copy = backup.path().join(entry.path().strip_prefix(&sled)?);
-        match entry.file_type().is_dir() {
-            true => fs::create_dir_all(copy)?,
-            false => drop(fs::copy(entry.path(), copy)?),
-        }
-    }
+    copy_folder(&sled, backup.path())?;
     let mut store = open(home.path())?;
     store.commit(&[Change::put("rules/user/c", "three")])?;
     Snapshot::of(&store)?.write(home.path())?;

@@ -3,7 +3,8 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use oomdoc::diagnosis::{Asker, Facts, Value, calibrate, rank};
+use oomdoc::diagnosis::{calibrate, rank};
+use oomdoc::facts::{Asker, Facts, Value};
 use oomdoc::knowledge::Knowledge;
 use oomdoc::model::Kind;
 

@@ -12,7 +12,7 @@ use super::home::{Home, warn};
 use super::progress::Progress;
 use super::save;
 use crate::Options;
-use crate::diagnosis::Value;
+use crate::facts::Value;
 use crate::knowledge::Language;
 use crate::model::Report;
 use crate::report;

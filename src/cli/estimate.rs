@@ -6,8 +6,8 @@ use clap::{Args, ValueEnum};
 use super::analyze::told;
 use super::error::CliError;
 use super::home::Home;
-use crate::diagnosis::Value;
 use crate::estimate::{self, Flags};
+use crate::facts::Value;
 use crate::knowledge::Language;
 
 /// As wide where there is no terminal.

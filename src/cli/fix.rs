@@ -6,7 +6,7 @@ use clap::Args;
 use super::analyze::told;
 use super::error::CliError;
 use super::home::Home;
-use crate::diagnosis::Value;
+use crate::facts::Value;
 use crate::fix::{self, Done};
 use crate::knowledge::Language;
 use crate::{Options, report};

@@ -12,7 +12,7 @@ use super::fail_on::{self, FailOn};
 use super::home::{Home, warn};
 use super::save;
 use crate::Options;
-use crate::diagnosis::Value;
+use crate::facts::Value;
 use crate::knowledge::{CauseRule, Language};
 use crate::model::Report;
 use crate::report;

@@ -3,25 +3,15 @@
 //! In go an incident's facts and the rules of `rules/causes/`; out come diagnoses, likeliest first, each with the lines
 //! that support it and why it comes before the next. Nothing here knows a cause: rules do.
 
-mod condition;
-mod facts;
-mod gather;
-mod inspect;
 mod outcomes;
 mod rank;
-mod requested;
-mod trend;
 
 use std::sync::Arc;
 
-pub use condition::{Answer, Asker, Question, alternatives, names};
-pub use facts::{Facts, Known, Value};
-pub use gather::{gather, of_job};
-pub use inspect::{Comparison, Literal};
 pub use outcomes::{best_first, learn};
 pub use rank::{Ranked, calibrate, rank};
-pub use requested::explain_request;
 
+use crate::facts::{Answer, Asker, Facts, alternatives, names};
 use crate::knowledge::{CauseRule, Knowledge, Language};
 use crate::model::{Citation, Diagnosis, Experience, Incident};
 

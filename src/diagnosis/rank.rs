@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use super::UNKNOWN;
-use super::condition::{Answer, Asker};
+use crate::facts::{Answer, Asker};
 use crate::knowledge::{Calibration, CauseRule, EvidenceRow};
 use crate::model::Kind;
 
@@ -95,7 +95,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::diagnosis::Facts;
+    use crate::facts::Facts;
     use crate::knowledge::Knowledge;
 
     type Outcome = Result<(), Box<dyn std::error::Error>>;

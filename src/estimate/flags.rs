@@ -3,7 +3,7 @@
 use clap::{Args, ValueEnum};
 
 use super::fit::Limits;
-use crate::diagnosis::{Facts, Value};
+use crate::facts::{Facts, Value};
 use crate::knowledge::{Trains, TrainsIn};
 use crate::memory::{Layout, Recomputation as Recomputed, Sharding};
 use crate::model::Bytes;

@@ -3,7 +3,7 @@
 use std::fs;
 
 use super::{Estimate, EstimateError, Flags};
-use crate::diagnosis::{self, Facts, Value};
+use crate::facts::{self, Facts, Value};
 use crate::incident;
 use crate::knowledge::{EngineIs, Knowledge, Shape, Trains, TrainsIn};
 use crate::launch::Launch;
@@ -25,7 +25,7 @@ pub fn estimate(flags: &Flags, facts: &[(String, Value)], knowledge: &Knowledge)
     }
     let (job, launch) = launched(&flags.from, knowledge)?;
     // The user's own words come first, then the configuration's.
-    diagnosis::of_job(&mut known, &job);
+    facts::of_job(&mut known, &job);
     launch.configure(&mut known);
     let per_node = known.number("config.processes_per_node");
     let mut assumed = Vec::new();

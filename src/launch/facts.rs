@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::Launch;
 use crate::config::Entry;
-use crate::diagnosis::{Answer, Asker, Facts, Value, names};
+use crate::facts::{Answer, Asker, Facts, Value, names};
 use crate::knowledge::{Fact, FactType, Knob};
 use crate::model::Citation;
 

@@ -14,7 +14,7 @@ use std::cell::OnceCell;
 use std::sync::Arc;
 
 use crate::config::{Document, EntryKind, Format};
-use crate::diagnosis::Facts;
+use crate::facts::Facts;
 use crate::knowledge::{Framework, Knob, Knowledge, Target, newest_version_with};
 use crate::model::Job;
 use facts::Stated;

@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 
 use super::Launch;
-use crate::diagnosis::Facts;
+use crate::facts::Facts;
 use crate::memory::{self, Amount, Explanation, Layout, ModelSize, Moment, MomentPlan, Observed, Plan, States, Step};
 use crate::model::{
     Bytes, Citation, Derivation, Figure, FigureName, Incident, Kind, Need, PatchNeeds, Phase, TimelinePoint,

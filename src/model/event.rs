@@ -1,3 +1,4 @@
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -181,6 +182,10 @@ pub struct Setting {
     pub memory: Arc<[Figure]>,
     /// How many signs of progress the input had shown.
     pub progress: u64,
+    /// The phases that the input had shown signs of.
+    pub seen: BTreeSet<Phase>,
+    /// The lines before it, where it is a failure.
+    pub recent: Arc<[Citation]>,
 }
 
 /// A sign of a phase: a line, a progress bar, a remote method.

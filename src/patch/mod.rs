@@ -7,7 +7,7 @@
 mod edit;
 mod turn;
 
-use crate::diagnosis::{Answer, Asker, Facts};
+use crate::facts::{Answer, Asker, Facts};
 use crate::knowledge::{CauseRule, Condition, Direction, Knob, Knowledge, Language, PatchRow, To, Turn, plain_name};
 use crate::launch::{Launch, Moved, Prediction, device_memory, host_memory, host_used};
 use crate::model::{Bytes, Need, NotAdvised, Patch, PatchEffect, PatchNeeds, Phase};

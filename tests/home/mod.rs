@@ -4,6 +4,7 @@
 #![allow(dead_code)]
 
 use std::error::Error;
+use std::fs;
 use std::path::Path;
 
 use assert_cmd::Command;
@@ -16,6 +17,19 @@ pub fn oomdoc(home: &Path) -> Command {
     let mut command = Command::new(assert_cmd::cargo::cargo_bin!("oomdoc"));
     command.env_remove("CLICOLOR_FORCE").env("OOMDOC_HOME", home);
     command
+}
+
+/// Copies what is in the folder `from` into `to`.
+pub fn copy_folder(from: &Path, to: &Path) -> Outcome {
+    for entry in walkdir::WalkDir::new(from) {
+        let entry = entry?;
+        let copy = to.join(entry.path().strip_prefix(from)?);
+        match entry.file_type().is_dir() {
+            true => fs::create_dir_all(copy)?,
+            false => drop(fs::copy(entry.path(), copy)?),
+        }
+    }
+    Ok(())
 }
 
 /// A job that fails in the optimizer's step on `date`, asking for `requested`.

@@ -2,7 +2,7 @@ use std::str::FromStr;
 
 use super::error::QueryError;
 use super::{Clause, NAMES, Query, What};
-use crate::diagnosis::Value;
+use crate::facts::Value;
 use crate::history::record::seconds;
 use crate::history::tokens::tokens;
 use crate::model::FigureName;

@@ -4,7 +4,7 @@ mod neighbours;
 mod training;
 
 use super::Launch;
-use crate::diagnosis::{Facts, Value};
+use crate::facts::{Facts, Value};
 use crate::knowledge::{CompanionRow, Trains};
 use crate::memory::{
     Attention, Checkpoint, Cluster, Export, IdleOffload, Implementation, Layout, Logits, ModelSize, OffloadDevice,

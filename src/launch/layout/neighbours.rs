@@ -1,7 +1,7 @@
 //! What shares devices with the training: other models and an inference engine, as far as the facts and the framework say.
 
 use super::Config;
-use crate::diagnosis::{Answer, Asker};
+use crate::facts::{Answer, Asker};
 use crate::knowledge::{CompanionHome, CompanionRow, EngineIs, Models, Trains};
 use crate::memory::{Companion, Engine, Home, ModelSize, Sleep, Width};
 

@@ -2,6 +2,7 @@
 
 mod fold;
 mod origins;
+mod recent;
 mod signs;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -9,6 +10,7 @@ use std::sync::Arc;
 
 use fold::{Folded, Series};
 use origins::Origins;
+use recent::Recent;
 use signs::{SignSearch, Signs};
 
 use super::line::Line;
@@ -24,6 +26,9 @@ const LONGEST_RECORD: usize = 20_000;
 
 /// Fewer amounts than this, in lines of nobody's format, are no series.
 const FEWEST_OF_ANYBODY: usize = 5;
+/// The lines before more failures than this tell nothing new.
+const MOST_SURROUNDED: usize = 16;
+
 /// More series of memory figures than this are no series.
 const MOST_SERIES: usize = 256;
 
@@ -76,6 +81,9 @@ pub struct Extractor<'g> {
     now: Setting,
     memory: BTreeMap<(Arc<str>, FigureName), Series>,
     folded: Folded,
+    recent: Recent,
+    /// How many failures know the lines before them.
+    surrounded: usize,
     producers: BTreeSet<&'static str>,
     started: Option<Timestamp>,
     /// The last line that was not blank.
@@ -103,6 +111,8 @@ impl<'g> Extractor<'g> {
             now: Setting::default(),
             memory: BTreeMap::new(),
             folded: Folded::default(),
+            recent: Recent::default(),
+            surrounded: 0,
             producers: BTreeSet::new(),
             started: None,
             previous: LineNumber::FIRST,
@@ -118,6 +128,7 @@ impl<'g> Extractor<'g> {
     /// What the input held.
     pub fn finish(mut self) -> Findings {
         self.gap();
+        self.now.recent = self.recent.cites(&self.path);
         Findings {
             events: self.folded.finish(),
             timeline: self.memory.into_values().flat_map(Series::finish).collect(),
@@ -135,6 +146,7 @@ impl<'g> Extractor<'g> {
         let signs = self.grammars.signs.read(line.body(), &mut self.known_steps);
         self.note_phase(origin, &line, &signs);
         let wanted = signs.messages & !self.offer(origin, &line);
+        self.recent.push(&line);
         for (index, grammar) in self.grammars.all.iter().enumerate().filter(|(index, _)| wanted >> index & 1 == 1) {
             let setting = Setting { own: self.marks.get(&origin).cloned(), ..self.now.clone() };
             let record =
@@ -181,12 +193,17 @@ impl<'g> Extractor<'g> {
 
     fn close(&mut self, grammar: usize, record: &Record) {
         let grammar = self.grammars.all[grammar];
-        for event in grammar.parse(record) {
+        for mut event in grammar.parse(record) {
             self.producers.insert(grammar.producer());
             match &event.what {
                 What::Memory { series } => {
                     let fewest = if grammar.is_last_resort() { FEWEST_OF_ANYBODY } else { 1 };
                     self.note_memory(series.clone(), &event, fewest);
+                }
+                What::Shortage(_) | What::Death(_) if self.surrounded < MOST_SURROUNDED => {
+                    self.surrounded += 1;
+                    event.setting.recent = self.recent.cites(&self.path);
+                    self.folded.add(event);
                 }
                 _ => self.folded.add(event),
             }
@@ -228,6 +245,7 @@ impl<'g> Extractor<'g> {
         if let Some(mark) = of_bar.or_else(|| signs.phase.map(|word| self.grammars.phases.mark(word).clone())) {
             let Mark { phase, site, ends, confidence } = mark;
             let mark = PhaseMark { phase, site, ended: ends, confidence, at: line.cite(&self.path) };
+            self.now.seen.insert(mark.phase);
             self.marks.insert(origin, mark.clone());
             self.now.any = Some(mark);
         } else if is_step {

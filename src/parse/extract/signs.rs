@@ -76,3 +76,25 @@ impl Signs {
         self.has_loss && self.has_step && body.bytes().any(|byte| byte.is_ascii_digit())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::knowledge::Knowledge;
+    use crate::parse::GRAMMARS;
+
+    /// A line of a log and a message that is cited are read by different searches.
+    #[test]
+    fn a_line_tells_the_phase_that_its_words_tell() -> Result<(), Box<dyn std::error::Error>> {
+        let phases = Knowledge::shipped()?.phases;
+        let (search, mut known) = (SignSearch::new(GRAMMARS, &phases)?, KnownSteps::default());
+        let words: Vec<&str> = phases.words().collect();
+        for (first, second) in words.iter().zip(words.iter().cycle().skip(7)) {
+            for line in [format!("x {first}"), format!("{first} and {second}"), format!("{second}{first}.")] {
+                let told = search.read(&line, &mut known).phase.map(|word| phases.mark(word));
+                assert!(told.is_some() && told == phases.line(&line), "{line}: {told:?}");
+            }
+        }
+        Ok(())
+    }
+}

@@ -96,7 +96,7 @@ fn words(rule: &CauseRule, conditions: &Conditions, notes: &mut Notes<'_>) {
     }
 }
 
-/// The facts that a sentence shows, as [`crate::diagnosis::Facts::fill`] reads them.
+/// The facts that a sentence shows, as [`crate::facts::Facts::fill`] reads them.
 fn braced(sentence: &str) -> Vec<&str> {
     sentence.split('{').skip(1).filter_map(|part| part.split_once('}').map(|(name, _)| name)).collect()
 }

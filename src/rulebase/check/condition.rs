@@ -1,6 +1,6 @@
 use std::sync::Arc;
 
-use crate::diagnosis::{Answer, Asker, Comparison, Facts, Literal, Question, Value};
+use crate::facts::{Answer, Asker, Comparison, Facts, Literal, Question, Value};
 use crate::knowledge::{FactType, Glossary, Knowledge};
 use crate::model::{Kind, Phase};
 

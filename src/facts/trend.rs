@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::facts::{Facts, Value};
+use super::known::{Facts, Value};
 use crate::model::{Citation, FigureName, Incident, Kind, Phase, TimelinePoint};
 
 /// Fewer moments than this show no trend.

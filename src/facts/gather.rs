@@ -1,6 +1,6 @@
 //! What is known of one incident, under the names that rules use.
 
-use super::facts::{Facts, Value};
+use super::known::{Facts, Value};
 use super::trend;
 use crate::incident::Found;
 use crate::model::{Citation, FactValue, Figure, FigureName, Incident, InputSummary, Job, Kind, Role};

@@ -7,7 +7,7 @@ use cel::objects::{Key, Map};
 use cel::parser::{Expression, PrattParser};
 use cel::{Context, ExecutionError, Value as CelValue};
 
-use super::facts::{Facts, Value};
+use super::known::{Facts, Value};
 
 /// What a condition says of an incident.
 #[derive(Debug, Clone, PartialEq)]

@@ -1,6 +1,6 @@
 //! What a requested size was asked for, as facts.
 
-use super::facts::{Facts, Value};
+use super::known::{Facts, Value};
 use crate::knowledge::Models;
 use crate::memory::{
     Batch, Cluster, Layout, ModelSize, Parallel, Requested, Rounding, Sharding, SizeMatch, size_matches,
