@@ -6,7 +6,7 @@ use std::fmt::{self, Write};
 use std::path::Path;
 use std::sync::Arc;
 
-use oomdoc::calibrate::{self, Case, LabelError};
+use oomdoc::fit::{self, Case, LabelError};
 use oomdoc::knowledge::Knowledge;
 use oomdoc::model::Report;
 
@@ -19,7 +19,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 pub fn render() -> Result<String, Box<dyn Error>> {
     let knowledge = Arc::new(Knowledge::shipped()?);
     let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus");
-    let cases = match calibrate::read_cases(&corpus, None) {
+    let cases = match fit::read_cases(&corpus, None) {
         Err(LabelError::NoCases { .. } | LabelError::Unreadable { .. }) if !corpus.join("README.md").exists() => {
             Vec::new()
         }
@@ -27,7 +27,7 @@ pub fn render() -> Result<String, Box<dyn Error>> {
     };
     let mut scores = Scores::default();
     for case in &cases {
-        scores.add(case, &calibrate::analyze(case, &knowledge)?);
+        scores.add(case, &fit::analyze(case, &knowledge)?);
     }
     Ok(scores.page(cases.len())?)
 }

@@ -6,12 +6,12 @@
 //!
 //! Each floor knows only those below it; [`analyze`] is the whole walk.
 
-pub mod calibrate;
 pub mod cli;
 pub mod config;
 pub mod diagnosis;
 pub mod estimate;
 pub mod facts;
+pub mod fit;
 pub mod fix;
 pub mod history;
 pub mod incident;
@@ -26,6 +26,7 @@ pub mod redact;
 pub mod report;
 pub mod rulebase;
 pub mod scan;
+pub mod signals;
 pub mod source;
 pub mod store;
 pub mod triage;
@@ -36,14 +37,15 @@ use std::sync::Arc;
 use thiserror::Error;
 
 use diagnosis::Diagnosed;
-use facts::{Asker, Value};
+use facts::{Asker, Facts, Value};
 use incident::Found;
 use knowledge::{Knowledge, KnowledgeError, Language};
-use launch::Launch;
+use launch::{Launch, Prediction};
 use model::{Diagnosis, Experience, Incident, InputSummary, Job, Report};
 use parse::{GRAMMARS, Grammars};
 use patch::Workbench;
 use reading::Reading;
+use signals::{Libraries, Signals};
 use source::{Input, SourceError};
 use watch::Watch;
 
@@ -161,6 +163,52 @@ fn conclude(mut reading: Reading, knowledge: &Knowledge, options: &Options) -> R
     Ok(report::assemble(reading.summaries, job, verdict, incidents, outcome.other_failure))
 }
 
+/// An incident, and all that is known of it before anything is weighed.
+pub struct Examined {
+    /// What the events amount to.
+    pub found: Found,
+    /// From the logs, the configuration and the arithmetic.
+    pub facts: Facts,
+    /// What can be weighed.
+    pub signals: Signals,
+    /// What the job should need, where enough is known.
+    pub predicted: Option<Prediction>,
+}
+
+fn examine(
+    found: Found,
+    job: &Job,
+    launch: &Launch<'_>,
+    inputs: &[InputSummary],
+    knowledge: &Knowledge,
+    options: &Options,
+) -> Examined {
+    let mut facts = facts::gather(&found, job, inputs, &options.facts);
+    launch.configure(&mut facts);
+    launch.infer(&mut facts);
+    facts::explain_request(&mut facts, &found.incident, &knowledge.models);
+    let predicted = launch.predict(&facts);
+    if let Some(prediction) = &predicted {
+        prediction.state(&mut facts);
+    }
+    let libraries = Libraries::new(knowledge.ranking.libraries.iter().cloned());
+    let signals = signals::of(&found, &facts, &libraries);
+    Examined { found, facts, signals, predicted }
+}
+
+/// What is known of the root incident of what `inputs` hold, before anything is weighed; `None` where there is none.
+pub fn examine_inputs(inputs: Vec<Input<'static>>, options: &Options) -> Result<Option<Examined>, Error> {
+    let knowledge = known(options)?;
+    let mut reading = reading::read_all(inputs, Ok, &grammars(&knowledge)?, options);
+    let outcome = incident::build(std::mem::take(&mut reading.reads), &knowledge);
+    knowledge.complete()?;
+    let printed = reading.take_printed();
+    let launch = Launch::new(&knowledge, &outcome.job, reading.files, printed);
+    let job = launch.complete(outcome.job);
+    let root = outcome.found.into_iter().next();
+    Ok(root.map(|found| examine(found, &job, &launch, &reading.summaries, &knowledge, options)))
+}
+
 /// Adds to an incident why it happened and what to change.
 fn explain(
     found: Found,
@@ -171,22 +219,20 @@ fn explain(
     options: &Options,
 ) -> Incident {
     let Options { language, .. } = *options;
-    let mut facts = facts::gather(&found, job, inputs, &options.facts);
-    launch.configure(&mut facts);
-    launch.infer(&mut facts);
-    facts::explain_request(&mut facts, &found.incident, &knowledge.models);
+    let Examined { found, mut facts, signals, predicted } = examine(found, job, launch, inputs, knowledge, options);
+    let phase = diagnosis::phase(&found, &signals, &knowledge.ranking.phases);
+    facts::state_phase(&mut facts, &phase);
+    let mut incident = Incident { phase, ..found.incident };
     let asker = &Asker::new(&facts);
-    let mut incident = found.incident;
     let experience = &*options.experience;
     let Diagnosed { diagnoses, by_evidence, not_checked } =
-        diagnosis::diagnose(&incident, &facts, asker, knowledge, experience, language);
+        diagnosis::diagnose(&incident, &facts, &signals, knowledge, experience, language);
     let Incident { kind, phase, victim, .. } = &incident;
     incident.fingerprint = incident::fingerprint(*kind, phase, victim, &found.frames, by_evidence.as_deref());
     incident.seen = experience.seen(&incident.fingerprint, &incident.id);
     incident.capture_next = launch.ask_for_files(language).into_iter().collect();
     incident.capture_next.extend(diagnosis::capture(&diagnoses, &facts, asker, language));
     incident.not_checked = not_checked;
-    let predicted = launch.predict(&facts);
     let comparison = predicted.as_ref().map(|prediction| prediction.beside(&incident)).unwrap_or_default();
     let contradiction = comparison.contradiction;
     incident.memory = report::memory(comparison, language);

@@ -6,7 +6,7 @@ use anstyle::{AnsiColor, Style};
 use thiserror::Error as ThisError;
 
 use crate::Error;
-use crate::calibrate::{CalibrateError, LabelError};
+use crate::fit::{FitError, LabelError};
 use crate::estimate::EstimateError;
 use crate::fix::FixError;
 use crate::history::HistoryError;
@@ -27,9 +27,9 @@ pub(super) enum CliError {
     /// There is no estimate.
     #[error(transparent)]
     Estimate(#[from] EstimateError),
-    /// There is no calibration.
+    /// Nothing could be fitted.
     #[error(transparent)]
-    Calibration(#[from] CalibrateError),
+    Fit(#[from] FitError),
     /// A file could not be written.
     #[error("cannot write {}: {error}", .path.display())]
     Write {
@@ -160,14 +160,14 @@ impl CliError {
                 return Some(format!("did you mean {}?", nearest.join(", ")));
             }
             CliError::NotYours { .. } | CliError::Unexplained { .. } => Some("`oomdoc rules list` lists the rules"),
-            CliError::Calibration(CalibrateError::Labels(LabelError::NoCases { .. })) => {
+            CliError::Fit(FitError::Labels(LabelError::NoCases { .. })) => {
                 Some("DIR holds one folder a case, each with its logs and a label: docs/accuracy.md shows both")
             }
-            CliError::Calibration(CalibrateError::NothingLabelled(_)) => {
+            CliError::Fit(FitError::NothingLabelled(_)) => {
                 Some("a label says `kind` and `cause`: docs/accuracy.md shows how")
             }
-            CliError::Calibration(_) => None,
-            CliError::Write { .. } => Some("name another file: `--write=calibration.toml`"),
+            CliError::Fit(_) => None,
+            CliError::Write { .. } => Some("name a folder that you may write to: `--write=my-rules`"),
             CliError::Json(_) | CliError::Redact(_) | CliError::Output(_) => None,
         };
         fixed.map(str::to_owned)

@@ -4,16 +4,21 @@
 //! that support it and why it comes before the next. Nothing here knows a cause: rules do.
 
 mod outcomes;
+mod phase;
 mod rank;
+mod weigh;
 
 use std::sync::Arc;
 
 pub use outcomes::{best_first, learn};
-pub use rank::{Ranked, calibrate, rank};
+pub use phase::{likely, phase, votes};
+pub use rank::{Ranked, Scene, calibrate, holding, rank};
 
 use crate::facts::{Answer, Asker, Facts, alternatives, names};
 use crate::knowledge::{CauseRule, Knowledge, Language};
-use crate::model::{Citation, Diagnosis, Experience, Incident};
+use crate::model::{Basis, Citation, Diagnosis, Experience, Incident};
+use crate::signals::Signals;
+use weigh::spoke_for;
 
 /// The cause that says that none is known.
 pub const UNKNOWN: &str = "unknown";
@@ -21,6 +26,10 @@ pub const UNKNOWN: &str = "unknown";
 const LEAST: f64 = 0.02;
 /// More causes than this help nobody.
 const MOST: usize = 6;
+/// What signals add to a cause's log-odds speaks for it from here on.
+const LEARNED: f64 = 0.3;
+/// So many of the lines whose words weighed most are shown.
+const MOST_LEARNED: usize = 2;
 /// As many lines support a cause well enough.
 const MOST_EVIDENCE: usize = 6;
 
@@ -38,12 +47,15 @@ pub struct Diagnosed<'k> {
 pub fn diagnose<'k>(
     incident: &Incident,
     facts: &Facts,
-    asker: &Asker<'_>,
+    signals: &Signals,
     knowledge: &'k Knowledge,
     experience: &Experience,
     language: Language,
 ) -> Diagnosed<'k> {
-    let (mut ranked, not_checked) = rank(&knowledge.causes, incident.kind, asker);
+    let weights = &knowledge.ranking.causes;
+    let scene = Scene::new(facts, &likely(&incident.phase), signals, weights);
+    let asker = scene.asker();
+    let (mut ranked, not_checked) = rank(&knowledge.causes, incident.kind, &scene);
     let mut named: Vec<Arc<str>> = Vec::new();
     // Two rules may conclude one cause; the surer speaks for it.
     ranked.retain(|found| {
@@ -53,7 +65,9 @@ pub fn diagnose<'k>(
         }
     });
     // What nothing speaks for is a guess, save where a kind has one usual cause.
-    let spoken_for = |found: &Ranked<'_>| found.rule.prior >= 0.0 || found.holds.iter().any(|row| row.log_odds > 0.0);
+    let spoken_for = |found: &Ranked<'_>| {
+        found.rule.prior >= 0.0 || found.learned > LEARNED || found.holds.iter().any(|row| row.log_odds > 0.0)
+    };
     ranked.retain(spoken_for);
     let by_evidence = ranked.first().map(|found| found.rule.cause.clone());
     let (kind, phase) = (incident.kind, incident.phase.name);
@@ -73,7 +87,8 @@ pub fn diagnose<'k>(
                 confidence: found.confidence,
                 title: found.rule.title.in_language(language).to_owned(),
                 why: why(found, ranked.get(place + 1).filter(|_| place == 0), facts, language),
-                evidence: evidence(found, facts, asker, incident),
+                evidence: evidence(found, facts, asker, incident, spoke_for(&found.rule.cause, signals, weights, MOST_LEARNED)),
+                basis: if found.holds.iter().any(|row| row.log_odds > 0.0) { Basis::Grammar } else { Basis::Reader },
                 patches: Vec::new(),
                 not_advised: Vec::new(),
                 outcomes: outcomes::said(experience.outcomes(kind, phase, &found.rule.cause, None)),
@@ -127,7 +142,13 @@ fn why(found: &Ranked<'_>, next: Option<&Ranked<'_>>, facts: &Facts, language: L
 }
 
 /// The lines in which the facts stand that its conditions name.
-fn evidence(found: &Ranked<'_>, facts: &Facts, asker: &Asker<'_>, incident: &Incident) -> Vec<Citation> {
+fn evidence(
+    found: &Ranked<'_>,
+    facts: &Facts,
+    asker: &Asker<'_>,
+    incident: &Incident,
+    learned: Vec<Citation>,
+) -> Vec<Citation> {
     let mut cites: Vec<Citation> = Vec::new();
     let mut add = |cite: &Citation| {
         if cites.len() < MOST_EVIDENCE && !cites.contains(cite) {
@@ -142,5 +163,6 @@ fn evidence(found: &Ranked<'_>, facts: &Facts, asker: &Asker<'_>, incident: &Inc
         }
     }
     incident.evidence.iter().take(1).for_each(&mut add);
+    learned.iter().for_each(&mut add);
     cites
 }

@@ -1,15 +1,18 @@
 //! Which causes explain an incident, and how surely.
 //!
 //! Every rule asked of the incident's kind starts from its prior. Each group of its evidence adds the log-odds of the
-//! strongest row that holds. What a rule has of all rules' odds, `unknown` among them, is its share; a rule whose condition
+//! strongest row that holds, as far as the phases in which it holds are likely; every signal adds what it weighs for the cause.
+//! What a rule has of all rules' odds, `unknown` among them, is its share; a rule whose condition
 //! does not hold has none. Shares rank; how often a first diagnosis with such a share is right is its confidence.
 
-use std::sync::Arc;
+use std::collections::BTreeMap;
 
 use super::UNKNOWN;
-use crate::facts::{Answer, Asker};
-use crate::knowledge::{Calibration, CauseRule, EvidenceRow};
-use crate::model::Kind;
+use super::weigh::{shares, sums};
+use crate::facts::{Answer, Asker, Facts, Value, names};
+use crate::knowledge::{Calibration, CauseRule, EvidenceRow, Weights};
+use crate::model::{Kind, Phase};
+use crate::signals::Signals;
 
 /// A rule that applies, and what of its evidence holds.
 pub struct Ranked<'k> {
@@ -17,6 +20,8 @@ pub struct Ranked<'k> {
     pub rule: &'k CauseRule,
     /// Its log-odds.
     pub score: f64,
+    /// What signals added to them.
+    pub learned: f64,
     /// Its share of all odds, 0–1.
     pub share: f64,
     /// How sure to be of it, 0–1: its share until [`calibrate`] was asked.
@@ -25,23 +30,119 @@ pub struct Ranked<'k> {
     pub holds: Vec<&'k EvidenceRow>,
 }
 
-/// The rules that apply, likeliest first, and what could not be asked.
-pub fn rank<'k>(rules: &'k [CauseRule], kind: Kind, asker: &Asker<'_>) -> (Vec<Ranked<'k>>, Vec<String>) {
-    let (mut ranked, mut not_checked) = (Vec::new(), Vec::new());
+/// What a cause is ranked by: facts in each of the phases that are likely, signals, and what they weigh.
+pub struct Scene<'a> {
+    phases: Vec<(Phase, f64, Asker<'a>)>,
+    signals: &'a Signals,
+    weights: &'a Weights,
+}
+
+impl<'a> Scene<'a> {
+    /// One in which the phase is one of `phases`, each with its share.
+    pub fn new(facts: &Facts, phases: &[(Phase, f64)], signals: &'a Signals, weights: &'a Weights) -> Scene<'a> {
+        let asker = |phase: Phase| Asker::new(facts).assuming("phase", &Value::Text(phase.as_str().to_owned()));
+        let phases = phases.iter().map(|(phase, share)| (*phase, *share, asker(*phase))).collect();
+        Scene { phases, signals, weights }
+    }
+
+    /// Whom to ask about the likeliest phase.
+    pub fn asker(&self) -> &Asker<'a> {
+        &self.phases[0].2
+    }
+}
+
+/// The name under which what `row` of `rule` weighs is kept: the rule, the group, and which row of the group it is.
+fn name_of(rule: &CauseRule, row: &EvidenceRow) -> String {
+    let of_group = rule.evidence.iter().filter(|other| other.group == row.group);
+    let place = of_group.take_while(|other| !std::ptr::eq(*other, row)).count();
+    format!("{}/{}#{place}", rule.id, row.group)
+}
+
+/// The rules that apply to an incident of `kind`, and of each the rows that hold with the share of the phases in which they do.
+/// What could not be asked goes to `not_checked`.
+pub fn holding<'k>(
+    rules: &'k [CauseRule],
+    kind: Kind,
+    scene: &Scene<'_>,
+    not_checked: &mut Vec<String>,
+) -> Vec<(&'k CauseRule, Vec<(&'k EvidenceRow, String, f64)>)> {
+    let mut applicable = Vec::new();
     for rule in rules.iter().filter(|rule| rule.kinds.contains(&kind)) {
-        match rule.when.as_deref().map_or(Answer::Yes, |when| asker.ask(when)) {
-            Answer::Yes => ranked.push(weigh(rule, asker, &mut not_checked)),
+        let applies = rule.when.as_deref().map_or(Answer::Yes, |when| scene.asker().ask(when));
+        match applies {
+            Answer::Yes => applicable.push((rule, rows(rule, scene, not_checked))),
             Answer::No => {}
             Answer::Missing(fact) => not_checked.push(format!("{}: needs {fact}", rule.id)),
             Answer::Nonsense(problem) => not_checked.push(format!("{}: {problem}", rule.id)),
         }
     }
-    let highest = ranked.iter().map(|found| found.score).fold(f64::NEG_INFINITY, f64::max);
-    let odds = |found: &Ranked<'_>| (found.score - highest).exp();
-    let all: f64 = ranked.iter().map(odds).sum();
-    for found in &mut ranked {
-        found.share = odds(found) / all;
-        found.confidence = found.share;
+    applicable
+}
+
+/// The rows of `rule` that hold, each with the share of the phases in which it is the strongest of its group.
+fn rows<'k>(rule: &'k CauseRule, scene: &Scene<'_>, not_checked: &mut Vec<String>) -> Vec<(&'k EvidenceRow, String, f64)> {
+    let mut shares: BTreeMap<usize, f64> = BTreeMap::new();
+    // Most rows ask for no phase: one answer holds in all of them.
+    let mut same: Vec<Option<bool>> = vec![None; rule.evidence.len()];
+    for (_, share, asker) in &scene.phases {
+        let mut strongest: BTreeMap<&str, usize> = BTreeMap::new();
+        for (place, row) in rule.evidence.iter().enumerate() {
+            let holds = same[place].unwrap_or_else(|| {
+                let holds = match asker.ask(&row.when) {
+                    Answer::Yes => true,
+                    Answer::No => false,
+                    Answer::Missing(fact) => {
+                        note(not_checked, format!("{}/{}: needs {fact}", rule.id, row.group));
+                        false
+                    }
+                    Answer::Nonsense(problem) => {
+                        note(not_checked, format!("{}/{}: {problem}", rule.id, row.group));
+                        false
+                    }
+                };
+                if !names(&row.when).contains(&"phase") {
+                    same[place] = Some(holds);
+                }
+                holds
+            });
+            let is_stronger = |known: &usize| rule.evidence[*known].log_odds.abs() < row.log_odds.abs();
+            if holds && strongest.get(&*row.group).is_none_or(is_stronger) {
+                strongest.insert(&row.group, place);
+            }
+        }
+        for place in strongest.into_values() {
+            *shares.entry(place).or_default() += share;
+        }
+    }
+    let row = |(place, share): (usize, f64)| (&rule.evidence[place], name_of(rule, &rule.evidence[place]), share);
+    shares.into_iter().map(row).collect()
+}
+
+/// The rules that apply, likeliest first, and what could not be asked.
+pub fn rank<'k>(rules: &'k [CauseRule], kind: Kind, scene: &Scene<'_>) -> (Vec<Ranked<'k>>, Vec<String>) {
+    let mut not_checked = Vec::new();
+    let weights = scene.weights;
+    let learned = sums(scene.signals, weights);
+    let of_phases = |cause: &str| -> f64 {
+        let weight = |phase: &Phase| Some(*weights.signal.get(&*format!("phase:{phase}"))?.get(cause)?);
+        scene.phases.iter().map(|(phase, share, _)| share * weight(phase).unwrap_or(0.0)).sum()
+    };
+    let mut ranked: Vec<Ranked<'k>> = holding(rules, kind, scene, &mut not_checked)
+        .into_iter()
+        .map(|(rule, rows)| {
+            let learned = learned.get(&rule.cause).copied().unwrap_or(0.0) + of_phases(&rule.cause);
+            let weigh = |(row, name, share): &(&EvidenceRow, String, f64)| share * (row.log_odds + weights.vote(name, 0.0));
+            let score = rule.prior + learned + rows.iter().map(weigh).sum::<f64>();
+            let mut holds: Vec<&EvidenceRow> =
+                rows.iter().filter(|(_, _, share)| *share >= 0.5).map(|(row, _, _)| *row).collect();
+            holds.sort_by(|a, b| b.log_odds.abs().total_cmp(&a.log_odds.abs()));
+            Ranked { rule, score, learned, share: 0.0, confidence: 0.0, holds }
+        })
+        .collect();
+    let scores: Vec<f64> = ranked.iter().map(|found| found.score).collect();
+    for (found, share) in ranked.iter_mut().zip(shares(&scores)) {
+        found.share = share;
+        found.confidence = share;
     }
     // What is as likely as not to be known is worth naming.
     let order = |found: &Ranked<'k>| (&*found.rule.cause == UNKNOWN, found.rule.id.clone());
@@ -62,26 +163,6 @@ pub fn calibrate(ranked: &mut [Ranked<'_>], kind: Kind, calibration: &Calibratio
     for found in others.iter_mut().filter(|_| rest > 0.0) {
         found.confidence = found.share * (1.0 - first.confidence) / rest;
     }
-}
-
-fn weigh<'k>(rule: &'k CauseRule, asker: &Asker<'_>, not_checked: &mut Vec<String>) -> Ranked<'k> {
-    let mut strongest: Vec<(Arc<str>, &EvidenceRow)> = Vec::new();
-    for row in &rule.evidence {
-        match asker.ask(&row.when) {
-            Answer::Yes => match strongest.iter_mut().find(|(group, _)| *group == row.group) {
-                Some((_, known)) if known.log_odds.abs() >= row.log_odds.abs() => {}
-                Some((_, known)) => *known = row,
-                None => strongest.push((row.group.clone(), row)),
-            },
-            Answer::No => {}
-            Answer::Missing(fact) => note(not_checked, format!("{}/{}: needs {fact}", rule.id, row.group)),
-            Answer::Nonsense(problem) => note(not_checked, format!("{}/{}: {problem}", rule.id, row.group)),
-        }
-    }
-    let mut holds: Vec<&EvidenceRow> = strongest.into_iter().map(|(_, row)| row).collect();
-    holds.sort_by(|a, b| b.log_odds.abs().total_cmp(&a.log_odds.abs()));
-    let score = rule.prior + holds.iter().map(|row| row.log_odds).sum::<f64>();
-    Ranked { rule, score, share: 0.0, confidence: 0.0, holds }
 }
 
 fn note(notes: &mut Vec<String>, note: String) {
@@ -110,7 +191,9 @@ mod tests {
     }
 
     fn ranked(rules: &[CauseRule]) -> Vec<Ranked<'_>> {
-        rank(rules, Kind::GpuOom, &Asker::new(&Facts::default())).0
+        let (signals, weights) = (Signals::default(), Weights::default());
+        let scene = Scene::new(&Facts::default(), &[(Phase::Unknown, 1.0)], &signals, &weights);
+        rank(rules, Kind::GpuOom, &scene).0
     }
 
     #[test]

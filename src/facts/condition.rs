@@ -41,6 +41,12 @@ impl<'f> Asker<'f> {
         Asker { context }
     }
 
+    /// The same, were `name`, which has no dots, `value`.
+    pub fn assuming(mut self, name: &str, value: &Value) -> Asker<'f> {
+        self.context.add_variable_from_value(name.to_owned(), to_cel(value));
+        self
+    }
+
     /// Whether `condition` holds.
     pub fn ask(&self, condition: &str) -> Answer {
         match Question::new(condition) {

@@ -3,7 +3,7 @@
 use super::known::{Facts, Value};
 use super::trend;
 use crate::incident::Found;
-use crate::model::{Citation, FactValue, Figure, FigureName, Incident, InputSummary, Job, Kind, Role};
+use crate::model::{Citation, FactValue, Figure, FigureName, Incident, InputSummary, Job, Kind, PhaseFinding, Role};
 
 /// The facts of `found`, of its job and of what was read; `told` is what the user knows.
 pub fn gather(found: &Found, job: &Job, inputs: &[InputSummary], told: &[(String, Value)]) -> Facts {
@@ -14,9 +14,6 @@ pub fn gather(found: &Found, job: &Job, inputs: &[InputSummary], told: &[(String
     }
     let incident = &found.incident;
     facts.cite("kind", text(incident.kind.as_str()), incident.evidence.iter().take(1).cloned().collect());
-    facts.cite("phase", text(incident.phase.name.as_str()), incident.phase.evidence.clone());
-    facts.say("site", text(incident.phase.site.as_deref().unwrap_or_default()));
-    facts.say("phase_confidence", Value::Number(incident.phase.confidence));
     stack(&mut facts, found);
     facts.cite(
         "message",
@@ -44,6 +41,13 @@ pub fn gather(found: &Found, job: &Job, inputs: &[InputSummary], told: &[(String
     let producers = inputs.iter().flat_map(|input| &input.producers).map(|producer| text(producer)).collect();
     facts.say("producers", Value::List(producers));
     facts
+}
+
+/// What the job was doing, once that is decided.
+pub fn state_phase(facts: &mut Facts, phase: &PhaseFinding) {
+    facts.cite("phase", text(phase.name.as_str()), phase.evidence.clone());
+    facts.say("site", text(phase.site.as_deref().unwrap_or_default()));
+    facts.say("phase_confidence", Value::Number(phase.confidence));
 }
 
 fn text(words: &str) -> Value {

@@ -12,7 +12,7 @@ mod requested;
 mod trend;
 
 pub use condition::{Answer, Asker, Question, alternatives, names};
-pub use gather::{gather, of_job};
+pub use gather::{gather, of_job, state_phase};
 pub use inspect::{Comparison, Literal};
 pub use known::{Facts, Known, Value};
 pub use requested::explain_request;

@@ -12,16 +12,17 @@ mod phase;
 mod root;
 mod victims;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 pub use fingerprint::fingerprint;
+pub use phase::{PhaseSign, Route};
 use sha2::{Digest, Sha256};
 
 use crate::knowledge::Knowledge;
 use crate::model::{
-    Citation, Event, Exit, Fact, Frame, Incident, Job, Kind, Memory, OtherFailure, Role, Seen, Setting, TimelinePoint,
-    Timestamp, Victim, What,
+    Citation, Event, Exit, Fact, Fingerprint, Frame, Incident, Job, Kind, Memory, OtherFailure, Phase, PhaseFinding, Role,
+    Seen, Setting, TimelinePoint, Timestamp, Victim, What,
 };
 use crate::parse::Findings;
 
@@ -39,10 +40,16 @@ pub struct Read {
 pub struct Found {
     /// The incident.
     pub incident: Incident,
+    /// What shows what the job was doing.
+    pub signs: Vec<PhaseSign>,
     /// The stack of whoever failed, outermost call first.
     pub frames: Vec<Frame>,
     /// The messages that prove it.
     pub messages: Vec<Citation>,
+    /// The last lines before the failure, and those at the log's end.
+    pub around: Vec<Citation>,
+    /// The phases of which there had been signs.
+    pub seen: BTreeSet<Phase>,
     /// How many signs of progress the log had shown before.
     pub progress: u64,
     /// Named things that its messages and the job's notices say; the incident's own first.
@@ -151,7 +158,7 @@ impl Case {
 fn incident(case: &Case, mut group: root::Group, knowledge: &Knowledge) -> Found {
     forget_reprints(case, &mut group.events);
     let events: Vec<&Event> = group.events.iter().map(|index| &case.events[*index]).collect();
-    let phase = phase::of(case, &group, knowledge);
+    let signs = phase::signs(case, &group, knowledge);
     let (victim, victims) = victims::of(case, &group);
     let root = events[0];
     let frames = events.iter().find_map(|event| case.stack_of(event)).map_or(&[] as &[Frame], |(_, frames)| frames);
@@ -167,7 +174,7 @@ fn incident(case: &Case, mut group: root::Group, knowledge: &Knowledge) -> Found
     let messages = events.iter().map(|event| event.at.clone()).collect();
     let incident = Incident {
         id: id(root, &victim, case.started),
-        fingerprint: fingerprint(group.kind, &phase, &victim, frames, None),
+        fingerprint: Fingerprint::default(),
         kind: group.kind,
         recovered: group.recovered,
         started: case.started.map(|time| time.to_string()),
@@ -181,13 +188,24 @@ fn incident(case: &Case, mut group: root::Group, knowledge: &Knowledge) -> Found
         not_checked: Vec::new(),
         capture_next: Vec::new(),
         seen: Seen::default(),
-        phase,
+        phase: PhaseFinding::default(),
         victim,
         victims,
     };
     let at_the_end = case.endings.iter().map(|(_, ending)| ending.progress).max().unwrap_or(0);
     let progress = if root.setting.progress > 0 { root.setting.progress } else { at_the_end };
-    Found { incident, frames: frames.to_vec(), messages, progress, facts }
+    let ending = case.endings.iter().find(|(path, _)| *path == root.at.location.path).or(case.endings.last());
+    let mut around: Vec<Citation> = root.setting.recent.to_vec();
+    for cite in ending.iter().flat_map(|(_, ending)| ending.recent.iter()) {
+        if !around.contains(cite) {
+            around.push(cite.clone());
+        }
+    }
+    let mut seen = root.setting.seen.clone();
+    if seen.is_empty() {
+        seen.extend(case.endings.iter().flat_map(|(_, ending)| ending.seen.iter().copied()));
+    }
+    Found { incident, signs, frames: frames.to_vec(), messages, around, seen, progress, facts }
 }
 
 /// Leaves out of `events` what repeats an earlier line, numbers and all, as job managers do at the end, where nobody says

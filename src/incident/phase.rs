@@ -1,14 +1,75 @@
-//! What the job was doing when memory ran out.
+//! What the input shows of what the job was doing when memory ran out.
 //!
-//! In order: the stack of whoever failed; the remote methods that Ray's table and the victim's title name; the last sign
-//! of a phase before the end; the stacks of those that failed with it, as ranks work in step.
+//! Every sign by itself: the stack of whoever failed; the message's own words; the remote methods that Ray's table and the
+//! victim's title name; the last mark before the end; the stacks of those that failed with it, as ranks work in step. Which of
+//! them is believed is the ranker's question.
 
 use std::sync::Arc;
 
 use super::Case;
 use super::root::Group;
 use crate::knowledge::{FrameRole, Knowledge};
-use crate::model::{Citation, Event, Frame, Kind, Phase, PhaseFinding, PhaseMark, What};
+use crate::model::{Citation, Event, Frame, Kind, Phase, PhaseMark, What};
+
+/// A sign of a phase.
+#[derive(Debug, Clone)]
+pub struct PhaseSign {
+    /// How the phase was found.
+    pub route: Route,
+    /// The phase.
+    pub phase: Phase,
+    /// More closely.
+    pub site: Arc<str>,
+    /// How surely the rule that found it names the phase, 0–1.
+    pub confidence: f64,
+    /// What shows it.
+    pub evidence: Vec<Citation>,
+}
+
+/// How a phase was found. The first of those that an incident has is believed where nothing else is known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Route {
+    /// A frame of the failing stack that encloses what happened beneath it.
+    Enclosing,
+    /// An operation of the failing stack.
+    Operation,
+    /// Words of the message itself.
+    Message,
+    /// A remote method that a monitor names.
+    Method,
+    /// An enclosing frame of another stack.
+    OthersEnclosing,
+    /// The last mark, which nothing ended.
+    Mark,
+    /// An operation of another stack.
+    OthersOperation,
+    /// Another frame of the failing stack than the one that decides.
+    Beside,
+    /// The last mark, which something ended.
+    EndedMark,
+}
+
+impl Route {
+    /// Its name among signals.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Route::Enclosing => "enclosing",
+            Route::Operation => "operation",
+            Route::Message => "message",
+            Route::Method => "method",
+            Route::OthersEnclosing => "others_enclosing",
+            Route::Mark => "mark",
+            Route::OthersOperation => "others_operation",
+            Route::Beside => "beside",
+            Route::EndedMark => "ended_mark",
+        }
+    }
+
+    /// Whether it alone is enough for what was believed before anything was weighed.
+    pub fn decides(self) -> bool {
+        !matches!(self, Route::Beside | Route::EndedMark)
+    }
+}
 
 /// A phase, how it is known, and how surely.
 struct Found {
@@ -20,36 +81,53 @@ struct Found {
     is_operation: bool,
 }
 
-/// The phase of the incident that `group` makes.
-pub(super) fn of(case: &Case, group: &Group, knowledge: &Knowledge) -> PhaseFinding {
-    let events: Vec<&Event> = group.events.iter().map(|index| &case.events[*index]).collect();
-    let own =
-        events.iter().filter_map(|event| case.stack_of(event)).find_map(|(_, frames)| of_stack(frames, knowledge));
-    let found = own
-        .or_else(|| events.iter().find_map(|event| of_message(event, knowledge)))
-        .or_else(|| of_methods(&events, knowledge))
-        .or_else(|| beside(case, group, &events, knowledge));
-    match found {
-        Some(Found { phase, site, confidence, evidence, .. }) => {
-            PhaseFinding { name: phase, site: Some(site.to_string()), confidence, evidence }
-        }
-        None => PhaseFinding { name: Phase::Unknown, site: None, confidence: 0.0, evidence: Vec::new() },
+impl Found {
+    fn by(self, route: Route) -> PhaseSign {
+        let Found { phase, site, confidence, evidence, .. } = self;
+        PhaseSign { route, phase, site, confidence, evidence }
     }
 }
 
-/// Nothing of the failure itself tells: the last sign of a phase, or the stacks of others. Ranks work in step, so an
-/// enclosing phase of another rank holds for this one; its forward or backward may be a moment ahead.
-fn beside(case: &Case, group: &Group, events: &[&Event], knowledge: &Knowledge) -> Option<Found> {
+/// Every sign of the phase of the incident that `group` makes, the most decisive route first.
+pub(super) fn signs(case: &Case, group: &Group, knowledge: &Knowledge) -> Vec<PhaseSign> {
+    let events: Vec<&Event> = group.events.iter().map(|index| &case.events[*index]).collect();
+    let mut signs: Vec<PhaseSign> = Vec::new();
+    let own = events.iter().filter_map(|event| case.stack_of(event)).find_map(|(_, frames)| {
+        let found = of_stack(frames, knowledge)?;
+        Some((frames, found))
+    });
+    if let Some((frames, found)) = own {
+        let route = if found.is_operation { Route::Operation } else { Route::Enclosing };
+        signs.push(found.by(route));
+        let chosen = signs[0].phase;
+        for frame in frames {
+            let row = knowledge.phases.frame(&frame.file, &frame.function, &frame.code);
+            let row = row.filter(|row| row.phase != chosen && signs.iter().all(|sign| sign.phase != row.phase));
+            signs.extend(row.map(|row| PhaseSign {
+                route: Route::Beside,
+                phase: row.phase,
+                site: row.site.clone(),
+                confidence: 0.5,
+                evidence: vec![frame.at.clone()],
+            }));
+        }
+    }
+    signs.extend(events.iter().find_map(|event| of_message(event, knowledge)).map(|found| found.by(Route::Message)));
+    signs.extend(of_methods(&events, knowledge).map(|found| found.by(Route::Method)));
     let others = || case.stacks().filter_map(|(_, frames)| of_stack(frames, knowledge));
+    // An enclosing phase of another rank holds for this one; its forward or backward may be a moment ahead.
     let surely = |found: Found, confidence: f64| Found { confidence, ..found };
-    if let Some(found) = others().find(|found| !found.is_operation) {
-        return Some(surely(found, 0.7));
-    }
+    let enclosing = others().find(|found| !found.is_operation);
+    signs.extend(enclosing.map(|found| surely(found, 0.7).by(Route::OthersEnclosing)));
     // A line that closed a phase says only what the job was no longer doing.
-    if let Some(mark) = last_mark(case, group, events).filter(|mark| !mark.ended) {
-        return Some(of_mark(mark));
-    }
-    others().next().map(|found| surely(found, 0.5))
+    signs.extend(last_mark(case, group, &events).map(|mark| {
+        let route = if mark.ended { Route::EndedMark } else { Route::Mark };
+        of_mark(mark).by(route)
+    }));
+    let operation = others().find(|found| found.is_operation);
+    signs.extend(operation.map(|found| surely(found, 0.5).by(Route::OthersOperation)));
+    signs.sort_by_key(|sign| sign.route);
+    signs
 }
 
 /// The outermost enclosing frame decides, save that weights or samples on their way are `weight_sync` within anything.

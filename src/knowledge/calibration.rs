@@ -8,7 +8,7 @@ use crate::model::Kind;
 ///
 /// The log-odds of being right are `slope × ln(share ÷ (1 − share)) + offset`, with one more offset where the first diagnosis is
 /// that none is known and one for the incident's kind (Platt, "Probabilistic outputs for support vector machines", 1999).
-/// The default changes nothing. The numbers are fitted by `oomdoc rules calibrate`, see docs/accuracy.md.
+/// The default changes nothing. The numbers are fitted by `oomdoc rules fit`, see docs/accuracy.md.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Calibration {

@@ -15,6 +15,7 @@ mod levers;
 mod models;
 mod part;
 mod phases;
+mod ranking;
 mod read;
 mod secrets;
 mod version;
@@ -44,6 +45,7 @@ pub use levers::Lever;
 pub use models::{Bias, Experts, Found, HfConfigError, LatentAttention, Model, Models, Shape};
 pub use part::Part;
 pub use phases::{FrameRole, FrameRow, Mark, Phases};
+pub use ranking::{Ranking, Weights, WordRow};
 pub use secrets::Secret;
 pub use version::Version;
 pub use words::{Language, Words};
@@ -107,6 +109,8 @@ pub struct Knowledge {
     pub models: Part<Models>,
     /// How sure to be of a diagnosis.
     pub calibration: Calibration,
+    /// How signals are weighed.
+    pub ranking: Part<Ranking>,
     /// What must not be kept or sent.
     pub secrets: Part<Vec<Secret>>,
 }
@@ -133,6 +137,7 @@ impl Knowledge {
             frameworks: read::frameworks(&files)?,
             models: Part::later(|| read::models(&File::shipped())),
             calibration: read::calibration(&files)?,
+            ranking: Part::later(|| read::ranking(&File::shipped())),
             secrets: Part::later(|| read::secrets(&File::shipped())),
         })
     }
@@ -173,6 +178,7 @@ impl Knowledge {
             frameworks: read::frameworks(files)?,
             models: read::models(files)?.into(),
             calibration: read::calibration(files)?,
+            ranking: read::ranking(files)?.into(),
             secrets: read::secrets(files)?.into(),
         })
     }
@@ -184,6 +190,7 @@ impl Knowledge {
         self.levers.read()?;
         self.facts.read()?;
         self.models.read()?;
+        self.ranking.read()?;
         self.secrets.read()?;
         Ok(())
     }

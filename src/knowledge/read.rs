@@ -5,6 +5,7 @@ use super::file::File;
 use super::knobs::{Knob, KnobFile};
 use super::levers::{Lever, LeverFile};
 use super::phases::{Builder, Phases};
+use super::ranking::{Ranking, Weights, WordFile};
 use super::secrets::{Secret, SecretFile};
 use super::{Calibration, Fact, Framework, KnowledgeError, Models, Origin, facts, frameworks};
 
@@ -13,7 +14,7 @@ type Outcome<T> = Result<T, KnowledgeError>;
 /// Whether something is read from `file`.
 pub(super) fn is_known(file: &File<'_>) -> bool {
     match (file.folder(), file.origin) {
-        ("phases" | "causes" | "knobs" | "models" | "redaction", _) | ("glossary", Origin::Shipped) => true,
+        ("phases" | "causes" | "knobs" | "models" | "redaction" | "ranking", _) | ("glossary", Origin::Shipped) => true,
         ("", Origin::Shipped) => {
             matches!(file.path, "frameworks.toml" | "calibration.toml" | "levers.toml" | "facts.toml")
         }
@@ -90,6 +91,26 @@ pub(super) fn calibration(files: &[File<'_>]) -> Outcome<Calibration> {
         Some(problem) => Err(file.wrong(problem)),
         None => Ok(calibration),
     }
+}
+
+/// What is fitted goes before what is written; a user's own before the shipped.
+pub(super) fn ranking(files: &[File<'_>]) -> Outcome<Ranking> {
+    let mut ranking = Ranking::default();
+    let (mut phases, mut causes) = (Weights::default(), Weights::default());
+    for file in of("ranking", files) {
+        match file.path.rsplit('/').next() {
+            Some("phases.toml") => phases = phases.overlaid(file.read()?),
+            Some("causes.toml") => causes = causes.overlaid(file.read()?),
+            _ => {
+                let WordFile { library, words } = file.read()?;
+                ranking.libraries.extend(library);
+                ranking.written.extend(words);
+            }
+        }
+    }
+    ranking.phases = Weights::of_phases(&ranking.written).overlaid(phases);
+    ranking.causes = Weights::of_causes(&ranking.written).overlaid(causes);
+    Ok(ranking)
 }
 
 pub(super) fn secrets(files: &[File<'_>]) -> Outcome<Vec<Secret>> {

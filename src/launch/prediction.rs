@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 
 use super::Launch;
-use crate::facts::Facts;
+use crate::facts::{Facts, Value};
 use crate::memory::{self, Amount, Explanation, Layout, ModelSize, Moment, MomentPlan, Observed, Plan, States, Step};
 use crate::model::{
     Bytes, Citation, Derivation, Figure, FigureName, Incident, Kind, Need, PatchNeeds, Phase, TimelinePoint,
@@ -82,6 +82,36 @@ impl Launch<'_> {
 }
 
 impl Prediction {
+    /// Adds what the arithmetic says before anything is ranked: `plan.states` and `plan.weights` in bytes and as shares of the
+    /// device, whether the hungriest moment fits (`plan.fits`), and `observed.over_plan`, what PyTorch held as a share of that.
+    pub fn state(&self, facts: &mut Facts) {
+        let number = |bytes: Bytes| Value::Number(bytes.0 as f64);
+        let told = facts.number("figures.gpu_total").map(|total| Bytes(total as i64));
+        let capacity = self.layout.cluster.device_memory.or(told).filter(|capacity| *capacity > Bytes(0));
+        let most = self.plan.moments.iter().map(MomentPlan::device).max_by_key(|amount| amount.low);
+        let weights = self.plan.moments.iter().find_map(|plan| plan.on_device("weights")).map(|part| part.bytes);
+        let states = memory::states(&self.model, &self.layout).bytes;
+        let (offloads, alone) = (self.layout.offload.optimizer.is_some(), self.layout.cluster.devices() == 1);
+        let amounts = [
+            ("plan.states", "plan.states_share", Some(states).filter(|_| alone && !offloads)),
+            ("plan.weights", "plan.weights_share", weights),
+            ("plan.most", "plan.most_share", most),
+        ];
+        for (name, share_name, amount) in amounts {
+            let Some(amount) = amount else { continue };
+            facts.cite(name, number(amount.low), self.from.clone());
+            if let Some(capacity) = capacity {
+                facts.cite(share_name, Value::Number(amount.low.gib() / capacity.gib()), self.from.clone());
+            }
+        }
+        if let (Some(most), Some(capacity)) = (most, capacity) {
+            facts.cite("plan.fits", Value::Flag(most.low <= capacity), self.from.clone());
+        }
+        if let (Some(most), Some(held)) = (most, facts.number("figures.torch_allocated")) {
+            facts.cite("observed.over_plan", Value::Number(held / (most.high.0.max(1) as f64)), self.from.clone());
+        }
+    }
+
     /// The predicted figures of the incident's moment beside the observed ones, and how the one explains the other.
     pub fn beside(&self, incident: &Incident) -> Comparison {
         if let Some(contradiction) = self.contradicted(incident) {

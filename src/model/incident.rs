@@ -4,7 +4,7 @@ use std::sync::Arc;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Citation, Figure, Kind, Location, Outcomes, Phase, TimelinePoint};
+use super::{Basis, Citation, Figure, Kind, Location, Outcomes, Phase, TimelinePoint};
 
 /// One failure: its root and all that belongs to it, several ranks as one.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -48,7 +48,7 @@ pub struct Incident {
 }
 
 /// What groups occurrences of the same trouble; versioned, so that an upgrade never regroups.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Fingerprint {
     /// Version of the recipe.
     pub version: u32,
@@ -76,6 +76,43 @@ pub struct PhaseFinding {
     pub confidence: f64,
     /// The frames or lines that say so.
     pub evidence: Vec<Citation>,
+    /// Whether a rule knew it, or words made it likely.
+    #[serde(default)]
+    pub basis: Basis,
+    /// What else it may have been, likeliest first.
+    #[serde(default)]
+    pub alternatives: Vec<PhaseShare>,
+}
+
+impl Default for PhaseFinding {
+    fn default() -> PhaseFinding {
+        let (evidence, basis, alternatives) = (Vec::new(), Basis::Reader, Vec::new());
+        PhaseFinding { name: Phase::Unknown, site: None, confidence: 0.0, evidence, basis, alternatives }
+    }
+}
+
+impl PhaseFinding {
+    /// The first of `ranked`, likeliest first, and what else it may have been; nobody knows why yet.
+    pub fn ranked(ranked: &[(Phase, f64)]) -> PhaseFinding {
+        let Some(((name, confidence), others)) = ranked.split_first() else { return PhaseFinding::default() };
+        let others = others.iter().take_while(|(_, share)| *share >= PhaseShare::LEAST);
+        let alternatives = others.map(|(name, confidence)| PhaseShare { name: *name, confidence: *confidence }).collect();
+        PhaseFinding { name: *name, confidence: *confidence, alternatives, ..PhaseFinding::default() }
+    }
+}
+
+/// A phase and how likely it is.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct PhaseShare {
+    /// The phase.
+    pub name: Phase,
+    /// 0–1.
+    pub confidence: f64,
+}
+
+impl PhaseShare {
+    /// A phase that is less likely than this is not named beside the likeliest.
+    pub const LEAST: f64 = 0.05;
 }
 
 /// A process that was killed or refused memory. Each part as far as the input says.
@@ -189,6 +226,9 @@ pub struct Diagnosis {
     pub why: String,
     /// The lines that support it.
     pub evidence: Vec<Citation>,
+    /// Whether a rule's own evidence holds, or words made it likely.
+    #[serde(default)]
+    pub basis: Basis,
     /// What to change.
     pub patches: Vec<Patch>,
     /// What not to change, and why.

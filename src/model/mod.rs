@@ -21,10 +21,10 @@ pub use experience::{Experience, Group, Occurrence, Outcomes, Tally};
 pub use figure::{Derivation, Figure};
 pub use incident::{
     Consumer, Diagnosis, Earlier, Fingerprint, Incident, Memory, Need, NotAdvised, Patch, PatchEffect, PatchNeeds,
-    PhaseFinding, Seen, Victim,
+    PhaseFinding, PhaseShare, Seen, Victim,
 };
 pub use location::{Citation, Column, LineNumber, Location};
 pub use report::{InputSummary, Job, OtherFailure, Report, Role, SCHEMA, TimelinePoint};
 pub use time::{Clock, Timestamp};
 pub use units::Bytes;
-pub use vocabulary::{FigureName, Kind, OtherFailureName, Phase, UnknownWord};
+pub use vocabulary::{Basis, FigureName, Kind, OtherFailureName, Phase, UnknownWord};

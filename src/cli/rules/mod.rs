@@ -1,7 +1,7 @@
 //! `oomdoc rules`: the rule base as users see it, one file a command.
 
-mod calibrate;
 mod check;
+mod fit;
 mod import;
 mod list;
 mod remove;
@@ -30,7 +30,8 @@ enum Command {
     Show(show::Show),
     Check(check::Check),
     Test(test::Test),
-    Calibrate(calibrate::Calibrate),
+    #[command(visible_alias = "calibrate")]
+    Fit(fit::Fit),
     Import(import::Import),
     Remove(remove::Remove),
 }
@@ -42,7 +43,7 @@ impl Rules {
             Command::Show(show) => show.run(home),
             Command::Check(check) => check.run(home),
             Command::Test(test) => test.run(home),
-            Command::Calibrate(calibrate) => calibrate.run(home),
+            Command::Fit(fit) => fit.run(home),
             Command::Import(import) => import.run(home),
             Command::Remove(remove) => remove.run(home),
         }

@@ -2,13 +2,29 @@
 
 use std::collections::BTreeSet;
 
-use super::Answered;
 use crate::knowledge::{Calibration, log_odds, logistic};
+use crate::model::Kind;
 
-/// So many answers count as the opposite of what they are. Two people who label the same incidents disagree on the cause of one in
-/// twenty, and rules are written by people who know the labelled incidents: of new ones fewer answers are right. No number
-/// of right answers makes surer than this leaves.
-const DOUBT: f64 = 0.1;
+/// The first diagnosis of a labelled incident.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Answered {
+    /// The case.
+    pub name: String,
+    /// Where it comes from.
+    pub group: String,
+    /// The incident's kind, as oomdoc sees it.
+    pub kind: Kind,
+    /// Its share of all odds, 0–1.
+    pub share: f64,
+    /// Whether it says that the cause is not known.
+    pub is_unknown: bool,
+    /// Whether it is the label or what a fair expert would accept too.
+    pub is_right: bool,
+}
+
+/// So many answers count as the opposite of what they are: two people who label the same incidents disagree on the cause of one in
+/// twenty. No number of right answers makes surer than this leaves.
+const DOUBT: f64 = 0.05;
 
 /// How strongly each number is held where it is when nothing is known, as a multiple of ½ × the square of its distance: one
 /// kind's few incidents move its own offset little, all incidents together the common ones.
@@ -68,7 +84,6 @@ const FLATTEST: f64 = 0.05;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::Kind;
 
     /// `of` answers with such a share, of which `right` are right.
     fn answers(kind: Kind, share: f64, right: usize, of: usize) -> Vec<Answered> {

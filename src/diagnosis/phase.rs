@@ -1,0 +1,85 @@
+//! What the job was doing: a distribution over phases, of which the report names the likeliest.
+//!
+//! Each sign that a rule found votes for its phase with the weight of its route; every other signal adds what it weighs. So one
+//! rule that knows the program outweighs words, and where none does, words decide.
+
+use super::weigh::{shares, spoke_for, sums};
+use crate::incident::{Found, Route};
+use crate::knowledge::Weights;
+use crate::model::{Basis, Citation, Phase, PhaseFinding};
+use crate::signals::Signals;
+
+/// As many lines show a phase well enough.
+const MOST_EVIDENCE: usize = 4;
+/// The vote for the phase that the most decisive route names, beside that route's own.
+const FIRST: &str = "first";
+
+/// What a route's vote weighs before anything is fitted.
+fn written(route: Route) -> f64 {
+    match route {
+        Route::Enclosing => 5.0,
+        Route::Operation => 4.5,
+        Route::Message => 3.5,
+        Route::Method => 3.0,
+        Route::OthersEnclosing => 2.5,
+        Route::Mark => 2.2,
+        Route::OthersOperation => 1.5,
+        Route::Beside => 0.7,
+        Route::EndedMark => 0.2,
+    }
+}
+
+/// The votes of rules for phases: the name of each, the phase, and its weight before anything is fitted.
+pub fn votes(found: &Found) -> impl Iterator<Item = (&'static str, Phase, f64)> {
+    let first = found.signs.iter().find(|sign| sign.route.decides()).map(|sign| (FIRST, sign.phase, 2.0));
+    found.signs.iter().map(|sign| (sign.route.as_str(), sign.phase, written(sign.route))).chain(first)
+}
+
+/// The phase of `found`, which shows `signals`.
+pub fn phase(found: &Found, signals: &Signals, weights: &Weights) -> PhaseFinding {
+    let sums = sums(signals, weights);
+    let mut scores: Vec<f64> = Phase::ALL
+        .iter()
+        .map(|phase| {
+            // Before anything is fitted, not knowing is what little has to outweigh.
+            let bias = if *phase == Phase::Unknown { 1.0 } else { 0.0 };
+            sums.get(phase.as_str()).copied().unwrap_or(0.0) + if weights.bias.is_empty() { bias } else { 0.0 }
+        })
+        .collect();
+    for (name, phase, written) in votes(found) {
+        if let Some(place) = Phase::ALL.iter().position(|known| *known == phase) {
+            scores[place] += weights.vote(name, written);
+        }
+    }
+    let mut ranked: Vec<(Phase, f64)> = Phase::ALL.iter().copied().zip(shares(&scores)).collect();
+    // The order of the vocabulary decides between equals.
+    ranked.sort_by(|a, b| b.1.total_cmp(&a.1));
+    let finding = PhaseFinding::ranked(&ranked);
+    let name = finding.name;
+    let sign = found.signs.iter().find(|sign| sign.phase == name);
+    let mut evidence: Vec<Citation> = sign.map(|sign| sign.evidence.clone()).unwrap_or_default();
+    if name != Phase::Unknown {
+        for cite in spoke_for(name.as_str(), signals, weights, MOST_EVIDENCE) {
+            if evidence.len() < MOST_EVIDENCE && !evidence.contains(&cite) {
+                evidence.push(cite);
+            }
+        }
+    }
+    PhaseFinding {
+        site: sign.map(|sign| sign.site.to_string()),
+        evidence,
+        basis: if sign.is_some() { Basis::Grammar } else { Basis::Reader },
+        ..finding
+    }
+}
+
+/// The phases that `finding` thinks possible, with their shares of all that are named.
+pub fn likely(finding: &PhaseFinding) -> Vec<(Phase, f64)> {
+    const MOST: usize = 4;
+    let first = std::iter::once((finding.name, finding.confidence.max(f64::MIN_POSITIVE)));
+    let others = finding.alternatives.iter().map(|other| (other.name, other.confidence));
+    let mut all: Vec<(Phase, f64)> = first.chain(others).take(MOST).collect();
+    let sum: f64 = all.iter().map(|(_, share)| share).sum();
+    all.iter_mut().for_each(|(_, share)| *share /= sum);
+    all
+}

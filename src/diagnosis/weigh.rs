@@ -1,0 +1,44 @@
+//! What signals add up to.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use crate::knowledge::Weights;
+use crate::model::Citation;
+use crate::signals::Signals;
+
+/// A line that moved an answer by less than this is not what decided.
+const LEAST: f64 = 0.1;
+
+/// What all signals add to each answer.
+pub(super) fn sums(signals: &Signals, weights: &Weights) -> BTreeMap<Arc<str>, f64> {
+    let mut sums = weights.bias.clone();
+    for (name, signal) in signals.iter() {
+        for (answer, weight) in weights.signal.get(name).into_iter().flatten() {
+            *sums.entry(answer.clone()).or_default() += weight * signal.strength;
+        }
+    }
+    sums
+}
+
+/// The lines that spoke most for `answer`, strongest first, at most `most`.
+pub(super) fn spoke_for(answer: &str, signals: &Signals, weights: &Weights, most: usize) -> Vec<Citation> {
+    let mut by_line: BTreeMap<&Citation, f64> = BTreeMap::new();
+    for (name, signal) in signals.iter() {
+        let weight = weights.signal.get(name).and_then(|weights| weights.get(answer)).copied().unwrap_or(0.0);
+        if let Some(cite) = &signal.cite {
+            *by_line.entry(cite).or_default() += weight * signal.strength;
+        }
+    }
+    let mut lines: Vec<(&Citation, f64)> = by_line.into_iter().filter(|(_, weight)| *weight > LEAST).collect();
+    lines.sort_by(|a, b| b.1.total_cmp(&a.1).then_with(|| a.0.cmp(b.0)));
+    lines.into_iter().take(most).map(|(cite, _)| cite.clone()).collect()
+}
+
+/// Log-odds as shares of all, in their order.
+pub(super) fn shares(scores: &[f64]) -> Vec<f64> {
+    let highest = scores.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let odds: Vec<f64> = scores.iter().map(|score| (score - highest).exp()).collect();
+    let all: f64 = odds.iter().sum();
+    odds.into_iter().map(|odds| odds / all).collect()
+}

@@ -1,0 +1,133 @@
+//! What signals weigh, and how sure oomdoc may be of what it says.
+//!
+//! In go labelled incidents; out come the weights of `rules/ranking/` and the [`Calibration`] under which, of the first diagnoses
+//! given 0.8, eight in ten are right, and how well both do on incidents whose origin or framework they were not fitted on. What
+//! people wrote is where each weight starts from; nothing here reads a log or knows a cause.
+
+mod confidence;
+mod exhibit;
+mod labelled;
+mod left_out;
+mod reliability;
+mod solve;
+mod task;
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use thiserror::Error;
+
+pub use confidence::{Answered, fit as fit_confidence};
+pub use exhibit::{Exhibit, analyze, read as read_exhibits};
+pub use labelled::{Case, LabelError, read as read_cases};
+pub use left_out::Tally;
+pub use reliability::{Bin, Forecast, bins, brier};
+
+use crate::Error as AnalysisError;
+use crate::knowledge::{Calibration, Knowledge, Weights};
+use crate::source::SourceError;
+use task::Task;
+
+/// Why nothing could be fitted.
+#[derive(Debug, Error)]
+pub enum FitError {
+    /// The labelled cases cannot be used.
+    #[error(transparent)]
+    Labels(#[from] LabelError),
+    /// A case's file cannot be read.
+    #[error("{case}: {error}")]
+    Source {
+        /// Which case.
+        case: String,
+        /// What cannot be read, and why.
+        #[source]
+        error: SourceError,
+    },
+    /// A case cannot be analysed.
+    #[error(transparent)]
+    Analysis(#[from] AnalysisError),
+    /// No case has both an incident and a label of its cause.
+    #[error("none of {0} cases has an incident whose cause is labelled")]
+    NothingLabelled(usize),
+}
+
+/// Weights, a calibration, and how well they do.
+#[derive(Debug, Clone)]
+pub struct Fitted {
+    /// For phases.
+    pub phases: Weights,
+    /// For causes.
+    pub causes: Weights,
+    /// How sure to be.
+    pub calibration: Calibration,
+    /// Cases in the folders, and how many were fitted on.
+    pub cases: usize,
+    /// Those with an incident and a label.
+    pub fitted: usize,
+    /// Where they come from.
+    pub groups: usize,
+    /// As people wrote it, nothing fitted.
+    pub written: Tally,
+    /// Each repository by what was fitted without it.
+    pub repositories: Tally,
+    /// Each framework by what was fitted without it.
+    pub frameworks: Tally,
+    /// The first diagnoses of left-out repositories, by their share alone.
+    pub before: Vec<Forecast>,
+    /// The same, calibrated on the others.
+    pub calibrated: Vec<Forecast>,
+}
+
+/// Fits on the labelled cases in `folders`, each with a file `label` or one of the usual names, starting from what
+/// `knowledge` says was written.
+pub fn fit(folders: &[PathBuf], label: Option<&str>, knowledge: Arc<Knowledge>) -> Result<Fitted, FitError> {
+    let (cases, exhibits) = exhibit::read(folders, label, &knowledge)?;
+    if exhibits.is_empty() {
+        return Err(FitError::NothingLabelled(cases));
+    }
+    Ok(fitted(cases, &exhibits, &knowledge))
+}
+
+fn fitted(cases: usize, exhibits: &[Exhibit], knowledge: &Knowledge) -> Fitted {
+    let by_group: Vec<usize> = exhibits.iter().map(|exhibit| left_out::fold(&exhibit.group)).collect();
+    let (phase_task, written_phases, phases_left_out) = {
+        let task = Task::of_phases(exhibits, &knowledge.ranking.written);
+        let written = task.written();
+        let left_out = task.left_out(&by_group);
+        (task, written, left_out)
+    };
+    // Causes are asked with the phases that nobody could know by heart.
+    let cause_task = Task::of_causes(exhibits, &phases_left_out, knowledge);
+    let causes_left_out = cause_task.left_out(&by_group);
+    let tally = |phases: &[Vec<f64>], causes: &Task, shares: &[Vec<f64>]| {
+        left_out::tally(exhibits, &phase_task.named(phases), &causes.named(shares))
+    };
+    let written = {
+        let task = Task::of_causes(exhibits, &written_phases, knowledge);
+        tally(&written_phases, &task, &task.written())
+    };
+    let repositories = tally(&phases_left_out, &cause_task, &causes_left_out);
+    let by_framework: Vec<usize> = left_out::numbers(exhibits.iter().map(|exhibit| exhibit.framework.as_str()));
+    let frameworks = {
+        let phases = phase_task.left_out(&by_framework);
+        let task = Task::of_causes(exhibits, &phases, knowledge);
+        tally(&phases, &task, &task.left_out(&by_framework))
+    };
+    let answered = left_out::answered(exhibits, &cause_task.named(&causes_left_out));
+    let calibration = confidence::fit(&answered);
+    let calibrated = left_out::calibrated(&answered);
+    Fitted {
+        phases: phase_task.fit(),
+        causes: cause_task.fit(),
+        cases,
+        fitted: exhibits.len(),
+        groups: exhibits.iter().map(|exhibit| &*exhibit.group).collect::<BTreeSet<_>>().len(),
+        written,
+        repositories,
+        frameworks,
+        before: answered.iter().map(|answer| (answer.share, answer.is_right)).collect(),
+        calibrated,
+        calibration,
+    }
+}

@@ -1,0 +1,279 @@
+//! The weights that make labelled answers likeliest.
+//!
+//! A softmax over the answers that are possible, its weights held near those that people wrote (L2). The problem is convex, so that
+//! there is one optimum; it is found by L-BFGS (Nocedal, "Updating quasi-Newton matrices with limited storage", 1980), in the
+//! same order of the same operations every time, so that the same cases give the same weights to the byte.
+
+/// One question: which of its answers is right.
+#[derive(Debug, Clone, Default)]
+pub struct Question {
+    /// Which answers are possible, with what is known of each.
+    pub answers: Vec<Answer>,
+    /// Signals, by number, and how strongly each is there.
+    pub signals: Vec<(usize, f64)>,
+}
+
+/// One possible answer.
+#[derive(Debug, Clone, Default)]
+pub struct Answer {
+    /// Which, by number.
+    pub answer: usize,
+    /// Its log-odds as people wrote them.
+    pub written: f64,
+    /// Votes for it, by number, and how many each is.
+    pub votes: Vec<(usize, f64)>,
+    /// How much of the truth it is; those of one question sum to 1, or all are 0 where nobody says.
+    pub truth: f64,
+}
+
+/// What is fitted: one number for each answer, each vote, and each signal with each answer.
+#[derive(Debug, Clone)]
+pub struct Numbers {
+    answers: usize,
+    votes: usize,
+    values: Vec<f64>,
+}
+
+/// How strongly numbers are held where people put them.
+#[derive(Debug, Clone, Copy)]
+pub struct Hold {
+    /// What an answer starts from.
+    pub bias: f64,
+    /// Votes.
+    pub vote: f64,
+    /// Signals.
+    pub signal: f64,
+}
+
+impl Numbers {
+    /// All 0.
+    pub fn new(answers: usize, votes: usize, signals: usize) -> Numbers {
+        Numbers { answers, votes, values: vec![0.0; answers + votes + signals * answers] }
+    }
+
+    fn place(&self, signal: usize, answer: usize) -> usize {
+        self.answers + self.votes + signal * self.answers + answer
+    }
+
+    /// What `answer` starts from.
+    pub fn bias(&self, answer: usize) -> f64 {
+        self.values[answer]
+    }
+
+    /// What `vote` weighs.
+    pub fn vote(&self, vote: usize) -> f64 {
+        self.values[self.answers + vote]
+    }
+
+    /// Sets what `vote` weighs.
+    pub fn set_vote(&mut self, vote: usize, weight: f64) {
+        self.values[self.answers + vote] = weight;
+    }
+
+    /// What `signal` adds to `answer`.
+    pub fn signal(&self, signal: usize, answer: usize) -> f64 {
+        self.values[self.place(signal, answer)]
+    }
+
+    /// What `signal` adds to each answer.
+    fn of_signal(&self, signal: usize) -> &[f64] {
+        let start = self.place(signal, 0);
+        &self.values[start..start + self.answers]
+    }
+
+    /// Sets what `signal` adds to `answer`.
+    pub fn set_signal(&mut self, signal: usize, answer: usize, weight: f64) {
+        let place = self.place(signal, answer);
+        self.values[place] = weight;
+    }
+
+    /// How likely each answer of `question` is.
+    pub fn shares(&self, question: &Question) -> Vec<f64> {
+        // All answers of a signal stand side by side: one pass over them for each signal.
+        let mut all = self.values[..self.answers].to_vec();
+        for (signal, strength) in &question.signals {
+            add(&mut all, self.of_signal(*signal), *strength);
+        }
+        let score = |answer: &Answer| {
+            let votes: f64 = answer.votes.iter().map(|(vote, count)| self.vote(*vote) * count).sum();
+            answer.written + all[answer.answer] + votes
+        };
+        let scores: Vec<f64> = question.answers.iter().map(score).collect();
+        let highest = scores.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        let odds: Vec<f64> = scores.iter().map(|score| (score - highest).exp()).collect();
+        let all: f64 = odds.iter().sum();
+        odds.into_iter().map(|odds| odds / all).collect()
+    }
+}
+
+/// So many rounds are enough for weights of two digits.
+const ROUNDS: usize = 80;
+/// As many steps are remembered.
+const MEMORY: usize = 8;
+/// The slope is flat enough.
+const FLAT: f64 = 1e-3;
+
+/// The numbers near `written` under which the truth of `questions` is likeliest.
+pub fn solve(questions: &[&Question], written: &Numbers, hold: Hold) -> Numbers {
+    let problem = Problem { questions, written, hold };
+    let mut numbers = written.clone();
+    let (mut loss, mut slope) = problem.loss(&numbers);
+    let mut steps: Vec<(Vec<f64>, Vec<f64>, f64)> = Vec::new();
+    for _ in 0..ROUNDS {
+        if slope.iter().fold(0.0_f64, |most, part| most.max(part.abs())) < FLAT {
+            break;
+        }
+        let direction = downhill(&slope, &steps);
+        let along = dot(&direction, &slope);
+        let Some((next, next_loss, next_slope)) = problem.step(&numbers, &direction, loss, along) else { break };
+        let moved: Vec<f64> = next.values.iter().zip(&numbers.values).map(|(a, b)| a - b).collect();
+        let turned: Vec<f64> = next_slope.iter().zip(&slope).map(|(a, b)| a - b).collect();
+        let curvature = dot(&moved, &turned);
+        if curvature > 1e-12 {
+            if steps.len() == MEMORY {
+                steps.remove(0);
+            }
+            steps.push((moved, turned, 1.0 / curvature));
+        }
+        (numbers, loss, slope) = (next, next_loss, next_slope);
+    }
+    numbers
+}
+
+/// Where it goes down fastest, by the curvature that the last steps showed.
+fn downhill(slope: &[f64], steps: &[(Vec<f64>, Vec<f64>, f64)]) -> Vec<f64> {
+    let mut direction: Vec<f64> = slope.iter().map(|part| -part).collect();
+    let mut shares = Vec::with_capacity(steps.len());
+    for (moved, turned, inverse) in steps.iter().rev() {
+        let share = inverse * dot(moved, &direction);
+        add(&mut direction, turned, -share);
+        shares.push(share);
+    }
+    if let Some((_, turned, inverse)) = steps.last() {
+        let scale = 1.0 / (inverse * dot(turned, turned));
+        direction.iter_mut().for_each(|part| *part *= scale);
+    }
+    for ((moved, turned, inverse), share) in steps.iter().zip(shares.into_iter().rev()) {
+        let back = inverse * dot(turned, &direction);
+        add(&mut direction, moved, share - back);
+    }
+    direction
+}
+
+struct Problem<'p> {
+    questions: &'p [&'p Question],
+    written: &'p Numbers,
+    hold: Hold,
+}
+
+impl Problem<'_> {
+    /// How unlikely the truth is, and where that rises.
+    fn loss(&self, numbers: &Numbers) -> (f64, Vec<f64>) {
+        let mut loss = 0.0;
+        let mut slope = vec![0.0; numbers.values.len()];
+        for question in self.questions {
+            let shares = numbers.shares(question);
+            let mut misses = vec![0.0; numbers.answers];
+            for (answer, share) in question.answers.iter().zip(shares) {
+                if answer.truth > 0.0 {
+                    loss -= answer.truth * share.max(1e-12).ln();
+                }
+                let miss = share - answer.truth;
+                misses[answer.answer] += miss;
+                for (vote, count) in &answer.votes {
+                    slope[numbers.answers + vote] += miss * count;
+                }
+            }
+            add(&mut slope[..numbers.answers], &misses, 1.0);
+            for (signal, strength) in &question.signals {
+                let start = numbers.place(*signal, 0);
+                add(&mut slope[start..start + numbers.answers], &misses, *strength);
+            }
+        }
+        let signals_from = numbers.answers + numbers.votes;
+        for (place, (value, start)) in numbers.values.iter().zip(&self.written.values).enumerate() {
+            let hold = match place {
+                place if place < numbers.answers => self.hold.bias,
+                place if place < signals_from => self.hold.vote,
+                _ => self.hold.signal,
+            };
+            let distance = value - start;
+            loss += 0.5 * hold * distance * distance;
+            slope[place] += hold * distance;
+        }
+        (loss, slope)
+    }
+
+    /// As far along `direction` as the loss falls in proportion (Armijo).
+    fn step(&self, numbers: &Numbers, direction: &[f64], loss: f64, along: f64) -> Option<(Numbers, f64, Vec<f64>)> {
+        const PROPORTION: f64 = 1e-4;
+        const SHORTEST: f64 = 1e-8;
+        let mut length = 1.0;
+        while length > SHORTEST {
+            let mut next = numbers.clone();
+            add(&mut next.values, direction, length);
+            let (next_loss, next_slope) = self.loss(&next);
+            if next_loss <= loss + PROPORTION * length * along {
+                return Some((next, next_loss, next_slope));
+            }
+            length *= 0.5;
+        }
+        None
+    }
+}
+
+fn dot(a: &[f64], b: &[f64]) -> f64 {
+    a.iter().zip(b).map(|(a, b)| a * b).sum()
+}
+
+fn add(to: &mut [f64], what: &[f64], times: f64) {
+    to.iter_mut().zip(what).for_each(|(to, what)| *to += what * times);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HOLD: Hold = Hold { bias: 0.1, vote: 0.1, signal: 0.1 };
+
+    fn question(right: usize, signals: &[usize]) -> Question {
+        let answers = (0..2).map(|answer| Answer { answer, truth: f64::from(u8::from(answer == right)), ..Answer::default() });
+        Question { answers: answers.collect(), signals: signals.iter().map(|signal| (*signal, 1.0)).collect() }
+    }
+
+    #[test]
+    fn a_signal_that_tells_answers_apart_gets_weight_and_one_that_does_not_gets_none() {
+        let known: Vec<Question> = (0..40).map(|place| question(place % 2, &[place % 2, 2])).collect();
+        let numbers = solve(&known.iter().collect::<Vec<_>>(), &Numbers::new(2, 0, 3), HOLD);
+        assert!(numbers.signal(0, 0) > 0.8 && numbers.signal(1, 1) > 0.8, "{numbers:?}");
+        assert!(numbers.signal(2, 0).abs() < 0.01 && numbers.signal(2, 1).abs() < 0.01, "{numbers:?}");
+        assert!(numbers.shares(&question(0, &[0, 2]))[0] > 0.9);
+    }
+
+    #[test]
+    fn what_nothing_speaks_against_stays_as_written() {
+        let mut written = Numbers::new(2, 1, 1);
+        written.set_signal(0, 1, 1.5);
+        written.set_vote(0, 2.0);
+        let numbers = solve(&[], &written, HOLD);
+        assert_eq!((numbers.signal(0, 1), numbers.vote(0)), (1.5, 2.0));
+    }
+
+    #[test]
+    fn a_vote_that_is_always_wrong_loses_its_weight() {
+        let mut written = Numbers::new(2, 1, 0);
+        written.set_vote(0, 3.0);
+        let mut known = vec![question(0, &[]); 30];
+        known.iter_mut().for_each(|question| question.answers[1].votes.push((0, 1.0)));
+        let numbers = solve(&known.iter().collect::<Vec<_>>(), &written, HOLD);
+        assert!(numbers.vote(0) < 0.5, "{numbers:?}");
+    }
+
+    #[test]
+    fn the_same_cases_give_the_same_numbers() {
+        let known: Vec<Question> = (0..9).map(|place| question(place % 2, &[place % 3])).collect();
+        let known: Vec<&Question> = known.iter().collect();
+        let once = solve(&known, &Numbers::new(2, 0, 3), HOLD);
+        assert_eq!(once.values, solve(&known, &Numbers::new(2, 0, 3), HOLD).values);
+    }
+}

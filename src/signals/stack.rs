@@ -1,0 +1,137 @@
+//! What a stack's frames show.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use super::Signals;
+use super::tokens::tokens;
+use crate::model::Frame;
+
+/// So many of the innermost frames say most of what was going on.
+const INNERMOST: usize = 4;
+/// How strongly frames further out count.
+const OUTER: f64 = 0.6;
+/// What stands in the frames of a pass through a module.
+const CALLS_MODULE: &str = "_call_impl";
+
+/// The packages whose frames are not the user's own, wherever they are installed.
+#[derive(Debug, Clone, Default)]
+pub struct Libraries {
+    names: BTreeSet<Arc<str>>,
+}
+
+impl Libraries {
+    /// Those called `names`.
+    pub fn new(names: impl IntoIterator<Item = Arc<str>>) -> Libraries {
+        Libraries { names: names.into_iter().collect() }
+    }
+
+    /// The package of a source file and its path within; `None` for a file of the user's own.
+    pub fn package<'f>(&self, file: &'f str) -> Option<(&'f str, &'f str)> {
+        let installed = ["site-packages/", "dist-packages/"].into_iter().find_map(|folder| Some(file.rsplit_once(folder)?.1));
+        if let Some(inner) = installed {
+            return Some(inner.split_once('/').unwrap_or((inner.trim_end_matches(".py"), inner)));
+        }
+        if let Some((_, inner)) = file.split_once("/lib/python3") {
+            return Some(("python", inner.split_once('/').map_or(inner, |(_, inner)| inner)));
+        }
+        if file.starts_with('<') {
+            return Some(("python", file));
+        }
+        // Installed from a checkout: `/workspace/vllm/vllm/worker/worker.py`.
+        let mut end = file.rfind('/')?;
+        loop {
+            let start = file[..end].rfind('/').map_or(0, |before| before + 1);
+            if self.names.contains(&file[start..end]) {
+                return Some((&file[start..end], &file[end + 1..]));
+            }
+            end = start.checked_sub(1)?;
+        }
+    }
+}
+
+/// Adds what `frames`, outermost first, show.
+pub(super) fn add(signals: &mut Signals, frames: &[Frame], libraries: &Libraries) {
+    if frames.is_empty() {
+        return;
+    }
+    signals.add("stack:some".to_owned(), 1.0, None);
+    let mut own_call_seen = false;
+    for (depth, frame) in frames.iter().rev().enumerate() {
+        let strength = if depth < INNERMOST { 1.0 } else { OUTER };
+        let file = frame.file.replace('\\', "/");
+        let cite = Some(&frame.at);
+        match libraries.package(&file) {
+            Some((package, inner)) => {
+                if depth < 2 * INNERMOST {
+                    signals.add(format!("library:{}", package.to_ascii_lowercase()), strength, cite);
+                }
+                tokens(&frame.function).for_each(|word| signals.add(format!("function:{word}"), strength, cite));
+                let from = inner.rmatch_indices('/').nth(1).map_or(0, |(at, _)| at + 1);
+                tokens(inner[from..].trim_end_matches(".py")).for_each(|word| signals.add(format!("file:{word}"), strength, cite));
+                let name = inner.rsplit('/').next().unwrap_or(inner);
+                signals.add(format!("at:{name}:{}", frame.function), strength, cite);
+            }
+            None => {
+                let name = file.rsplit('/').next().unwrap_or(&file).trim_end_matches(".py");
+                tokens(&frame.function).chain(tokens(name)).for_each(|word| signals.add(format!("own:{word}"), strength, cite));
+                // What the user's own innermost line calls is what was being done.
+                if !own_call_seen {
+                    tokens(&frame.code).for_each(|word| signals.add(format!("call:{word}"), 1.0, cite));
+                }
+                own_call_seen = true;
+            }
+        }
+        tokens(&frame.code).for_each(|word| signals.add(format!("code:{word}"), strength, cite));
+        if depth == 0 {
+            tokens(&frame.code).chain(tokens(&frame.function)).for_each(|word| signals.add(format!("last:{word}"), 1.0, cite));
+        }
+    }
+    shape(signals, frames);
+}
+
+/// What only the stack as a whole shows. A stack that begins at the program's first line is all there is: what does not stand in it
+/// was not going on.
+fn shape(signals: &mut Signals, frames: &[Frame]) {
+    let whole = frames.first().is_some_and(|first| first.function.contains("<module>"));
+    let has = |part: &str| frames.iter().any(|frame| frame.function.contains(part) || frame.file.contains(part));
+    let calls_module = has(CALLS_MODULE) || has("_wrapped_call");
+    let backward = has("backward") || has("autograd");
+    let optimizer = has("optim");
+    let innermost = frames.last().map(|frame| &frame.at);
+    let mut say = |name: &str| signals.add(format!("stack:{name}"), 1.0, innermost);
+    if whole {
+        say("whole");
+    }
+    if calls_module && !backward && !optimizer {
+        say("in_module");
+        if whole {
+            say("whole_in_module");
+        }
+    }
+    if whole && !calls_module && !backward && !optimizer {
+        say("whole_outside_module");
+    }
+    if frames.len() <= 2 {
+        say("short");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tells_a_library_from_the_users_own() {
+        let libraries = Libraries::new(["vllm".into()]);
+        let package = |file| libraries.package(file).map(|(package, inner)| (package.to_owned(), inner.to_owned()));
+        let is = |package: &str, inner: &str| Some((package.to_owned(), inner.to_owned()));
+        assert_eq!(package("/opt/lib/python3.11/site-packages/torch/optim/adam.py"), is("torch", "optim/adam.py"));
+        assert_eq!(package("/usr/lib/python3/dist-packages/six.py"), is("six", "six.py"));
+        assert_eq!(package("/usr/lib/python3.10/multiprocessing/pool.py"), is("python", "multiprocessing/pool.py"));
+        assert_eq!(package("/workspace/vllm/vllm/worker/worker.py"), is("vllm", "worker/worker.py"));
+        assert_eq!(package("/home/user/train.py"), None);
+        assert_eq!(package("train.py"), None);
+        assert_eq!(package("src/vllmish/train.py"), None);
+    }
+}

@@ -1,0 +1,38 @@
+//! What messages and the lines around them say.
+
+use super::Signals;
+use super::tokens::tokens;
+use crate::incident::Found;
+use crate::model::Citation;
+
+/// More words of a message are another message that it is glued to.
+const LONGEST_MESSAGE: usize = 1200;
+/// A longer line is data.
+const LONGEST_LINE: usize = 400;
+/// So many messages of one incident say what all say.
+const MESSAGES: usize = 4;
+/// Of the lines around, so many of the last ones are near.
+const NEAR: usize = 12;
+
+/// Adds the words of the messages of `found` and of the lines around them, frames left out: those are the stack's.
+pub(super) fn add(signals: &mut Signals, found: &Found) {
+    for cite in found.messages.iter().take(MESSAGES) {
+        words(&cite.text, LONGEST_MESSAGE, |word| signals.add(format!("message:{word}"), 1.0, Some(cite)));
+    }
+    let is_message = |cite: &Citation| found.messages.iter().any(|message| message.location == cite.location);
+    let is_frame = |cite: &Citation| found.frames.iter().any(|frame| frame.at.location.line == cite.location.line);
+    let in_stack = |cite: &Citation| cite.text.contains("File \"") || cite.text.contains("Traceback (most");
+    let said = found.around.iter().filter(|cite| !is_message(cite) && !is_frame(cite) && !in_stack(cite));
+    for (place, cite) in said.rev().enumerate() {
+        words(&cite.text, LONGEST_LINE, |word| {
+            if place < NEAR {
+                signals.add(format!("near:{word}"), 1.0, Some(cite));
+            }
+            signals.add(format!("around:{word}"), 1.0, Some(cite));
+        });
+    }
+}
+
+fn words(text: &str, longest: usize, each: impl FnMut(String)) {
+    tokens(&text[..text.floor_char_boundary(longest)]).for_each(each);
+}
