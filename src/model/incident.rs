@@ -4,7 +4,7 @@ use std::sync::Arc;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Citation, Figure, Kind, Location, Outcomes, Phase, TimelinePoint};
+use super::{Basis, Citation, Figure, Kind, Location, Outcomes, Phase, TimelinePoint};
 
 /// One failure: its root and all that belongs to it, several ranks as one.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -15,6 +15,9 @@ pub struct Incident {
     pub fingerprint: Fingerprint,
     /// What ran out.
     pub kind: Kind,
+    /// On what the kind rests.
+    #[serde(default)]
+    pub basis: Basis,
     /// Whether the same work was retried and went on.
     pub recovered: bool,
     /// When the job's log begins, as it says.

@@ -27,4 +27,4 @@ pub use location::{Citation, Column, LineNumber, Location};
 pub use report::{InputSummary, Job, OtherFailure, Report, Role, SCHEMA, TimelinePoint};
 pub use time::{Clock, Timestamp};
 pub use units::Bytes;
-pub use vocabulary::{FigureName, Kind, OtherFailureName, Phase, UnknownWord};
+pub use vocabulary::{Basis, FigureName, Kind, OtherFailureName, Phase, UnknownWord};

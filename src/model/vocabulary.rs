@@ -53,6 +53,23 @@ macro_rules! vocabulary {
 }
 
 vocabulary! {
+    /// On what a statement rests.
+    Basis, "basis" {
+        /// The words of a program whose messages are known to the letter: proof.
+        Grammar = "grammar",
+        /// General words of shortage or of a kill, by whatever program: likely.
+        Reader = "reader",
+    }
+}
+
+impl Default for Basis {
+    /// What was recorded before there was a reader.
+    fn default() -> Basis {
+        Basis::Grammar
+    }
+}
+
+vocabulary! {
     /// What ran out, told by who refused the memory or did the killing.
     Kind, "kind" {
         /// An accelerator's allocator or driver could not give memory.

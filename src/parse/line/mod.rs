@@ -121,6 +121,20 @@ impl<'a> Line<'a> {
         }
     }
 
+    /// Makes `kept` the same line, in the room that it has.
+    pub(crate) fn copy_to(&self, kept: &mut Line<'static>) {
+        kept.number = self.number;
+        kept.column = self.column;
+        let raw = kept.raw.to_mut();
+        raw.clear();
+        raw.extend_from_slice(&self.raw);
+        let text = kept.text.to_mut();
+        text.clear();
+        text.push_str(&self.text);
+        kept.runs.clone_from(&self.runs);
+        kept.envelope.clone_from(&self.envelope);
+    }
+
     /// The same line, free of the buffer that it was read from.
     pub fn into_owned(self) -> Line<'static> {
         Line {
