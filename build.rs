@@ -31,6 +31,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 fn prepare(content: &str) -> Result<String, Box<dyn Error>> {
     let mut table: toml::Table = content.parse()?;
     table.remove("example");
+    table.remove("near_miss");
     Ok(serde_json::to_string(&table)?)
 }
 

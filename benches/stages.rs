@@ -35,7 +35,7 @@ fn log(kind: Kind, size: u64) -> Vec<u8> {
 }
 
 fn scan(criterion: &mut Criterion) {
-    let grammars = Grammars::new(GRAMMARS, &Knowledge::shipped().unwrap().phases).unwrap();
+    let grammars = Grammars::new(GRAMMARS, &Knowledge::shipped().unwrap()).unwrap();
     let mut group = criterion.benchmark_group("scan");
     for kind in Kind::ALL {
         let log = log(kind, 64 << 20);
@@ -53,7 +53,7 @@ fn scan(criterion: &mut Criterion) {
 
 fn extract(criterion: &mut Criterion) {
     let knowledge = Knowledge::shipped().unwrap();
-    let grammars = Grammars::new(GRAMMARS, &knowledge.phases).unwrap();
+    let grammars = Grammars::new(GRAMMARS, &knowledge).unwrap();
     let mut group = criterion.benchmark_group("extract");
     for kind in Kind::ALL {
         // No more than the head of an input, all of which is read.
@@ -92,9 +92,7 @@ fn load(criterion: &mut Criterion) {
     criterion.bench_function("load/everything", |bencher| {
         bencher.iter(|| Knowledge::shipped().map(|knowledge| knowledge.complete()).unwrap());
     });
-    criterion.bench_function("load/grammars", |bencher| {
-        bencher.iter(|| Grammars::new(GRAMMARS, &knowledge.phases).unwrap())
-    });
+    criterion.bench_function("load/grammars", |bencher| bencher.iter(|| Grammars::new(GRAMMARS, &knowledge).unwrap()));
 }
 
 fn render(criterion: &mut Criterion) {

@@ -4,7 +4,7 @@ use oomdoc::knowledge::Knowledge;
 use oomdoc::parse::{GRAMMARS, Grammars};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    for literal in Grammars::new(GRAMMARS, &Knowledge::shipped()?.phases)?.anchors().literals() {
+    for literal in Grammars::new(GRAMMARS, &Knowledge::shipped()?)?.anchors().literals() {
         println!("{literal}");
     }
     Ok(())

@@ -10,7 +10,7 @@ use oomdoc::source::Input;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let knowledge = Knowledge::shipped()?;
-    let grammars = Grammars::new(GRAMMARS, &knowledge.phases)?;
+    let grammars = Grammars::new(GRAMMARS, &knowledge)?;
     for path in std::env::args().skip(1) {
         let mut input = Input::open(&path)?;
         let mut extractor = Extractor::new(Arc::from(path), &grammars);

@@ -176,6 +176,7 @@ fn incident(case: &Case, mut group: root::Group, knowledge: &Knowledge) -> Found
         id: id(root, &victim, case.started),
         fingerprint: Fingerprint::default(),
         kind: group.kind,
+        basis: root.basis,
         recovered: group.recovered,
         started: case.started.map(|time| time.to_string()),
         failed_at: root.time.map(|time| time.to_string()),

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::Case;
 use crate::knowledge::Knowledge;
-use crate::model::{Clock, Death, Event, Exit, Kind, OtherFailureName, Severity, What};
+use crate::model::{Basis, Clock, Death, Event, Exit, Kind, OtherFailureName, Severity, What};
 
 /// Events that are one incident.
 pub(super) struct Group {
@@ -26,17 +26,11 @@ pub(super) fn groups(case: &Case, knowledge: &Knowledge) -> Vec<Group> {
     if let Some(times) = comparable(case) {
         order.sort_by(|a, b| times(*a).total_cmp(&times(*b)));
     }
-    for index in order {
-        let event = &case.events[index];
-        let What::Shortage(shortage) = &event.what else { continue };
-        if shortage.severity == Severity::Pressure {
-            continue;
-        }
-        let (kind, recovered) =
-            (true_kind(case, event, shortage.kind, knowledge), recovered(case, event, shortage.severity));
-        match groups.iter_mut().find(|group| group.kind == kind && group.recovered == recovered) {
-            Some(group) => group.events.push(index),
-            None => groups.push(Group { kind, recovered, events: vec![index] }),
+    // A grammar proves; what only sounds like a shortage is asked where no grammar states one.
+    for basis in [Basis::Grammar, Basis::Reader] {
+        if groups.iter().all(|group| group.recovered) {
+            let of_basis = order.iter().copied().filter(|index| case.events[*index].basis == basis);
+            of_basis.for_each(|index| add(case, index, &mut groups, knowledge));
         }
     }
     if groups.iter().all(|group| group.recovered) {
@@ -53,6 +47,21 @@ pub(super) fn groups(case: &Case, knowledge: &Knowledge) -> Vec<Group> {
     }
     groups.sort_by_key(|group| group.recovered);
     groups
+}
+
+/// Adds the event at `index`, if it is a shortage, to the group that it belongs to.
+fn add(case: &Case, index: usize, groups: &mut Vec<Group>, knowledge: &Knowledge) {
+    let event = &case.events[index];
+    let What::Shortage(shortage) = &event.what else { return };
+    if shortage.severity == Severity::Pressure {
+        return;
+    }
+    let (kind, recovered) =
+        (true_kind(case, event, shortage.kind, knowledge), recovered(case, event, shortage.severity));
+    match groups.iter_mut().find(|group| group.kind == kind && group.recovered == recovered) {
+        Some(group) => group.events.push(index),
+        None => groups.push(Group { kind, recovered, events: vec![index] }),
+    }
 }
 
 /// When each shortage happened, if all say so by the same kind of clock.
@@ -112,12 +121,17 @@ fn unexplained_kill(case: &Case) -> Option<Group> {
         }
         _ => false,
     });
-    let surely_killed = deaths.iter().any(|(_, death)| death.exit == Exit::KILL);
+    // Whose words nobody knows explain less than a failure that somebody states.
+    let surely_killed =
+        deaths.iter().any(|(index, death)| death.exit == Exit::KILL && case.events[*index].basis == Basis::Grammar);
     if another_failed && !surely_killed {
         return None;
     }
     let kills = where_exit(is_kill);
-    let mut events: Vec<usize> = kills.iter().copied().filter(|kill| !ended_by_scheduler(case, *kill)).collect();
+    let explained = |kill: usize| {
+        ended_by_scheduler(case, kill) || case.events[kill].basis == Basis::Reader && failed_before(case, kill)
+    };
+    let mut events: Vec<usize> = kills.iter().copied().filter(|kill| !explained(*kill)).collect();
     if events.is_empty() && !kills.is_empty() {
         return None;
     }
@@ -148,6 +162,22 @@ fn ended_by_scheduler(case: &Case, kill: usize) -> bool {
         matches!(name, OtherFailureName::TimeLimit | OtherFailureName::Preempted)
             && said.path == at.path
             && said.line < at.line
+    })
+}
+
+/// Whether something else had failed before: whoever cleans up then kills what is left.
+fn failed_before(case: &Case, kill: usize) -> bool {
+    let at = &case.events[kill].at.location;
+    case.events.iter().any(|event| {
+        let said = match &event.what {
+            What::Failure(_) => &event.at.location,
+            What::Traceback(stack) => match &stack.exception {
+                Some(exception) => &exception.location,
+                None => return false,
+            },
+            _ => return false,
+        };
+        said.path == at.path && said.line < at.line
     })
 }
 

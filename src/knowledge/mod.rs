@@ -18,6 +18,7 @@ mod phases;
 mod ranking;
 mod read;
 mod secrets;
+mod signs;
 mod version;
 mod words;
 
@@ -47,6 +48,7 @@ pub use part::Part;
 pub use phases::{FrameRole, FrameRow, Mark, Phases};
 pub use ranking::{Ranking, Weights, WordRow};
 pub use secrets::Secret;
+pub use signs::{AmountRow, FoundSign, Meaning, MemoryOf, NumberOf, NumberRow, Place, SignRow, Signs};
 pub use version::Version;
 pub use words::{Language, Words};
 
@@ -90,11 +92,13 @@ pub struct RuleFile {
     pub content: String,
 }
 
-/// What oomdoc knows. Reading a log takes signs of phases and frameworks; the other parts of the shipped base are read once
+/// What oomdoc knows. Reading a log takes signs of phases, of shortage and frameworks; the other parts of the shipped base are read once
 /// there is an incident.
 pub struct Knowledge {
     /// Signs of phases.
     pub phases: Arc<Phases>,
+    /// General signs of shortage.
+    pub signs: Arc<Signs>,
     /// Why memory runs out.
     pub causes: Part<Vec<CauseRule>>,
     /// What frameworks let one turn, by framework, the most useful of a lever first.
@@ -127,6 +131,7 @@ impl Knowledge {
         let files = File::shipped();
         Ok(Knowledge {
             phases: Arc::new(read::phases(&files)?),
+            signs: Arc::new(read::signs(&files)?),
             causes: Part::later(|| read::causes(&File::shipped())),
             // A test holds that they pass the checks of knobs.
             knobs: Part::later(|| {
@@ -160,8 +165,9 @@ impl Knowledge {
 
     fn of(files: &[File<'_>]) -> Result<Knowledge, KnowledgeError> {
         if let Some(stray) = files.iter().find(|file| !read::is_known(file)) {
-            return Err(stray
-                .wrong("nothing is read from here; rules stand in causes/, knobs/, phases/, models/ or redaction/"));
+            return Err(stray.wrong(
+                "nothing is read from here; rules stand in causes/, knobs/, phases/, signs/, models/ or redaction/",
+            ));
         }
         let (levers, facts, by_file) = (read::levers(files)?, read::facts(files)?, read::knobs(files)?);
         let mut known = HashSet::new();
@@ -171,6 +177,7 @@ impl Knowledge {
         let knobs: Vec<Knob> = by_file.into_iter().flat_map(|(_, knobs)| knobs).collect();
         Ok(Knowledge {
             phases: Arc::new(read::phases(files)?),
+            signs: Arc::new(read::signs(files)?),
             causes: read::causes(files)?.into(),
             knobs: knobs.into(),
             levers: levers.into(),
@@ -234,6 +241,7 @@ mod tests {
         assert_eq!(format!("{:?}", *prepared.facts), format!("{:?}", *written.facts));
         assert_eq!(format!("{:?}", prepared.frameworks), format!("{:?}", written.frameworks));
         assert_eq!(format!("{:?}", *prepared.models), format!("{:?}", *written.models));
+        assert_eq!(format!("{:?}", prepared.signs), format!("{:?}", written.signs));
         assert_eq!(prepared.calibration, written.calibration);
         assert!(!prepared.knobs.is_empty() && !prepared.causes.is_empty());
         Ok(())

@@ -7,6 +7,7 @@ use super::levers::{Lever, LeverFile};
 use super::phases::{Builder, Phases};
 use super::ranking::{Ranking, Weights, WordFile};
 use super::secrets::{Secret, SecretFile};
+use super::signs::{SignFile, Signs};
 use super::{Calibration, Fact, Framework, KnowledgeError, Models, Origin, facts, frameworks};
 
 type Outcome<T> = Result<T, KnowledgeError>;
@@ -14,7 +15,8 @@ type Outcome<T> = Result<T, KnowledgeError>;
 /// Whether something is read from `file`.
 pub(super) fn is_known(file: &File<'_>) -> bool {
     match (file.folder(), file.origin) {
-        ("phases" | "causes" | "knobs" | "models" | "redaction" | "ranking", _) | ("glossary", Origin::Shipped) => true,
+        ("phases" | "signs" | "causes" | "knobs" | "models" | "redaction" | "ranking", _)
+        | ("glossary", Origin::Shipped) => true,
         ("", Origin::Shipped) => {
             matches!(file.path, "frameworks.toml" | "calibration.toml" | "levers.toml" | "facts.toml")
         }
@@ -28,6 +30,14 @@ pub(super) fn phases(files: &[File<'_>]) -> Outcome<Phases> {
         phases.add(file.path, file.read()?)?;
     }
     Ok(phases.finish())
+}
+
+pub(super) fn signs(files: &[File<'_>]) -> Outcome<Signs> {
+    let mut signs = Signs::default();
+    for file in of("signs", files) {
+        signs.add(file.path, file.read::<SignFile>()?)?;
+    }
+    Ok(signs)
 }
 
 /// A user's own rule takes the place of the shipped one; two of one owner are a slip.

@@ -3,7 +3,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Citation, Consumer, Figure, Kind, OtherFailureName, Phase, Timestamp, Victim};
+use super::{Basis, Citation, Consumer, Figure, Kind, OtherFailureName, Phase, Timestamp, Victim};
 
 /// One thing that one message of a log states, read by the grammar of whoever printed it.
 #[derive(Debug, Clone, PartialEq)]
@@ -12,6 +12,8 @@ pub struct Event {
     pub what: What,
     /// Whose words they are: `torch`, `kernel`, `ray` …
     pub producer: &'static str,
+    /// On what it rests.
+    pub basis: Basis,
     /// The line that states it.
     pub at: Citation,
     /// Further lines of the same message that carry its weight.

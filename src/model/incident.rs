@@ -15,6 +15,9 @@ pub struct Incident {
     pub fingerprint: Fingerprint,
     /// What ran out.
     pub kind: Kind,
+    /// On what the kind rests.
+    #[serde(default)]
+    pub basis: Basis,
     /// Whether the same work was retried and went on.
     pub recovered: bool,
     /// When the job's log begins, as it says.

@@ -3,7 +3,8 @@
 //! In go the lines that the scanner found worth reading. Each is freed of what others put around it
 //! ([`Line`]); the lines of one process that make one message become a [`Record`]; the grammar of whoever
 //! printed it says what it states: [`Event`]s. One producer a file, known to the rest by one row in [`GRAMMARS`]; a
-//! grammar reads text and nothing else, and never states a figure that does not stand there.
+//! grammar reads text and nothing else, and never states a figure that does not stand there. What no grammar knows the
+//! [`reader`] judges by general signs.
 
 mod container;
 mod cuda;
@@ -24,6 +25,7 @@ mod ray_monitor;
 mod ray_notice;
 mod ray_store;
 mod ray_worker;
+mod reader;
 mod record;
 mod sglang;
 mod shared_memory;
@@ -172,14 +174,22 @@ pub(crate) mod testing {
 
     use super::*;
     use crate::knowledge::Knowledge;
+    use crate::model::Basis;
     use crate::scan::{Extent, RawLine, Scanner};
 
     /// Made once: tests read thousands of inputs.
     static PREPARED: LazyLock<Option<Grammars>> =
-        LazyLock::new(|| Grammars::new(GRAMMARS, &Knowledge::shipped().ok()?.phases).ok());
+        LazyLock::new(|| Grammars::new(GRAMMARS, &Knowledge::shipped().ok()?).ok());
+
+    /// What grammars find in `input`; the reader is another matter.
+    pub(crate) fn find(input: &[u8]) -> Findings {
+        let mut findings = find_all(input);
+        findings.events.retain(|event| event.basis == Basis::Grammar);
+        findings
+    }
 
     /// Everything found in `input`, or nothing where the shipped knowledge does not load (which has a test of its own).
-    pub(crate) fn find(input: &[u8]) -> Findings {
+    pub(crate) fn find_all(input: &[u8]) -> Findings {
         let Some(grammars) = &*PREPARED else { return Findings::default() };
         let mut extractor = Extractor::new(Arc::from("job.log"), grammars);
         let mut scanner = Scanner::new(grammars.anchors(), Extent::DEFAULT);
@@ -209,7 +219,7 @@ pub(crate) mod testing {
         record.map(|record| grammar.parse(&record)).unwrap_or_default()
     }
 
-    /// The events found in `input`.
+    /// The events that grammars find in `input`.
     pub(crate) fn read(input: &[u8]) -> Vec<Event> {
         find(input).events
     }
@@ -295,7 +305,7 @@ mod tests {
 
     #[test]
     fn every_failure_is_reached_through_an_anchor() -> Result<(), Box<dyn std::error::Error>> {
-        let grammars = Grammars::new(GRAMMARS, &Knowledge::shipped()?.phases)?;
+        let grammars = Grammars::new(GRAMMARS, &Knowledge::shipped()?)?;
         for grammar in GRAMMARS.iter().filter(|grammar| !grammar.anchors().is_empty()) {
             for example in grammar.examples() {
                 let found = grammars.anchors().find(example.text.as_bytes()).next().is_some();

@@ -33,6 +33,8 @@ pub(super) fn of(head: &[u8]) -> (Role, Option<String>) {
         if share(is_kernel_line) > 0.5 { Role::Kernel } else { Role::Log }
     } else if share(is_kernel_line) > 0.5 {
         Role::Kernel
+    } else if is_quoted_log(&lines) {
+        Role::Log
     } else if is_script(&lines) {
         Role::Script
     } else if share(is_source_code) > 0.25 {
@@ -96,6 +98,12 @@ fn speaks_of_failure(line: &str) -> bool {
     // A comment in a configuration may well say what it is there to avoid.
     let line = line.split(" #").next().unwrap_or_default();
     !line.trim_start().starts_with('#') && FAILURE.iter().any(|word| line.contains(word))
+}
+
+/// A log that somebody put into comments: nothing else stands there, and a line of it tells of a failure.
+fn is_quoted_log(lines: &[&str]) -> bool {
+    let quoted = |line: &&str| line.trim_start().strip_prefix('#').is_some_and(|rest| !rest.starts_with('!'));
+    lines.iter().all(quoted) && lines.iter().any(|line| speaks_of_failure(line.trim_start().trim_start_matches('#')))
 }
 
 fn is_kernel_line(line: &str) -> bool {
@@ -211,6 +219,8 @@ mod tests {
             (Role::Log, "[2023-10-30 14:14:35] 2023-10-30 06:14:35,574\tWARNING worker.py:2037 -- A worker died: x\n"),
             (Role::Log, "step 1 loss 0.5\nstep 2 loss 0.4\n"),
             (Role::Log, "Killed\n"),
+            (Role::Log, "# step 3\n# [rank2]: RuntimeError: CUDA out of memory.\n"),
+            (Role::Config, "# as small as CUDA out of memory asks for\nbatch: 2\n"),
             (Role::Other, "import torch\nfrom x import y\n\ndef main():\n    return 1\n"),
             (Role::Other, "\u{1}\u{2}\u{3}\u{4}\0\0\0binary"),
             (Role::Log, "\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0truncated while open\nstep 1\n"),

@@ -4,7 +4,6 @@
 //! `utils/memory.py`; the closing table is [`summary`]'s. Where every worker is stopped by the launcher, only the first
 //! failure says anything.
 
-use nom::branch::alt;
 use nom::bytes::complete::tag;
 use nom::character::complete::u32 as integer;
 use nom::sequence::{delimited, preceded, terminated};
@@ -95,16 +94,13 @@ fn first_failure(words: &str) -> IResult<&str, (i32, &str, &str)> {
 
 /// `Sending process 4711 closing signal SIGTERM`: another one had died, or the agent itself was told to stop.
 fn stopped(record: &Record) -> Option<Event> {
-    let heads = ["Sending process ", "Unable to shutdown process "];
-    let words = heads.iter().find_map(|head| text::spoken(record.text(), head).next()).map(text::line)?;
+    let words = text::spoken(record.text(), "Sending process ").next().map(text::line)?;
     let (_, pid) = stop(words).ok()?;
     Some(statement::death(record, PRODUCER, words, Exit::Stopped, statement::neighbour(record, Some(pid))))
 }
 
 fn stop(words: &str) -> IResult<&str, u32> {
-    let closing = delimited(tag("Sending process "), integer, tag(" closing signal SIG"));
-    let forced = delimited(tag("Unable to shutdown process "), integer, tag(" via "));
-    alt((closing, forced)).parse(words)
+    delimited(tag("Sending process "), integer, tag(" closing signal SIG")).parse(words)
 }
 
 /// The agent itself was told to stop, by a scheduler, a person or a closed terminal.

@@ -15,10 +15,13 @@ use signs::{SignSearch, Signs};
 
 use super::line::Line;
 use super::line::progress::{self, Bars};
+use super::reader::{Asked, Reader};
 use super::record::Record;
-use super::{Follow, Grammar};
-use crate::knowledge::{Mark, Phases};
-use crate::model::{Event, Figure, FigureName, LineNumber, PhaseMark, Setting, TimelinePoint, Timestamp, What};
+use super::{Follow, Grammar, reader};
+use crate::knowledge::{self, Knowledge, Mark, Phases};
+use crate::model::{
+    Event, Figure, FigureName, LineNumber, PhaseMark, Setting, Severity, TimelinePoint, Timestamp, What,
+};
 use crate::scan::{Anchors, KnownSteps, LineSink, RawLine, SearchError};
 
 /// A message of more lines than this is none.
@@ -38,13 +41,17 @@ pub struct Grammars {
     anchors: Anchors,
     signs: SignSearch,
     phases: Arc<Phases>,
+    general: Arc<knowledge::Signs>,
 }
 
 impl Grammars {
-    /// The search for the messages of `all`, and for what tells the phase.
-    pub fn new(all: &'static [&'static dyn Grammar], phases: &Arc<Phases>) -> Result<Grammars, SearchError> {
-        let anchors = Anchors::new(all.iter().flat_map(|grammar| grammar.anchors().iter().copied()))?;
-        Ok(Grammars { all, anchors, signs: SignSearch::new(all, phases)?, phases: Arc::clone(phases) })
+    /// The search for the messages of `all`, and for what tells the phase or, whoever speaks, a shortage.
+    pub fn new(all: &'static [&'static dyn Grammar], knowledge: &Knowledge) -> Result<Grammars, SearchError> {
+        let of_grammars = all.iter().flat_map(|grammar| grammar.anchors().iter().copied());
+        let anchors = Anchors::new(of_grammars.chain(reader::ANCHORS.iter().copied()))?;
+        let Knowledge { phases, signs: general, .. } = knowledge;
+        let signs = SignSearch::new(all, phases, general)?;
+        Ok(Grammars { all, anchors, signs, phases: Arc::clone(phases), general: Arc::clone(general) })
     }
 
     /// What makes a line worth reading.
@@ -85,6 +92,7 @@ pub struct Extractor<'g> {
     /// How many failures know the lines before them.
     surrounded: usize,
     producers: BTreeSet<&'static str>,
+    reader: Reader,
     started: Option<Timestamp>,
     /// The last line that was not blank.
     previous: LineNumber,
@@ -114,6 +122,7 @@ impl<'g> Extractor<'g> {
             recent: Recent::default(),
             surrounded: 0,
             producers: BTreeSet::new(),
+            reader: Reader::new(Arc::clone(&grammars.general)),
             started: None,
             previous: LineNumber::FIRST,
             known_steps: KnownSteps::default(),
@@ -129,8 +138,18 @@ impl<'g> Extractor<'g> {
     pub fn finish(mut self) -> Findings {
         self.gap();
         self.now.recent = self.recent.cites(&self.path);
+        let mut events = self.folded.finish();
+        let believed = self.reader.finish(&events);
+        // Where a grammar states a shortage, nobody asks the reader for its own.
+        if !events
+            .iter()
+            .any(|event| matches!(&event.what, What::Shortage(shortage) if shortage.severity == Severity::Fatal))
+        {
+            self.producers.extend(believed.iter().map(|event| event.producer));
+        }
+        events.extend(believed);
         Findings {
-            events: self.folded.finish(),
+            events,
             timeline: self.memory.into_values().flat_map(Series::finish).collect(),
             producers: self.producers,
             processes: self.origins.named(),
@@ -157,6 +176,11 @@ impl<'g> Extractor<'g> {
                 self.close(index, &record);
             }
         }
+        let (anonymous, sign, device) = (self.origins.is_anonymous(origin), signs.shortage, signs.device);
+        self.reader.read(&Asked { origin, anonymous, line: &line, sign, device }, |first| {
+            let setting = Setting { own: self.marks.get(&origin).cloned(), ..self.now.clone() };
+            Record::new(self.path.clone(), self.origins.origin(origin).clone(), setting, first)
+        });
         self.previous = line.number;
     }
 
@@ -266,5 +290,6 @@ impl LineSink for Extractor<'_> {
         for Open { grammar, record, .. } in std::mem::take(&mut self.open) {
             self.close(grammar, &record);
         }
+        self.reader.gap();
     }
 }

@@ -21,7 +21,7 @@ impl Recent {
         if self.lines.len() < LINES {
             self.lines.push(line.clone().into_owned());
         } else {
-            line.clone_into(&mut self.lines[self.oldest]);
+            line.copy_to(&mut self.lines[self.oldest]);
             self.oldest = (self.oldest + 1) % LINES;
         }
     }

@@ -1,6 +1,6 @@
 use super::super::Grammar;
 use super::super::line::progress::{self, ProgressWord};
-use crate::knowledge::Phases;
+use crate::knowledge::{self, Phases};
 use crate::scan::{KnownSteps, Literals, SearchError};
 
 /// One search for everything that words of a line may mean.
@@ -20,6 +20,10 @@ enum Meaning {
     Phase(usize),
     /// It may show progress.
     Progress(ProgressWord),
+    /// The line may say of any program that memory ran out or that it was killed.
+    Shortage,
+    /// It speaks of a device.
+    Device,
 }
 
 /// What the words of one line mean.
@@ -29,6 +33,10 @@ pub(super) struct Signs {
     pub messages: u128,
     /// Which of the words that tell a phase; of several the one that ends last, and of these the longest.
     pub phase: Option<usize>,
+    /// Where the first word ends by which any program may say that memory ran out.
+    pub shortage: Option<usize>,
+    /// Whether it speaks of a device.
+    pub device: bool,
     /// Whether it has what every bar has.
     pub has_bar: bool,
     has_loss: bool,
@@ -36,8 +44,12 @@ pub(super) struct Signs {
 }
 
 impl SignSearch {
-    /// The search for what `grammars` and `phases` ask for.
-    pub fn new(grammars: &[&dyn Grammar], phases: &Phases) -> Result<SignSearch, SearchError> {
+    /// The search for what `grammars`, `phases` and the general `signs` ask for.
+    pub fn new(
+        grammars: &[&dyn Grammar],
+        phases: &Phases,
+        signs: &knowledge::Signs,
+    ) -> Result<SignSearch, SearchError> {
         debug_assert!(grammars.len() <= 128, "a set of grammars is 128 bits");
         let triggers = grammars
             .iter()
@@ -45,7 +57,11 @@ impl SignSearch {
             .flat_map(|(index, grammar)| grammar.triggers().iter().map(move |word| (*word, Meaning::Message(index))));
         let phases = phases.words().enumerate().map(|(index, word)| (word, Meaning::Phase(index)));
         let progress = progress::WORDS.iter().map(|(word, what)| (*word, Meaning::Progress(*what)));
-        let (words, meanings): (Vec<&str>, Vec<Meaning>) = triggers.chain(phases).chain(progress).unzip();
+        let shortage = signs.triggers().map(|word| (word, Meaning::Shortage));
+        let device = signs.device_marks().map(|word| (word, Meaning::Device));
+        let general = shortage.chain(device);
+        let (words, meanings): (Vec<&str>, Vec<Meaning>) =
+            triggers.chain(phases).chain(progress).chain(general).unzip();
         let last_resorts = grammars.iter().enumerate().filter(|(_, grammar)| grammar.is_last_resort());
         let last_resorts = last_resorts.fold(0, |set, (index, _)| set | 1 << index);
         Ok(SignSearch { literals: Literals::new(words)?, meanings, last_resorts })
@@ -59,6 +75,8 @@ impl SignSearch {
             // Of several that end together the longest comes first.
             Meaning::Phase(word) if end > phase_ends => (signs.phase, phase_ends) = (Some(word), end),
             Meaning::Phase(_) => {}
+            Meaning::Shortage => signs.shortage = signs.shortage.or(Some(end)),
+            Meaning::Device => signs.device = true,
             Meaning::Progress(ProgressWord::Bar) => signs.has_bar = true,
             Meaning::Progress(ProgressWord::Loss) => signs.has_loss = true,
             Meaning::Progress(ProgressWord::Step) => signs.has_step = true,

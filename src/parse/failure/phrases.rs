@@ -5,7 +5,8 @@
 //! runner.
 
 use OtherFailureName::{
-    Abort, Cancelled, ConfigError, DiskFull, IoError, Network, Preempted, Segfault, TestFailure, TimeLimit, Unknown,
+    Abort, Cancelled, ConfigError, DiskFull, IllegalMemoryAccess, IoError, Network, Preempted, Segfault, TestFailure,
+    TimeLimit, Unknown,
 };
 
 use crate::model::OtherFailureName;
@@ -35,6 +36,18 @@ const fn lost(words: &'static str) -> Row {
 }
 
 const ROWS: &[Row] = &[
+    Row {
+        without: &[
+            "CUDA error: ",
+            "CUDA Error: ",
+            "HIP error: ",
+            "CUDA failure",
+            "cuda runtime error",
+            "CUDA runtime error",
+            "CUDA driver error",
+        ],
+        ..row("an illegal memory access was encountered", IllegalMemoryAccess)
+    },
     row("Segmentation fault", Segfault),
     Row { with: " ip ", ..row("segfault at ", Segfault) },
     row("Signal 11 (SIGSEGV) received by PID", Segfault),
@@ -97,6 +110,7 @@ const ROWS: &[Row] = &[
 
 /// The words above, and how Python's exceptions end.
 pub(super) const TRIGGERS: &[&str] = &[
+    "illegal memory access",
     "Segmentation fault",
     "segfault at ",
     "(SIGSEGV) received",

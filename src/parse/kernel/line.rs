@@ -218,9 +218,13 @@ fn processor(line: &str) -> Option<Processor<'_>> {
 }
 
 fn caller(line: &str) -> Option<(Caller, &str)> {
-    [(Caller::Cgroup, "mem_cgroup_out_of_memory"), (Caller::SysRq, "moom_callback")]
-        .into_iter()
-        .find_map(|(who, function)| line.find(function).map(|at| (who, &line[at..at + function.len()])))
+    [
+        (Caller::Cgroup, "mem_cgroup_out_of_memory"),
+        (Caller::Cgroup, "mem_cgroup_oom_synchronize"),
+        (Caller::SysRq, "moom_callback"),
+    ]
+    .into_iter()
+    .find_map(|(who, function)| line.find(function).map(|at| (who, &line[at..at + function.len()])))
 }
 
 /// `{comm} cpuset={path} mems_allowed={nodes}` on a line of its own, before 5.0.

@@ -127,8 +127,16 @@ impl<'a> Report<'a> {
                     || self.callers.iter().any(|(caller, _)| *caller == Caller::Cgroup)
                     || self.kill.is_some_and(|kill| kill.oom_memcg.is_some())
                     || self.helpless.iter().any(|(_, words)| words.contains("Memory cgroup"))
+                    || self.is_helpless_without_panic()
             }
         }
+    }
+
+    /// A machine without anybody to kill panics at once; a cgroup goes on.
+    fn is_helpless_without_panic(&self) -> bool {
+        let why: Vec<Helpless> = self.helpless.iter().map(|(why, _)| *why).collect();
+        let by_hand = self.callers.iter().any(|(caller, _)| *caller == Caller::SysRq);
+        why.contains(&Helpless::NobodyKillable) && !why.contains(&Helpless::Panic) && !by_hand
     }
 
     pub fn memory_usage(&self) -> Option<&Usage<'a>> {

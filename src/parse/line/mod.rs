@@ -121,18 +121,18 @@ impl<'a> Line<'a> {
         }
     }
 
-    /// Writes the same line over `owned`, whose memory it uses again.
-    pub fn clone_into(&self, owned: &mut Line<'static>) {
-        owned.number = self.number;
-        owned.column = self.column;
-        let raw = owned.raw.to_mut();
+    /// Makes `kept` the same line, in the room that it has.
+    pub(crate) fn copy_to(&self, kept: &mut Line<'static>) {
+        kept.number = self.number;
+        kept.column = self.column;
+        let raw = kept.raw.to_mut();
         raw.clear();
         raw.extend_from_slice(&self.raw);
-        let text = owned.text.to_mut();
+        let text = kept.text.to_mut();
         text.clear();
         text.push_str(&self.text);
-        owned.runs.clone_from(&self.runs);
-        owned.envelope.clone_from(&self.envelope);
+        kept.runs.clone_from(&self.runs);
+        kept.envelope.clone_from(&self.envelope);
     }
 
     /// The same line, free of the buffer that it was read from.

@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use super::line::Line;
 use crate::model::{
-    Bytes, Citation, Derivation, Event, Fact, FactValue, Figure, FigureName, LineNumber, Origin, Setting, What,
+    Basis, Bytes, Citation, Derivation, Event, Fact, FactValue, Figure, FigureName, LineNumber, Origin, Setting, What,
 };
 use text::Size;
 
@@ -188,6 +188,7 @@ impl Record {
         Event {
             what,
             producer,
+            basis: Basis::Grammar,
             at: self.cite_line_of(part),
             evidence: Vec::new(),
             figures: Vec::new(),

@@ -1,0 +1,271 @@
+use std::sync::{Arc, OnceLock};
+
+use aho_corasick::AhoCorasick;
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+
+use super::KnowledgeError;
+use crate::model::FigureName;
+
+/// One file of `rules/signs/`: how people and programs say that memory ran out, whoever they are.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct SignFile {
+    /// Where this was read.
+    #[serde(rename = "source")]
+    _source: String,
+    /// Literals of which one stands in every line that is worth judging, as they are written.
+    #[serde(default)]
+    triggers: Vec<Arc<str>>,
+    /// Literals that say that a device computes here.
+    #[serde(default)]
+    device_marks: Vec<Arc<str>>,
+    #[serde(default)]
+    sign: Vec<SignRow>,
+    #[serde(default)]
+    amount: Vec<AmountRow>,
+    #[serde(default)]
+    number: Vec<NumberRow>,
+    /// A test reads them.
+    #[serde(default, rename = "example")]
+    _example: IgnoredAny,
+    #[serde(default, rename = "near_miss")]
+    _near_miss: IgnoredAny,
+}
+
+/// Words that mean something, wherever they are said. They are written as plain text is: in small letters, names split
+/// into their words, everything but letters and numbers a blank.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SignRow {
+    /// What they mean.
+    pub means: Meaning,
+    /// One of these.
+    pub words: Vec<Arc<str>>,
+    /// How much it weighs.
+    pub weight: f64,
+    /// Whose memory they speak of.
+    #[serde(default)]
+    pub memory: Option<MemoryOf>,
+    /// One of these must stand in the same sentence; none: they mean it by themselves.
+    #[serde(default)]
+    pub needs: Vec<Arc<str>>,
+    /// Where they count.
+    #[serde(default)]
+    pub place: Place,
+    /// That they count only where they are written as one name: `MemoryError`, not `memory error`.
+    #[serde(default)]
+    pub one_name: bool,
+    /// What they speak against; absent: either.
+    #[serde(default)]
+    pub of: Option<Meaning>,
+    /// That they also say that whoever speaks tries again.
+    #[serde(default)]
+    pub retries: bool,
+}
+
+/// What words mean.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Meaning {
+    /// Memory ran out.
+    Shortage,
+    /// A process was killed.
+    Kill,
+    /// Something failed.
+    Failing,
+    /// It is no failure that is spoken of: a hint, a test's name, a help text.
+    Against,
+    /// Only whose memory is spoken of.
+    Memory,
+}
+
+/// Where words count, seen from a sign of shortage or of a kill.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Place {
+    /// Anywhere on its line.
+    #[default]
+    Line,
+    /// Before it in the same sentence.
+    Before,
+    /// Directly before it.
+    DirectlyBefore,
+    /// Behind it in the same sentence.
+    Behind,
+    /// Directly behind it.
+    DirectlyBehind,
+    /// At the beginning of the line.
+    Start,
+    /// On its line or on those next to it.
+    Near,
+}
+
+/// Whose memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum MemoryOf {
+    /// An accelerator's.
+    Device,
+    /// The machine's, as a process asks for it.
+    Host,
+    /// The machine's, as the kernel gives it out.
+    Kernel,
+    /// What a control group, container or pod may use.
+    Container,
+    /// What a daemon or a scheduler in user space watches.
+    Daemon,
+    /// What Ray's monitor watches.
+    Ray,
+    /// Memory that processes share: /dev/shm, an object store.
+    Shared,
+}
+
+/// What an amount of memory is, by the words beside it.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AmountRow {
+    /// The figure.
+    pub figure: FigureName,
+    /// It counts for these memories; none: for all.
+    #[serde(default)]
+    pub memory: Vec<MemoryOf>,
+    /// Words directly before it.
+    #[serde(default)]
+    pub before: Vec<Arc<str>>,
+    /// Words directly behind it.
+    #[serde(default)]
+    pub behind: Vec<Arc<str>>,
+}
+
+/// What a number is, by the words before it.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct NumberRow {
+    /// What it is.
+    pub is: NumberOf,
+    /// Words directly before it.
+    pub words: Vec<Arc<str>>,
+    /// What must stand between; nothing: a blank, a colon, an equals sign, a bracket, a hash.
+    #[serde(default)]
+    pub between: Vec<Arc<str>>,
+}
+
+/// What a number says of a process.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum NumberOf {
+    /// Its id.
+    Pid,
+    /// Its rank.
+    Rank,
+    /// Its device.
+    Device,
+}
+
+/// General signs of shortage, and of what speaks for and against them.
+#[derive(Debug, Default)]
+pub struct Signs {
+    triggers: Vec<Arc<str>>,
+    device_marks: Vec<Arc<str>>,
+    rows: Vec<SignRow>,
+    /// What each amount is.
+    pub amounts: Vec<AmountRow>,
+    /// What each number is.
+    pub numbers: Vec<NumberRow>,
+    /// The search for all words, and the row of each; made when the first line is judged.
+    search: OnceLock<Option<(AhoCorasick, Vec<usize>)>>,
+}
+
+/// Words of a row in a plain text.
+#[derive(Debug, Clone, Copy)]
+pub struct FoundSign<'s> {
+    /// The row.
+    pub row: &'s SignRow,
+    /// Where the words begin and end.
+    pub start: usize,
+    /// See `start`.
+    pub end: usize,
+}
+
+impl Signs {
+    /// Adds what a file holds.
+    pub(super) fn add(&mut self, path: &str, file: SignFile) -> Result<(), KnowledgeError> {
+        let SignFile { triggers, device_marks, sign, amount, number, .. } = file;
+        let written = sign.iter().flat_map(|row| row.words.iter().chain(&row.needs));
+        let beside = amount.iter().flat_map(|row| row.before.iter().chain(&row.behind));
+        let numbers = number.iter().flat_map(|row| &row.words);
+        if let Some(odd) = written.chain(beside).chain(numbers).find(|words| !is_plain(words)) {
+            let problem = format!("`{odd}` never stands in a plain text: small letters, one blank between words");
+            return Err(KnowledgeError::Wrong { file: path.to_owned(), problem });
+        }
+        if let Some(short) = triggers.iter().chain(&device_marks).find(|literal| literal.len() < 3) {
+            let problem = format!("`{short}` stands in nearly every line; write a longer literal");
+            return Err(KnowledgeError::Wrong { file: path.to_owned(), problem });
+        }
+        self.triggers.extend(triggers);
+        self.device_marks.extend(device_marks);
+        self.rows.extend(sign);
+        self.amounts.extend(amount);
+        self.numbers.extend(number);
+        self.search = OnceLock::new();
+        Ok(())
+    }
+
+    /// Literals of which one stands in every line that is worth judging.
+    pub fn triggers(&self) -> impl Iterator<Item = &str> {
+        self.triggers.iter().map(|literal| &**literal)
+    }
+
+    /// Literals that say that a device computes here.
+    pub fn device_marks(&self) -> impl Iterator<Item = &str> {
+        self.device_marks.iter().map(|literal| &**literal)
+    }
+
+    /// All rows.
+    pub fn rows(&self) -> &[SignRow] {
+        &self.rows
+    }
+
+    /// Every sign in a plain `text`, whole words only, in the order in which they end.
+    pub fn find<'s>(&'s self, text: &str) -> Vec<FoundSign<'s>> {
+        let Some((search, rows)) = self.search() else { return Vec::new() };
+        let found = search.find_overlapping_iter(text);
+        let found = found.filter(|found| is_whole(text, found.start(), found.end()));
+        let row = |found: aho_corasick::Match| FoundSign {
+            row: &self.rows[rows[found.pattern().as_usize()]],
+            start: found.start(),
+            end: found.end(),
+        };
+        found.map(row).collect()
+    }
+
+    fn search(&self) -> Option<&(AhoCorasick, Vec<usize>)> {
+        let made = self.search.get_or_init(|| {
+            let words = self.rows.iter().enumerate();
+            let words = words.flat_map(|(index, row)| row.words.iter().map(move |words| (words.as_bytes(), index)));
+            let (words, rows): (Vec<&[u8]>, Vec<usize>) = words.unzip();
+            Some((AhoCorasick::new(words).ok()?, rows))
+        });
+        made.as_ref()
+    }
+}
+
+fn is_plain(words: &str) -> bool {
+    let odd = |c: char| c.is_uppercase() || (c.is_ascii_punctuation() && c != '-');
+    !words.is_empty() && words.trim() == words && !words.contains("  ") && !words.contains(odd)
+}
+
+/// Whether what stands from `start` to `end` is no part of a longer word or number. Chinese has no blanks.
+fn is_whole(text: &str, start: usize, end: usize) -> bool {
+    let (first, last) = (text[start..end].chars().next(), text[start..end].chars().next_back());
+    let (before, behind) = (text[..start].chars().next_back(), text[end..].chars().next());
+    let joins = |one: Option<char>, other: Option<char>| match (one, other) {
+        (Some(one), Some(other)) if one.is_ascii_alphabetic() => other.is_ascii_alphabetic(),
+        (Some(one), Some(other)) if one.is_ascii_digit() || one == '-' => {
+            other.is_ascii_digit() || other == '.' || other == '-'
+        }
+        _ => false,
+    };
+    !joins(first, before) && !joins(last, behind)
+}

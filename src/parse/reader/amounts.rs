@@ -1,0 +1,128 @@
+//! Figures and numbers of a line that nobody's grammar reads: only where a word beside them says what they are.
+
+use std::ops::Range;
+
+use super::super::Record;
+use super::super::text;
+use super::plain::{Plain, Wrap};
+use crate::knowledge::{MemoryOf, NumberOf, Signs};
+use crate::model::Figure;
+
+/// Words that may stand between an amount and what it is.
+const FILLERS: &[&str] = &[
+    "of",
+    "is",
+    "was",
+    "about",
+    "another",
+    "an",
+    "additional",
+    "a",
+    "only",
+    "up",
+    "to",
+    "memory",
+    "are",
+    "for",
+    "size",
+    "from",
+];
+/// More amounts than this are looked at in no message.
+const MOST: usize = 24;
+
+/// The amounts in `range` of the record's text that its words call by a name.
+pub(super) fn figures(record: &Record, range: Range<usize>, memory: MemoryOf, signs: &Signs) -> Vec<Figure> {
+    let whole = record.text();
+    let mut figures: Vec<Figure> = Vec::new();
+    for (place, size) in sizes(whole, range.clone()).take(MOST) {
+        let end = place + size.text.len();
+        let before =
+            Plain::of(whole, range.start.max(floor(whole, place.saturating_sub(120)))..place, Wrap::Blank).text;
+        let behind = Plain::of(whole, end..range.end.min(floor(whole, end + 80)), Wrap::Blank).text;
+        let (before, behind) = (without_fillers_at_end(before.trim()), behind.trim());
+        let rows = signs.amounts.iter().filter(|row| row.memory.is_empty() || row.memory.contains(&memory));
+        let fit = rows.filter_map(|row| {
+            let left =
+                row.before.iter().filter(|words| ends_with_words(before.0, words) || ends_with_words(before.1, words));
+            let right = row.behind.iter().filter(|words| {
+                starts_with_words(behind, words) || starts_with_words(behind.trim_start_matches("memory "), words)
+            });
+            let longest = left.chain(right).map(|words| words.len()).max()?;
+            Some((longest, row.figure))
+        });
+        let Some((_, name)) = fit.max_by_key(|(length, _)| *length) else { continue };
+        if figures.iter().all(|figure| figure.name != name) {
+            figures.extend(record.figure(name, size));
+        }
+    }
+    figures
+}
+
+/// Every amount with its unit, and where it begins.
+fn sizes(whole: &str, range: Range<usize>) -> impl Iterator<Item = (usize, text::Size<'_>)> {
+    let part = &whole[range.clone()];
+    let is_part = |byte: u8| byte.is_ascii_alphanumeric() || b"._,-".contains(&byte);
+    let starts = part.bytes().enumerate().filter(move |(at, byte)| {
+        byte.is_ascii_digit() && !at.checked_sub(1).is_some_and(|before| is_part(part.as_bytes()[before]))
+    });
+    starts.filter_map(move |(at, _)| {
+        let (rest, size) = text::size(&part[at..]).ok()?;
+        // What is cut off is no number, and what goes on is no unit.
+        let whole_unit = size.text.ends_with("iB") || size.text.ends_with("bytes") || size.text.ends_with('B');
+        let ends = rest.chars().next().map_or(whole_unit, |c| !c.is_alphanumeric() && c != '/' && c != '_');
+        (ends && size.bytes.is_some()).then_some((range.start + at, size))
+    })
+}
+
+fn floor(text: &str, at: usize) -> usize {
+    text.floor_char_boundary(at.min(text.len()))
+}
+
+/// The words, and the words without what may stand between them and an amount.
+fn without_fillers_at_end(words: &str) -> (&str, &str) {
+    let mut short = words;
+    while let Some(less) = FILLERS.iter().find_map(|filler| short.strip_suffix(filler)?.strip_suffix(' ')) {
+        short = less;
+    }
+    (words, short)
+}
+
+fn ends_with_words(text: &str, words: &str) -> bool {
+    text.strip_suffix(words).is_some_and(|before| before.is_empty() || before.ends_with(' '))
+}
+
+fn starts_with_words(text: &str, words: &str) -> bool {
+    text.strip_prefix(words).is_some_and(|rest| rest.is_empty() || rest.starts_with(' '))
+}
+
+/// The first number in `range` that its words say to be `wanted`, and the words for it.
+pub(super) fn number<'t>(
+    whole: &'t str,
+    range: Range<usize>,
+    wanted: NumberOf,
+    signs: &Signs,
+) -> Option<(&'t str, u32)> {
+    let part = &whole[range.clone()];
+    let small = part.to_ascii_lowercase();
+    let rows = signs.numbers.iter().filter(|row| row.is == wanted);
+    let all = rows.flat_map(|row| row.words.iter().map(move |words| (row, words)));
+    let found =
+        all.flat_map(|(row, words)| small.match_indices(&**words).map(move |(at, words)| (row, at, at + words.len())));
+    let read = found.filter_map(|(row, at, end)| {
+        let joins = at.checked_sub(1).is_some_and(|before| small.as_bytes()[before].is_ascii_alphanumeric());
+        let rest = part.get(end..)?;
+        let between = rest.len() - rest.trim_start_matches([' ', ':', '=', '(', '#', '[', '"', '\'', '_']).len();
+        let said = &rest[..between];
+        let fits = match row.between.is_empty() {
+            true => between <= 4,
+            false => row.between.iter().any(|between| **between == *said),
+        };
+        let (behind, digits) = text::digits(&rest[between..]).ok()?;
+        let is_fraction = behind.strip_prefix('.').is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
+        let ends = !is_fraction && !behind.starts_with(|c: char| c.is_alphanumeric() || c == '_');
+        let amount = text::size(&rest[between..]).is_ok();
+        (!joins && fits && ends && !amount && digits.len() <= 7).then_some((at, digits))
+    });
+    let (_, digits) = read.min_by_key(|(at, _)| *at)?;
+    Some((digits, digits.parse().ok()?))
+}

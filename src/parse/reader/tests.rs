@@ -1,0 +1,127 @@
+use serde::Deserialize;
+
+use crate::knowledge::shipped_files;
+use crate::model::{Basis, Event, Exit, FigureName, What};
+use crate::parse::testing;
+
+/// The examples of a file of signs.
+#[derive(Deserialize)]
+struct Examples {
+    #[serde(default)]
+    example: Vec<Example>,
+    #[serde(default)]
+    near_miss: Vec<NearMiss>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Example {
+    text: String,
+    kind: String,
+    /// Lines before it.
+    #[serde(default)]
+    context: String,
+    requested: Option<String>,
+    gpu_free: Option<String>,
+    device: Option<String>,
+    pid: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct NearMiss {
+    text: String,
+}
+
+fn believed(text: &str) -> Vec<Event> {
+    testing::find_all(text.as_bytes()).events.into_iter().filter(|event| event.basis == Basis::Reader).collect()
+}
+
+/// What the reader says of `text`, in the words of verdicts.
+fn kinds(text: &str) -> Vec<String> {
+    let said = believed(text).into_iter().filter_map(|event| match event.what {
+        What::Shortage(shortage) => Some(shortage.kind.to_string()),
+        What::Death(death) if death.exit == Exit::KILL => Some("sigkill_unattributed".to_owned()),
+        _ => None,
+    });
+    said.collect()
+}
+
+fn figure(text: &str, name: FigureName) -> Option<String> {
+    believed(text)
+        .into_iter()
+        .flat_map(|event| event.figures)
+        .find(|figure| figure.name == name)
+        .map(|figure| figure.text)
+}
+
+#[test]
+fn examples_hold_and_near_misses_say_nothing() -> Result<(), toml::de::Error> {
+    let mut examples = 0;
+    for (path, content) in shipped_files().filter(|(path, _)| path.starts_with("signs/")) {
+        let file: Examples = toml::from_str(content)?;
+        assert!(!file.near_miss.is_empty(), "{path} has no near miss");
+        for example in &file.example {
+            let text = format!("{}\n{}", example.context, example.text);
+            assert_eq!(kinds(&text), [example.kind.as_str()], "{path}: {}", example.text);
+            let wanted = [
+                (FigureName::Requested, &example.requested),
+                (FigureName::GpuFree, &example.gpu_free),
+                (FigureName::GpuIndex, &example.device),
+                (FigureName::VictimPid, &example.pid),
+            ];
+            for (name, words) in wanted {
+                let found = figure(&text, name).filter(|_| words.is_some());
+                assert_eq!(found, *words, "{path}: {name} of {}", example.text);
+            }
+            examples += 1;
+        }
+        for miss in &file.near_miss {
+            assert_eq!(kinds(&miss.text), [""; 0], "{path}: {}", miss.text);
+        }
+    }
+    assert!(examples > 10, "{examples}");
+    Ok(())
+}
+
+#[test]
+fn what_a_grammar_states_is_not_said_twice() {
+    let torch = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total capacity of 79.25 GiB of which 1.00 GiB is free.";
+    assert!(kinds(torch).is_empty());
+}
+
+#[test]
+fn an_amount_is_a_figure_only_beside_a_word_that_says_what_it_is() {
+    let line = "StoreError: out of memory on GPU 1 after 12.5 GiB of logs, failed to allocate 96 MiB";
+    assert_eq!(figure(line, FigureName::Requested).as_deref(), Some("96 MiB"));
+    assert_eq!(believed(line).iter().flat_map(|event| &event.figures).count(), 2);
+    for cut in ["EngineError: failed to allocate 96 M", "EngineError: GPU failed to allocate 96"] {
+        assert_eq!(figure(cut, FigureName::Requested), None, "{cut}");
+    }
+}
+
+#[test]
+fn a_message_of_several_lines_is_cited_where_it_stands() {
+    let events = believed("x\nTrainerError: GPU out of\nmemory, giving up\ny");
+    let lines: Vec<u64> = events
+        .iter()
+        .flat_map(|event| std::iter::once(&event.at).chain(&event.evidence))
+        .map(|cite| cite.location.line.0)
+        .collect();
+    assert_eq!(lines, [2, 3]);
+}
+
+#[test]
+fn what_is_printed_at_each_step_is_judged_once() {
+    let text: String =
+        (0..2000).map(|step| format!("step {step} oom retries 0, memory limit 80, loss 0.5\n")).collect();
+    assert!(kinds(&text).is_empty());
+}
+
+#[test]
+fn the_number_of_messages_kept_is_bounded() {
+    let word = |at: usize| ('a'..='z').nth(at % 26).map_or(String::new(), |c| c.to_string().repeat(1 + at / 26));
+    let text: String = (0..2000).map(|at| format!("{}Error: GPU out of memory\n", word(at))).collect();
+    let kept = kinds(&text).len();
+    assert!((200..=256).contains(&kept), "{kept}");
+}

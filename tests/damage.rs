@@ -1,0 +1,197 @@
+//! What people, terminals and trackers do to a log: the verdict must survive nearly all of it. And what only sounds like a
+//! shortage of memory must stay none.
+
+use std::error::Error;
+use std::io::Cursor;
+use std::sync::Arc;
+
+use oomdoc::knowledge::Knowledge;
+use oomdoc::model::{Kind, Report};
+use oomdoc::source::Input;
+use oomdoc::{Options, analyze_inputs};
+
+type Outcome<T = ()> = Result<T, Box<dyn Error>>;
+
+/// The lines that prove an incident, of programs that are known and of such as nobody ever heard of.
+const PROVEN: &[(Kind, &str)] = &[
+    (
+        Kind::GpuOom,
+        "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.25 GiB. GPU 3 has a total capacity of 39.39 GiB of which 1.12 GiB is free.",
+    ),
+    (
+        Kind::GpuOom,
+        "RuntimeError: CUDA out of memory. Tried to allocate 640.00 MiB (GPU 0; 15.78 GiB total capacity; 13.90 GiB already allocated)",
+    ),
+    (Kind::GpuOom, "RuntimeError: CUDA error: out of memory"),
+    (Kind::GpuOom, "tessera.device.OutOfMemoryError: GPU ran out of memory while allocating 91204 bytes for the arena"),
+    (
+        Kind::GpuOom,
+        "ResourceExhaustedError: Out of memory error on GPU 1. Cannot allocate 768.500000MB memory on GPU 1",
+    ),
+    (Kind::GpuOom, "FATAL: kernel scheduler aborted: not enough GPU memory for 12 layers"),
+    (Kind::GpuOom, "EngineError: failed to allocate 3.5 GiB of device memory for the key cache"),
+    (Kind::GpuOom, "训练异常终止：显存不足，请检查批大小"),
+    (
+        Kind::HostAllocFailure,
+        "numpy.core._exceptions.MemoryError: Unable to allocate 12.5 GiB for an array with shape (4096, 409600) and data type float64",
+    ),
+    (Kind::HostAllocFailure, "terminate called after throwing an instance of 'std::bad_alloc'"),
+    (Kind::HostAllocFailure, "OSError: [Errno 12] Cannot allocate memory"),
+    (Kind::HostAllocFailure, "loader thread panicked: failed to allocate 17179869184 bytes of host memory"),
+    (Kind::HostOomCgroup, "worker-7 terminated by the platform, reason: OOMKilled, exit code: 137"),
+    (Kind::SigkillUnattributed, "Process 'ForkPoolWorker-9' pid:418 exited with 'signal 9 (SIGKILL)'"),
+    (Kind::SigkillUnattributed, "ERROR supervisor: child trainer-1 exited with code 137"),
+];
+
+type Damage = (&'static str, fn(&str) -> String);
+
+/// What is done to them.
+const DAMAGES: &[Damage] = &[
+    ("stars", |line| format!("**{line}**")),
+    ("quotes", |line| format!("> \"{line}\"")),
+    ("backticks", |line| format!("`{line}`")),
+    ("a table", |line| format!("| 12:04 | {line} | yes |")),
+    ("entities", |line| line.replace('\'', "&#39;").replace('"', "&quot;").replace("of ", "of&nbsp;")),
+    ("a lost letter", |line| line.chars().skip(1).collect()),
+    ("three lost letters", |line| line.chars().skip(3).collect()),
+    ("small letters", str::to_lowercase),
+    ("a prefix that nobody knows", |line| format!("<<unit 4/b7>> @@ {line}")),
+    ("doubled blanks", |line| line.replace(' ', "  ")),
+    ("a wrap within words", |line| wrapped(line, 38)),
+    ("another wrap within words", |line| wrapped(line, 27)),
+    ("a wrap between words", |line| {
+        let at = line.match_indices(' ').map(|(at, _)| at).find(|at| *at > 22).unwrap_or(0);
+        format!("{}\n{}", &line[..at], line[at..].trim_start())
+    }),
+    ("carriage returns", |line| format!("{line}\r")),
+    ("remnants of colours", |line| format!("[31m{line}[0m")),
+    ("a comment", |line| format!("# {line}")),
+];
+
+fn wrapped(line: &str, width: usize) -> String {
+    let (mut wrapped, mut column) = (String::new(), 0);
+    for c in line.chars() {
+        if column == width {
+            wrapped.push('\n');
+            column = 0;
+        }
+        wrapped.push(c);
+        column += 1;
+    }
+    wrapped
+}
+
+fn analyzed(log: &str, options: &Options) -> Outcome<Report> {
+    let input = Input::new("job.log", Cursor::new(log.to_owned().into_bytes()))?;
+    let report = analyze_inputs(vec![input], Vec::new(), options)?;
+    let lines: Vec<&str> = log.lines().collect();
+    for cite in report.incidents.iter().flat_map(|incident| &incident.evidence) {
+        let line = lines.get(cite.location.line.0 as usize - 1).ok_or("a line that is not there")?;
+        assert!(line.contains(cite.text.trim()), "{line}: {}", cite.text);
+    }
+    Ok(report)
+}
+
+fn options() -> Outcome<Options> {
+    Ok(Options { knowledge: Some(Arc::new(Knowledge::shipped()?)), ..Options::default() })
+}
+
+#[test]
+fn the_kind_survives_damage() -> Outcome {
+    let options = options()?;
+    let (mut lost, mut all) = (Vec::new(), 0);
+    for (kind, line) in PROVEN {
+        for (name, damage) in DAMAGES {
+            let log = format!("preparing the run\n{}\nleaving\n", damage(line));
+            let verdict = analyzed(&log, &options)?.verdict;
+            all += 1;
+            if verdict != *kind {
+                lost.push(format!("{name}: {verdict} of {line}"));
+            }
+        }
+    }
+    assert!(lost.len() * 50 <= all, "{} of {all}\n{}", lost.len(), lost.join("\n"));
+    Ok(())
+}
+
+#[test]
+fn a_message_that_is_cut_in_mid_word_is_still_one() -> Outcome {
+    let options = options()?;
+    for line in [
+        "0: torch.cuda.OutOfMemoryError: CUDA out of memory. Tried to all",
+        "RuntimeError: CUDA out of memo",
+        "tessera.ArenaError: GPU out of mem",
+    ] {
+        assert_eq!(analyzed(&format!("preparing\n{line}"), &options)?.verdict, Kind::GpuOom, "{line}");
+    }
+    Ok(())
+}
+
+/// Lines that are no incident, whatever words stand in them.
+const NEAR_MISSES: &[&str] = &[
+    "Hint: if you get CUDA out of memory, lower --micro-batch-size",
+    "You may run out of memory with this setting.",
+    "Training with a batch of 64 might cause an out of memory error on smaller GPUs.",
+    "Set expandable_segments to avoid OOM",
+    "tests/test_arena.py::test_out_of_memory PASSED",
+    "test_oom_is_handled (tests.arena.ArenaTest) ... ok",
+    "oom_score_adj: 0",
+    "vm.overcommit_memory = 1, vm.panic_on_oom = 0",
+    "docker run --oom-kill-disable --memory 64g image",
+    "  --skip-oom-check      do not check whether it would run out of memory",
+    "    raise ArenaError(\"CUDA out of memory\")",
+    "    except torch.cuda.OutOfMemoryError as error:",
+    "    if \"out of memory\" in str(error):",
+    "        logger.error(\"failed to allocate memory for %s\", name)",
+    "{'loss': 1.25, 'oom_count': 0, 'num_ooms': 0}",
+    "stats: oom_retries=0 alloc_failed=0 memory_limit=80GiB",
+    "# How to fix CUDA out of memory errors",
+    "See https://example.org/faq#cuda-out-of-memory",
+    "Enabled the OOM killer of the scheduler",
+    "memory limit of the container: 64GiB",
+    "oom: false, exited: true, code: 0",
+    "\"OOMKilled\": false,",
+    "Fixed out of memory errors in the tokenizer (#1203)",
+    "UserWarning: this may exhaust memory; not enough memory is reported as an error",
+    "Uncorrectable memory error on DIMM 3",
+    "RuntimeError: NCCL communicator was aborted on rank 3.",
+    "Segmentation fault (core dumped)",
+    "ERROR: failed to allocate port 29500 for the rendezvous",
+    "ValueError: cannot allocate 4 workers to 3 nodes",
+    "Insufficient permissions to read /data",
+    "process exited with code 9",
+    "slurmstepd: error: *** JOB 4711 ON node3 CANCELLED AT 2026-02-01T10:00:00 DUE TO TIME LIMIT ***",
+    "sending SIGKILL to 8 workers that did not stop in 30 seconds",
+    "Stopping container: grace period is over, killed with signal 9 on request",
+    "batch 64: out of memory, trying again with 32",
+    "The autoscaler restarts workers that were killed (exit code 137)",
+    "Memory: 64 GiB total, 12 GiB free, none exhausted",
+    "resource pool exhausted: no free slot for request 12",
+];
+
+#[test]
+fn near_misses_stay_none() -> Outcome {
+    let options = options()?;
+    let mut wrong = Vec::new();
+    for line in NEAR_MISSES {
+        for log in [
+            format!("{line}\n"),
+            format!("step 1 loss 2.5\n{line}\nstep 2 loss 2.4\nstep 3 loss 2.3\nstep 4 loss 2.2\n"),
+        ] {
+            let verdict = analyzed(&log, &options)?.verdict;
+            if verdict != Kind::None {
+                wrong.push(format!("{verdict}: {line}"));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    Ok(())
+}
+
+#[test]
+fn what_was_tried_again_is_no_incident() -> Outcome {
+    let steps: String = (0..20).map(|step| format!("step {step} loss 1.{step}\n")).collect();
+    let log = format!("probing batch 64\nProbeError: GPU out of memory\nprobing batch 32\n{steps}");
+    assert_eq!(analyzed(&log, &options()?)?.verdict, Kind::None);
+    Ok(())
+}
