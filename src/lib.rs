@@ -138,7 +138,7 @@ fn known(options: &Options) -> Result<Arc<Knowledge>, KnowledgeError> {
 }
 
 fn grammars(knowledge: &Knowledge) -> Result<Grammars, Error> {
-    Grammars::new(GRAMMARS, &knowledge.phases).map_err(|error| Error::Search(error.to_string()))
+    Grammars::new(GRAMMARS, knowledge).map_err(|error| Error::Search(error.to_string()))
 }
 
 /// What all that was read amounts to.

@@ -32,7 +32,7 @@ fn the_shipped_rules_hold_together() -> Outcome {
 fn facts_of_logs_are_explained() -> Outcome {
     let (knowledge, glossary) = (Knowledge::shipped()?, Glossary::shipped()?);
     let names = FactNames::new(&knowledge, &glossary);
-    let grammars = Grammars::new(GRAMMARS, &knowledge.phases)?;
+    let grammars = Grammars::new(GRAMMARS, &knowledge)?;
     let mut wrong: BTreeMap<&str, String> = BTreeMap::new();
     for grammar in GRAMMARS {
         for example in grammar.examples() {

@@ -12,7 +12,9 @@ mod frameworks;
 mod glossary;
 mod knobs;
 mod levers;
+mod messages;
 mod models;
+mod name;
 mod part;
 mod phases;
 mod read;
@@ -41,7 +43,11 @@ pub use knobs::{
     plain_name,
 };
 pub use levers::Lever;
+pub use messages::{
+    Exit, Message, MessageExample, MessageFile, NearMiss, Piece, Said, SlotName, SlotType, Template, VictimPart, Who,
+};
 pub use models::{Bias, Experts, Found, HfConfigError, LatentAttention, Model, Models, Shape};
+pub use name::Name;
 pub use part::Part;
 pub use phases::{FrameRole, FrameRow, Mark, Phases};
 pub use secrets::Secret;
@@ -93,6 +99,8 @@ pub struct RuleFile {
 pub struct Knowledge {
     /// Signs of phases.
     pub phases: Arc<Phases>,
+    /// Messages of one line, by producer.
+    pub messages: Arc<[MessageFile]>,
     /// Why memory runs out.
     pub causes: Part<Vec<CauseRule>>,
     /// What frameworks let one turn, by framework, the most useful of a lever first.
@@ -123,6 +131,8 @@ impl Knowledge {
         let files = File::shipped();
         Ok(Knowledge {
             phases: Arc::new(read::phases(&files)?),
+            // A test holds that they pass the checks of messages.
+            messages: read::messages(&files)?.into_iter().map(|(_, messages)| messages).collect(),
             causes: Part::later(|| read::causes(&File::shipped())),
             // A test holds that they pass the checks of knobs.
             knobs: Part::later(|| {
@@ -155,17 +165,24 @@ impl Knowledge {
 
     fn of(files: &[File<'_>]) -> Result<Knowledge, KnowledgeError> {
         if let Some(stray) = files.iter().find(|file| !read::is_known(file)) {
-            return Err(stray
-                .wrong("nothing is read from here; rules stand in causes/, knobs/, phases/, models/ or redaction/"));
+            return Err(stray.wrong(
+                "nothing is read from here; rules stand in causes/, knobs/, messages/, phases/, models/ or redaction/",
+            ));
         }
         let (levers, facts, by_file) = (read::levers(files)?, read::facts(files)?, read::knobs(files)?);
         let mut known = HashSet::new();
         for (file, knobs) in &by_file {
             knobs::check(knobs, &mut known, &levers, &facts).map_err(|problem| file.wrong(problem))?;
         }
+        let messages = read::messages(files)?;
+        if let Some((file, problem)) = messages.iter().find_map(|(file, known)| Some((file, known.problem()?))) {
+            return Err(file.wrong(problem));
+        }
+        let messages = messages.into_iter().map(|(_, messages)| messages).collect();
         let knobs: Vec<Knob> = by_file.into_iter().flat_map(|(_, knobs)| knobs).collect();
         Ok(Knowledge {
             phases: Arc::new(read::phases(files)?),
+            messages,
             causes: read::causes(files)?.into(),
             knobs: knobs.into(),
             levers: levers.into(),

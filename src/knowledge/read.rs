@@ -4,6 +4,7 @@ use super::causes::CauseRule;
 use super::file::File;
 use super::knobs::{Knob, KnobFile};
 use super::levers::{Lever, LeverFile};
+use super::messages::MessageFile;
 use super::phases::{Builder, Phases};
 use super::secrets::{Secret, SecretFile};
 use super::{Calibration, Fact, Framework, KnowledgeError, Models, Origin, facts, frameworks};
@@ -13,7 +14,9 @@ type Outcome<T> = Result<T, KnowledgeError>;
 /// Whether something is read from `file`.
 pub(super) fn is_known(file: &File<'_>) -> bool {
     match (file.folder(), file.origin) {
-        ("phases" | "causes" | "knobs" | "models" | "redaction", _) | ("glossary", Origin::Shipped) => true,
+        ("phases" | "messages" | "causes" | "knobs" | "models" | "redaction", _) | ("glossary", Origin::Shipped) => {
+            true
+        }
         ("", Origin::Shipped) => {
             matches!(file.path, "frameworks.toml" | "calibration.toml" | "levers.toml" | "facts.toml")
         }
@@ -27,6 +30,11 @@ pub(super) fn phases(files: &[File<'_>]) -> Outcome<Phases> {
         phases.add(file.path, file.read()?)?;
     }
     Ok(phases.finish())
+}
+
+/// By file.
+pub(super) fn messages<'f, 'a>(files: &'f [File<'a>]) -> Outcome<Vec<(&'f File<'a>, MessageFile)>> {
+    of("messages", files).map(|file| Ok((file, file.read()?))).collect()
 }
 
 /// A user's own rule takes the place of the shipped one; two of one owner are a slip.

@@ -13,9 +13,10 @@ use signs::{SignSearch, Signs};
 
 use super::line::Line;
 use super::line::progress::{self, Bars};
+use super::message::Messages;
 use super::record::Record;
 use super::{Follow, Grammar};
-use crate::knowledge::{Mark, Phases};
+use crate::knowledge::{Knowledge, Mark, Phases};
 use crate::model::{Event, Figure, FigureName, LineNumber, PhaseMark, Setting, TimelinePoint, Timestamp, What};
 use crate::scan::{Anchors, KnownSteps, LineSink, RawLine, SearchError};
 
@@ -30,16 +31,24 @@ const MOST_SERIES: usize = 256;
 /// All grammars and what finds their messages.
 pub struct Grammars {
     all: &'static [&'static dyn Grammar],
+    messages: Messages,
+    /// Those that leave a line to the messages that state something of it.
+    yielding: u128,
     anchors: Anchors,
     signs: SignSearch,
     phases: Arc<Phases>,
 }
 
 impl Grammars {
-    /// The search for the messages of `all`, and for what tells the phase.
-    pub fn new(all: &'static [&'static dyn Grammar], phases: &Arc<Phases>) -> Result<Grammars, SearchError> {
-        let anchors = Anchors::new(all.iter().flat_map(|grammar| grammar.anchors().iter().copied()))?;
-        Ok(Grammars { all, anchors, signs: SignSearch::new(all, phases)?, phases: Arc::clone(phases) })
+    /// The search for the messages of `all` and of `knowledge`, and for what tells the phase.
+    pub fn new(all: &'static [&'static dyn Grammar], knowledge: &Knowledge) -> Result<Grammars, SearchError> {
+        let (messages, phases) = (Messages::new(&knowledge.messages), Arc::clone(&knowledge.phases));
+        let of_grammars = all.iter().flat_map(|grammar| grammar.anchors().iter().copied());
+        let anchors = Anchors::new(of_grammars.chain(messages.anchors()))?;
+        let signs = SignSearch::new(all, &messages, &phases)?;
+        let yielding = all.iter().enumerate().filter(|(_, grammar)| grammar.yields());
+        let yielding = yielding.fold(0, |set, (index, _)| set | 1 << index);
+        Ok(Grammars { all, messages, yielding, anchors, signs, phases })
     }
 
     /// What makes a line worth reading.
@@ -132,20 +141,45 @@ impl<'g> Extractor<'g> {
         let origin = self.origins.of(&line);
         self.started = self.started.or(line.envelope().time);
         // First, as a failure may be glued to the sign of its phase: `3/4 [00:08<00:02]Killed`.
-        let signs = self.grammars.signs.read(line.body(), &mut self.known_steps);
+        let mut signs = self.grammars.signs.read(line.body(), &mut self.known_steps);
         self.note_phase(origin, &line, &signs);
-        let wanted = signs.messages & !self.offer(origin, &line);
+        let taken = self.offer(origin, &line);
+        let stated = self.messages(origin, &line, &mut signs.rows, taken);
+        let mut wanted = signs.messages & !taken;
+        if stated.iter().any(proves) {
+            wanted &= !self.grammars.yielding;
+        }
         for (index, grammar) in self.grammars.all.iter().enumerate().filter(|(index, _)| wanted >> index & 1 == 1) {
-            let setting = Setting { own: self.marks.get(&origin).cloned(), ..self.now.clone() };
-            let record =
-                Record::new(self.path.clone(), self.origins.origin(origin).clone(), setting, line.clone().into_owned());
+            let record = self.record(origin, &line);
             if grammar.is_multiline() {
                 self.open.push(Open { grammar: index, origin, record });
             } else {
                 self.close(index, &record);
             }
         }
+        for event in stated {
+            self.note(event, 1);
+        }
         self.previous = line.number;
+    }
+
+    /// A message that begins with `line`.
+    fn record(&self, origin: usize, line: &Line<'_>) -> Record {
+        let setting = Setting { own: self.marks.get(&origin).cloned(), ..self.now.clone() };
+        Record::new(self.path.clone(), self.origins.origin(origin).clone(), setting, line.clone().into_owned())
+    }
+
+    /// What `rows` state in `line`. A line with which a longer message of the same producer goes on proves nothing by itself.
+    fn messages(&self, origin: usize, line: &Line<'_>, rows: &mut Vec<u16>, taken: u128) -> Vec<Event> {
+        if rows.is_empty() {
+            return Vec::new();
+        }
+        let all = self.grammars.all.iter().enumerate();
+        let longer: Vec<&str> =
+            all.filter(|(index, _)| taken >> index & 1 == 1).map(|(_, grammar)| grammar.producer()).collect();
+        let mut events = self.grammars.messages.read(&self.record(origin, line), rows);
+        events.retain(|event| !proves(event) || !longer.contains(&event.producer));
+        events
     }
 
     /// Gives `line` to the messages that may go on with it; which grammars took it.
@@ -181,15 +215,18 @@ impl<'g> Extractor<'g> {
 
     fn close(&mut self, grammar: usize, record: &Record) {
         let grammar = self.grammars.all[grammar];
+        let fewest = if grammar.is_last_resort() { FEWEST_OF_ANYBODY } else { 1 };
         for event in grammar.parse(record) {
-            self.producers.insert(grammar.producer());
-            match &event.what {
-                What::Memory { series } => {
-                    let fewest = if grammar.is_last_resort() { FEWEST_OF_ANYBODY } else { 1 };
-                    self.note_memory(series.clone(), &event, fewest);
-                }
-                _ => self.folded.add(event),
-            }
+            self.note(event, fewest);
+        }
+    }
+
+    /// Keeps what was stated; figures of memory where there are at least so many.
+    fn note(&mut self, event: Event, fewest: usize) {
+        self.producers.insert(event.producer);
+        match &event.what {
+            What::Memory { series } => self.note_memory(series.clone(), &event, fewest),
+            _ => self.folded.add(event),
         }
     }
 
@@ -237,6 +274,11 @@ impl<'g> Extractor<'g> {
             }
         }
     }
+}
+
+/// Whether `event` proves something rather than only telling of it.
+fn proves(event: &Event) -> bool {
+    !matches!(event.what, What::Notice | What::Memory { .. })
 }
 
 impl LineSink for Extractor<'_> {

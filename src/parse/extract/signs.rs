@@ -1,5 +1,6 @@
 use super::super::Grammar;
 use super::super::line::progress::{self, ProgressWord};
+use super::super::message::Messages;
 use crate::knowledge::Phases;
 use crate::scan::{KnownSteps, Literals, SearchError};
 
@@ -16,6 +17,8 @@ pub(super) struct SignSearch {
 enum Meaning {
     /// The line may be the first of a message of this grammar.
     Message(usize),
+    /// It may be the message of this row.
+    Row(u16),
     /// It tells the phase: which of the words that do.
     Phase(usize),
     /// It may show progress.
@@ -27,6 +30,8 @@ enum Meaning {
 pub(super) struct Signs {
     /// Grammars of whose messages it may be the first line, as a set of bits.
     pub messages: u128,
+    /// Rows of messages of one line that it may be.
+    pub rows: Vec<u16>,
     /// Which of the words that tell a phase; of several the one that ends last, and of these the longest.
     pub phase: Option<usize>,
     /// Whether it has what every bar has.
@@ -36,16 +41,17 @@ pub(super) struct Signs {
 }
 
 impl SignSearch {
-    /// The search for what `grammars` and `phases` ask for.
-    pub fn new(grammars: &[&dyn Grammar], phases: &Phases) -> Result<SignSearch, SearchError> {
+    /// The search for what `grammars`, `messages` and `phases` ask for.
+    pub fn new(grammars: &[&dyn Grammar], messages: &Messages, phases: &Phases) -> Result<SignSearch, SearchError> {
         debug_assert!(grammars.len() <= 128, "a set of grammars is 128 bits");
         let triggers = grammars
             .iter()
             .enumerate()
             .flat_map(|(index, grammar)| grammar.triggers().iter().map(move |word| (*word, Meaning::Message(index))));
+        let rows = messages.triggers().map(|(word, row)| (word, Meaning::Row(row)));
         let phases = phases.words().enumerate().map(|(index, word)| (word, Meaning::Phase(index)));
         let progress = progress::WORDS.iter().map(|(word, what)| (*word, Meaning::Progress(*what)));
-        let (words, meanings): (Vec<&str>, Vec<Meaning>) = triggers.chain(phases).chain(progress).unzip();
+        let (words, meanings): (Vec<&str>, Vec<Meaning>) = triggers.chain(rows).chain(phases).chain(progress).unzip();
         let last_resorts = grammars.iter().enumerate().filter(|(_, grammar)| grammar.is_last_resort());
         let last_resorts = last_resorts.fold(0, |set, (index, _)| set | 1 << index);
         Ok(SignSearch { literals: Literals::new(words)?, meanings, last_resorts })
@@ -56,6 +62,7 @@ impl SignSearch {
         let (mut signs, mut phase_ends) = (Signs::default(), 0);
         self.literals.each(body, known, |literal, end| match self.meanings[literal] {
             Meaning::Message(grammar) => signs.messages |= 1 << grammar,
+            Meaning::Row(row) => signs.rows.push(row),
             // Of several that end together the longest comes first.
             Meaning::Phase(word) if end > phase_ends => (signs.phase, phase_ends) = (Some(word), end),
             Meaning::Phase(_) => {}
@@ -63,7 +70,7 @@ impl SignSearch {
             Meaning::Progress(ProgressWord::Loss) => signs.has_loss = true,
             Meaning::Progress(ProgressWord::Step) => signs.has_step = true,
         });
-        if signs.messages & !self.last_resorts != 0 {
+        if signs.messages & !self.last_resorts != 0 || !signs.rows.is_empty() {
             signs.messages &= !self.last_resorts;
         }
         signs
