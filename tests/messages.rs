@@ -34,12 +34,16 @@ id = "house_arena"
 cause = "kv_cache_overcommit"
 kinds = ["gpu_oom"]
 prior = -2.0
+references = []
 
 [title]
 en = "The house's arena is too small"
 
 [explanation]
 en = "The arena hands out no more than its limit."
+
+[not_concluded]
+en = "Which tensors fill it."
 
 [[evidence]]
 group = "message"
