@@ -1,9 +1,10 @@
-//! Writes the page of all formats that oomdoc reads from the grammars' own examples: `cargo run --example formats_doc > docs/formats.md`.
+//! Writes the page of all formats that oomdoc reads from the examples of the grammars and of `rules/messages/`: `cargo run --example formats_doc > docs/formats.md`.
 
 use std::error::Error;
 use std::fmt::{self, Write};
 
-use oomdoc::parse::{Example, GRAMMARS};
+use oomdoc::knowledge::{Knowledge, MessageFile, shipped_files};
+use oomdoc::parse::GRAMMARS;
 
 fn main() -> Result<(), Box<dyn Error>> {
     print!("{}", render()?);
@@ -11,9 +12,11 @@ fn main() -> Result<(), Box<dyn Error>> {
 }
 
 /// The page, in Markdown.
-pub fn render() -> Result<String, fmt::Error> {
+pub fn render() -> Result<String, Box<dyn Error>> {
+    let messages = Knowledge::load(shipped_files())?.messages;
     let mut page = String::from(HEAD);
-    let mut producers: Vec<&str> = GRAMMARS.iter().map(|grammar| grammar.producer()).collect();
+    let of_messages = messages.iter().map(|file| file.producer.as_str());
+    let mut producers: Vec<&str> = GRAMMARS.iter().map(|grammar| grammar.producer()).chain(of_messages).collect();
     producers.sort_unstable();
     producers.dedup();
     let links: Vec<String> = producers.iter().map(|name| format!("[{name}](#{})", anchor(name))).collect();
@@ -22,7 +25,13 @@ pub fn render() -> Result<String, fmt::Error> {
         writeln!(page, "\n## {producer}")?;
         let grammars = GRAMMARS.iter().filter(|grammar| grammar.producer() == producer);
         for example in grammars.flat_map(|grammar| grammar.examples()) {
-            describe(example, &mut page)?;
+            let states = example.states.iter().map(|(name, words)| (*name, *words));
+            describe(example.version, example.text, states, &mut page)?;
+        }
+        let files = messages.iter().filter(|file| file.producer.as_str() == producer);
+        for example in files.flat_map(|file: &MessageFile| &file.example) {
+            let states = example.states.iter().map(|(name, words)| (name.as_str(), words.as_str()));
+            describe(&example.version, &example.text, states, &mut page)?;
         }
     }
     Ok(page)
@@ -31,7 +40,7 @@ pub fn render() -> Result<String, fmt::Error> {
 const HEAD: &str = "\
 # Formats
 
-<!-- Written by `cargo run --example formats_doc > docs/formats.md`; edit the examples of the grammars in src/parse/ instead. -->
+<!-- Written by `cargo run --example formats_doc > docs/formats.md`; edit the examples of the grammars in src/parse/ and of rules/messages/ instead. -->
 
 What oomdoc reads, by who prints it: a message as each version writes it, and what is read in it. Names of figures are those of
 the report; `kind`, `exit`, `failure` and `series` say what the message proves, and names with a dot are facts that rules may ask
@@ -46,17 +55,19 @@ fn anchor(heading: &str) -> String {
     letters.map(|c| if c == ' ' { '-' } else { c.to_ascii_lowercase() }).collect()
 }
 
-fn describe(example: &Example, page: &mut String) -> fmt::Result {
-    write!(
-        page,
-        "\n### {}\n\n````text\n{}\n````\n\n",
-        example.version,
-        printable(example.text.trim_end_matches('\n'))
-    )?;
-    for (name, words) in example.states {
+fn describe<'s>(
+    version: &str,
+    text: &str,
+    states: impl Iterator<Item = (&'s str, &'s str)>,
+    page: &mut String,
+) -> fmt::Result {
+    write!(page, "\n### {}\n\n````text\n{}\n````\n\n", version, printable(text.trim_end_matches('\n')))?;
+    let mut is_silent = true;
+    for (name, words) in states {
         writeln!(page, "- {name}: `{}`", printable(words))?;
+        is_silent = false;
     }
-    if example.states.is_empty() {
+    if is_silent {
         writeln!(page, "Nothing is read in it.")?;
     }
     Ok(())

@@ -12,7 +12,9 @@ mod frameworks;
 mod glossary;
 mod knobs;
 mod levers;
+mod messages;
 mod models;
+mod name;
 mod part;
 mod phases;
 mod ranking;
@@ -43,7 +45,11 @@ pub use knobs::{
     plain_name,
 };
 pub use levers::Lever;
+pub use messages::{
+    Exit, Message, MessageExample, MessageFile, NearMiss, Piece, Said, SlotName, SlotType, Template, VictimPart, Who,
+};
 pub use models::{Bias, Experts, Found, HfConfigError, LatentAttention, Model, Models, Shape};
+pub use name::Name;
 pub use part::Part;
 pub use phases::{FrameRole, FrameRow, Mark, Phases};
 pub use ranking::{Ranking, Weights, WordRow};
@@ -99,6 +105,8 @@ pub struct Knowledge {
     pub phases: Arc<Phases>,
     /// General signs of shortage.
     pub signs: Arc<Signs>,
+    /// Messages of one line, by producer.
+    pub messages: Arc<[MessageFile]>,
     /// Why memory runs out.
     pub causes: Part<Vec<CauseRule>>,
     /// What frameworks let one turn, by framework, the most useful of a lever first.
@@ -132,6 +140,8 @@ impl Knowledge {
         Ok(Knowledge {
             phases: Arc::new(read::phases(&files)?),
             signs: Arc::new(read::signs(&files)?),
+            // A test holds that they pass the checks of messages.
+            messages: read::messages(&files)?.into_iter().map(|(_, messages)| messages).collect(),
             causes: Part::later(|| read::causes(&File::shipped())),
             // A test holds that they pass the checks of knobs.
             knobs: Part::later(|| {
@@ -166,7 +176,7 @@ impl Knowledge {
     fn of(files: &[File<'_>]) -> Result<Knowledge, KnowledgeError> {
         if let Some(stray) = files.iter().find(|file| !read::is_known(file)) {
             return Err(stray.wrong(
-                "nothing is read from here; rules stand in causes/, knobs/, phases/, signs/, models/ or redaction/",
+                "nothing is read from here; rules stand in causes/, knobs/, messages/, phases/, signs/, models/ or redaction/",
             ));
         }
         let (levers, facts, by_file) = (read::levers(files)?, read::facts(files)?, read::knobs(files)?);
@@ -174,10 +184,16 @@ impl Knowledge {
         for (file, knobs) in &by_file {
             knobs::check(knobs, &mut known, &levers, &facts).map_err(|problem| file.wrong(problem))?;
         }
+        let messages = read::messages(files)?;
+        if let Some((file, problem)) = messages.iter().find_map(|(file, known)| Some((file, known.problem()?))) {
+            return Err(file.wrong(problem));
+        }
+        let messages = messages.into_iter().map(|(_, messages)| messages).collect();
         let knobs: Vec<Knob> = by_file.into_iter().flat_map(|(_, knobs)| knobs).collect();
         Ok(Knowledge {
             phases: Arc::new(read::phases(files)?),
             signs: Arc::new(read::signs(files)?),
+            messages,
             causes: read::causes(files)?.into(),
             knobs: knobs.into(),
             levers: levers.into(),

@@ -4,6 +4,7 @@ use super::causes::CauseRule;
 use super::file::File;
 use super::knobs::{Knob, KnobFile};
 use super::levers::{Lever, LeverFile};
+use super::messages::MessageFile;
 use super::phases::{Builder, Phases};
 use super::ranking::{Ranking, Weights, WordFile};
 use super::secrets::{Secret, SecretFile};
@@ -15,7 +16,7 @@ type Outcome<T> = Result<T, KnowledgeError>;
 /// Whether something is read from `file`.
 pub(super) fn is_known(file: &File<'_>) -> bool {
     match (file.folder(), file.origin) {
-        ("phases" | "signs" | "causes" | "knobs" | "models" | "redaction" | "ranking", _)
+        ("phases" | "messages" | "signs" | "causes" | "knobs" | "models" | "redaction" | "ranking", _)
         | ("glossary", Origin::Shipped) => true,
         ("", Origin::Shipped) => {
             matches!(file.path, "frameworks.toml" | "calibration.toml" | "levers.toml" | "facts.toml")
@@ -38,6 +39,11 @@ pub(super) fn signs(files: &[File<'_>]) -> Outcome<Signs> {
         signs.add(file.path, file.read::<SignFile>()?)?;
     }
     Ok(signs)
+}
+
+/// By file.
+pub(super) fn messages<'f, 'a>(files: &'f [File<'a>]) -> Outcome<Vec<(&'f File<'a>, MessageFile)>> {
+    of("messages", files).map(|file| Ok((file, file.read()?))).collect()
 }
 
 /// A user's own rule takes the place of the shipped one; two of one owner are a slip.

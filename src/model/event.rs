@@ -68,7 +68,8 @@ pub struct Shortage {
 }
 
 /// How a shortage of memory ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Severity {
     /// The request was refused or the process killed.
     Fatal,

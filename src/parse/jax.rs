@@ -12,10 +12,10 @@ use nom::combinator::{consumed, map, opt, peek};
 use nom::sequence::{delimited, preceded};
 use nom::{IResult, Parser};
 
-use super::table::Value::{Quoted, Size as Sized, Until};
 use super::table::{Row, Table, fact};
 use super::text::{self, Size};
 use super::{Example, Follow, Grammar, Joint, Line, Record, origin};
+use crate::knowledge::SlotType::{Quoted, Size as Sized, Text};
 use crate::model::FigureName::{self, GpuFree, GpuIndex, GpuTotal, Requested};
 use crate::model::{Event, Kind, Severity};
 
@@ -32,7 +32,7 @@ const EXCEEDS: &str = "exceeding available bytes: ";
 const HEADS: &[&str] = &[ALLOCATE, REQUEST, ATTEMPT, RESERVE, HBM, EXCEEDS];
 
 /// The table of one program, and its largest buffer.
-const TABLE: Table = Table { producer: "jax", series: "XLA", triggers: &[], rows: &ROWS, examples: &[] };
+const TABLE: Table = Table { producer: "jax", series: "XLA", rows: &ROWS };
 
 const ROWS: [Row; 13] = [
     fact("parameter allocation:", Sized, "jax.parameters"),
@@ -47,7 +47,7 @@ const ROWS: [Row; 13] = [
     fact("arguments ", Sized, "jax.arguments").within(&["hbm usage"]),
     fact("Size: ", Sized, "jax.largest_buffer"),
     fact("op_name=", Quoted, "jax.largest_operator"),
-    fact("Shape: ", Until("\n"), "jax.largest_shape"),
+    fact("Shape: ", Text, "jax.largest_shape"),
 ];
 
 impl Grammar for Jax {

@@ -18,6 +18,7 @@ mod jax;
 mod kernel;
 mod line;
 mod memory_prints;
+mod message;
 mod nccl;
 mod oom_daemon;
 mod ray_job;
@@ -31,11 +32,10 @@ mod sglang;
 mod shared_memory;
 mod shell;
 mod slurm;
+mod statements;
 mod tensorflow;
-mod tgi;
 mod torch;
 mod traceback;
-mod trainer;
 mod verl;
 mod vllm;
 
@@ -45,6 +45,7 @@ pub use line::{Envelope, Line};
 pub use record::text::Size;
 pub use record::{Joint, Record};
 use record::{origin, signals, statement, table, text, wrap};
+pub use statements::stated;
 
 use crate::model::{Bytes, Event};
 
@@ -75,6 +76,11 @@ pub trait Grammar: Sync {
 
     /// Whether it is asked only about lines that no other grammar asks for.
     fn is_last_resort(&self) -> bool {
+        false
+    }
+
+    /// Whether it leaves a line to the messages of `rules/messages/` that state something of it.
+    fn yields(&self) -> bool {
         false
     }
 
@@ -126,30 +132,17 @@ pub static GRAMMARS: &[&dyn Grammar] = &[
     &oom_daemon::Talos,
     &oom_daemon::SystemdUnit,
     &deepspeed::DeepSpeed,
-    &deepspeed::SETTINGS,
-    &deepspeed::WORKSPACE_SIZE,
     &deepspeed::Workspace,
     &verl::Verl,
     &vllm::Failures,
     &vllm::Prints,
-    &vllm::SETTINGS,
     &sglang::Failures,
     &sglang::Prints,
     &jax::Jax,
     &tensorflow::TensorFlow,
-    &tensorflow::PRINTS,
-    &memory_prints::MEGATRON,
-    &memory_prints::TORCHTITAN,
-    &memory_prints::EXAMPLE_SCRIPTS,
-    &memory_prints::AXOLOTL,
-    &memory_prints::SUMMARY,
     &memory_prints::Metrics,
     &memory_prints::NvidiaSmi,
     &memory_prints::Process,
-    &trainer::TRAINER,
-    &tgi::TGI,
-    &verl::METRICS,
-    &memory_prints::MS_SWIFT,
     &ray_monitor::RayMonitor,
     &ray_worker::RayWorker,
     &ray_store::RayStore,
@@ -226,69 +219,14 @@ pub(crate) mod testing {
 }
 
 #[cfg(test)]
-mod messages;
+mod known_messages;
 
 #[cfg(test)]
 mod tests {
+    use super::statements::statements;
     use super::testing::{find, read};
     use super::*;
     use crate::knowledge::Knowledge;
-    use crate::model::{Exit, FactValue, Severity, What};
-
-    /// Everything that `events` state, as pairs like those of [`Example::states`].
-    pub(super) fn statements(findings: &Findings) -> Vec<(String, String)> {
-        let mut stated = Vec::new();
-        let mut say = |name: &str, words: String| stated.push((name.to_owned(), words));
-        for event in &findings.events {
-            match &event.what {
-                What::Shortage(shortage) => {
-                    let name = match shortage.severity {
-                        Severity::Fatal => "kind",
-                        Severity::Swallowed => "swallowed",
-                        Severity::Retried => "retried",
-                        Severity::Pressure => "pressure",
-                    };
-                    say(name, shortage.kind.to_string());
-                    for victim in &shortage.victims {
-                        victim.iter_words().for_each(|(name, words)| say(name, words));
-                    }
-                    shortage.consumers.iter().for_each(|consumer| say("consumer", consumer.text.clone()));
-                }
-                What::Death(death) => {
-                    say(
-                        "exit",
-                        match death.exit {
-                            Exit::Signal(signal) => format!("signal {signal}"),
-                            Exit::Code(code) => format!("code {code}"),
-                            Exit::Vanished => "vanished".to_owned(),
-                            Exit::Stopped => "stopped".to_owned(),
-                        },
-                    );
-                    death.victim.iter_words().for_each(|(name, words)| say(name, words));
-                }
-                What::Failure(failure) => say("failure", failure.name.to_string()),
-                What::Traceback(traceback) => {
-                    traceback.frames.iter().for_each(|frame| say("frame", frame.function.clone()));
-                    traceback.exception.iter().for_each(|exception| say("exception", exception.text.clone()));
-                }
-                What::Memory { series } => say("series", series.to_string()),
-                What::Finished => say("finished", "yes".to_owned()),
-                What::Notice => {}
-            }
-            event.figures.iter().for_each(|figure| say(figure.name.as_str(), figure.text.clone()));
-            for fact in &event.facts {
-                match &fact.value {
-                    FactValue::Text(text) => say(fact.key, text.clone()),
-                    FactValue::Number(_) => say(fact.key, fact.at.text.clone()),
-                }
-            }
-        }
-        for point in &findings.timeline {
-            say("series", point.series.to_string());
-            say(point.name.as_str(), point.text.clone());
-        }
-        stated
-    }
 
     #[test]
     fn every_example_states_what_it_should() {

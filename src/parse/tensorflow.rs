@@ -10,33 +10,13 @@ use nom::combinator::{map, opt};
 use nom::sequence::{delimited, preceded, terminated};
 use nom::{IResult, Offset};
 
-use super::table::Value::{Number, Size as Sized, SizeBefore, Until};
-use super::table::{self, Row, Table, fact, memory};
 use super::text::{self, Size};
 use super::{Example, Grammar, Record, origin};
-use crate::model::FigureName::{GpuIndex, Other, Requested};
+use crate::model::FigureName::{GpuIndex, Requested};
 use crate::model::{Event, Kind, Severity};
 
 /// What could not be allocated.
 pub struct TensorFlow;
-
-/// What the allocator and the device say of themselves.
-pub static PRINTS: Table = Table {
-    producer: "tensorflow",
-    series: "TensorFlow",
-    triggers: &table::triggers(&ROWS),
-    rows: &ROWS,
-    examples: PRINT_EXAMPLES,
-};
-
-const ROWS: [Row; 6] = [
-    memory("Sum Total of in-use chunks: ", Sized, Other),
-    fact("memory_limit_: ", Number, "tensorflow.limit"),
-    fact(" memory:  -> device", SizeBefore, "tensorflow.device_memory").within(&["Created device"]),
-    fact(" memory) -> physical GPU", SizeBefore, "tensorflow.device_memory"),
-    fact("name: ", Until(", pci bus id"), "job.gpu").within(&["Created device"]),
-    fact("name: ", Until(", pci bus id"), "job.gpu").within(&["Created TensorFlow device"]),
-];
 
 const ALLOCATOR: &str = "an out of memory trying to allocate ";
 const TENSOR: &str = "OOM when allocating tensor with shape[";
@@ -195,24 +175,6 @@ const EXAMPLES: &[Example] = &[
         version: "tensorflow 1.0–2.10, the device at the start",
         text: "2026-03-01 10:00:00.100000: I tensorflow/stream_executor/cuda/cuda_driver.cc:733] failed to allocate 14.50G (15569256448 bytes) from device: CUDA_ERROR_OUT_OF_MEMORY: out of memory",
         states: &[("pressure", "gpu_oom"), ("requested", "14.50G")],
-    },
-];
-
-const PRINT_EXAMPLES: &[Example] = &[
-    Example {
-        version: "tensorflow 1.0–2.15, the allocator",
-        text: "2026-03-01 10:00:00.380635: I tensorflow/tsl/framework/bfc_allocator.cc:1107] Sum Total of in-use chunks: 36.50GiB\n2026-03-01 10:00:00.380653: I tensorflow/tsl/framework/bfc_allocator.cc:1109] Total bytes in pool: 39728447488 memory_limit_: 39728447488 available bytes: 0 curr_region_allocation_bytes_: 79456894976",
-        states: &[("other", "36.50GiB"), ("tensorflow.limit", "39728447488")],
-    },
-    Example {
-        version: "tensorflow 2.4–2.15, the device",
-        text: "2026-03-01 10:00:00.000000: I tensorflow/core/common_runtime/gpu/gpu_device.cc:1635] Created device /job:localhost/replica:0/task:0/device:GPU:0 with 38912 MB memory:  -> device: 0, name: NVIDIA A100-SXM4-40GB, pci bus id: 0000:07:00.0, compute capability: 8.0",
-        states: &[("tensorflow.device_memory", "38912 MB"), ("job.gpu", "NVIDIA A100-SXM4-40GB")],
-    },
-    Example {
-        version: "tensorflow 1.4–2.3, the device",
-        text: "2026-03-01 10:00:00.000000: I tensorflow/core/common_runtime/gpu/gpu_device.cc:1115] Created TensorFlow device (/job:localhost/replica:0/task:0/device:GPU:0 with 10240 MB memory) -> physical GPU (device: 0, name: GeForce GTX 1080 Ti, pci bus id: 0000:01:00.0, compute capability: 6.1)",
-        states: &[("tensorflow.device_memory", "10240 MB"), ("job.gpu", "GeForce GTX 1080 Ti")],
     },
 ];
 

@@ -12,30 +12,13 @@ use nom::combinator::{eof, map, map_opt, peek};
 use nom::sequence::{preceded, terminated};
 use nom::{IResult, Parser};
 
-use super::table::Value::{self, Counted};
-use super::table::{Row, Table, memory, triggers};
 use super::text::{self, Size};
 use super::{Example, Grammar, Record, origin};
-use crate::model::FigureName::{AllocatedPeak, GpuTotal, HostUsed, Other, TorchAllocated, TorchReserved};
+use crate::model::FigureName::{GpuTotal, Other, TorchAllocated, TorchReserved};
 use crate::model::{Bytes, Event, FigureName, What};
 
 /// See the module.
 pub struct Verl;
-
-/// `step:40 - actor/lr:1e-06 - perf/max_memory_allocated_gb:45.5 - perf/cpu_memory_used_gb:120.25 - …`
-pub static METRICS: Table =
-    Table { producer: "verl", series: "verl", triggers: &triggers(&ROWS), rows: &ROWS, examples: METRIC_EXAMPLES };
-
-const GIB: Value = Counted(Bytes::GIB);
-
-const ROWS: [Row; 6] = [
-    memory("perf/max_memory_allocated_gb:", GIB, AllocatedPeak),
-    memory("perf/max_memory_reserved_gb:", GIB, TorchReserved),
-    memory("perf/cpu_memory_used_gb:", GIB, HostUsed),
-    memory("perf/max_memory_allocated_gb:np.float64(", GIB, AllocatedPeak),
-    memory("perf/max_memory_reserved_gb:np.float64(", GIB, TorchReserved),
-    memory("perf/cpu_memory_used_gb:np.float64(", GIB, HostUsed),
-];
 
 const ALLOCATED: &str = "memory allocated (GB): ";
 const USED_OF: &str = " GB / ";
@@ -149,17 +132,6 @@ const EXAMPLES: &[Example] = &[
         states: &[("other", "58.5 GB"), ("gpu_total", "79.19 GB")],
     },
 ];
-
-const METRIC_EXAMPLES: &[Example] = &[Example {
-    version: "verl 0.2–0.9, a step's metrics",
-    text: "(TaskRunner pid=4700) step:40 - actor/grad_norm:0.25 - perf/max_memory_allocated_gb:45.5 - perf/max_memory_reserved_gb:np.float64(60.25) - perf/cpu_memory_used_gb:120.125 - actor/lr:1e-06",
-    states: &[
-        ("series", "verl pid 4700"),
-        ("allocated_peak", "45.5"),
-        ("torch_reserved", "60.25"),
-        ("host_used", "120.125"),
-    ],
-}];
 
 #[cfg(test)]
 mod tests {

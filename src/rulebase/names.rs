@@ -19,7 +19,7 @@ struct Known {
 }
 
 impl FactNames {
-    /// Those of configurations, of logs, and every figure of the vocabulary.
+    /// Those of configurations, of logs, and every figure of the vocabulary; what a user's own messages state, too.
     pub fn new(knowledge: &Knowledge, glossary: &Glossary) -> FactNames {
         let words = |words: &mut dyn Iterator<Item = &'static str>| words.map(Arc::from).collect();
         let stated = knowledge.facts.iter().chain(&glossary.facts).map(|Fact { name, r#type, values, .. }| {
@@ -33,7 +33,12 @@ impl FactNames {
         let figures = FigureName::ALL.iter().map(|figure| {
             (Arc::from(format!("figures.{figure}")), Known { r#type: FactType::Number, values: Vec::new() })
         });
-        FactNames { facts: stated.chain(figures).collect() }
+        let mut facts: BTreeMap<Arc<str>, Known> = stated.chain(figures).collect();
+        for (name, is_text) in knowledge.messages.iter().flat_map(|file| file.facts()) {
+            let r#type = if is_text.unwrap_or(true) { FactType::Text } else { FactType::Number };
+            facts.entry(Arc::from(name)).or_insert(Known { r#type, values: Vec::new() });
+        }
+        FactNames { facts }
     }
 
     /// All names, in alphabetical order.

@@ -37,7 +37,7 @@ pub enum SourcesError {
 }
 
 /// The folders of `rules/` that a user's own may have, too.
-const FOLDERS: [&str; 5] = ["causes", "knobs", "phases", "models", "redaction"];
+const FOLDERS: [&str; 6] = ["causes", "knobs", "messages", "phases", "models", "redaction"];
 
 impl RuleSource {
     /// What is part of the binary.
@@ -56,8 +56,8 @@ impl RuleSource {
         files.iter().map(source).collect()
     }
 
-    /// The user's rules at `path`, a file or a folder. In a folder `causes/`, `knobs/`, `phases/`, `models/` and `redaction/` are what
-    /// they are in the shipped one; what stands elsewhere is the rule of a cause.
+    /// The user's rules at `path`, a file or a folder. In a folder `causes/`, `knobs/`, `messages/`, `phases/`, `models/` and `redaction/`
+    /// are what they are in the shipped one; what stands elsewhere is the rule of a cause.
     pub fn read(path: &Path) -> Result<Vec<RuleSource>, SourcesError> {
         let mut sources = Vec::new();
         for entry in WalkDir::new(path).sort_by_file_name() {

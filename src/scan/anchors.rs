@@ -8,19 +8,20 @@ const SHARE: usize = 256 << 10;
 /// The literals that make a line worth reading, as one search.
 pub struct Anchors {
     search: AhoCorasick,
-    literals: Vec<&'static str>,
+    literals: Vec<String>,
 }
 
 impl Anchors {
     /// One search for all of `literals`. A literal that contains another is left out: the shorter one finds it.
     ///
     /// `LeftmostFirst` is what lets the search use its SIMD prefilter; above 64 literals it does not.
-    pub fn new(literals: impl IntoIterator<Item = &'static str>) -> Result<Anchors, aho_corasick::BuildError> {
-        let mut all: Vec<&'static str> = literals.into_iter().collect();
+    pub fn new<'l>(literals: impl IntoIterator<Item = &'l str>) -> Result<Anchors, aho_corasick::BuildError> {
+        let mut all: Vec<&str> = literals.into_iter().collect();
         all.sort_unstable();
         all.dedup();
         let contains_another = |literal: &str| all.iter().any(|other| *other != literal && literal.contains(other));
-        let literals: Vec<&'static str> = all.iter().copied().filter(|literal| !contains_another(literal)).collect();
+        let literals: Vec<String> =
+            all.iter().filter(|literal| !contains_another(literal)).map(|literal| (*literal).to_owned()).collect();
         // The prefilter finds whole literals; a DFA behind it would take longest to build of all that starting takes.
         let search = AhoCorasickBuilder::new()
             .match_kind(MatchKind::LeftmostFirst)
@@ -30,13 +31,13 @@ impl Anchors {
     }
 
     /// The literals that are searched for.
-    pub fn literals(&self) -> &[&'static str] {
+    pub fn literals(&self) -> &[String] {
         &self.literals
     }
 
     /// Length of the longest literal.
     pub(super) fn longest(&self) -> usize {
-        self.literals.iter().map(|literal| literal.len()).max().unwrap_or(0)
+        self.literals.iter().map(String::len).max().unwrap_or(0)
     }
 
     /// Where in `bytes` anchors begin, in order.

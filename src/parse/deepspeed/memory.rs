@@ -5,9 +5,9 @@
 //! 0.18.3 they are bare prints, between those versions nothing is shown. Only rank 0 prints. Peaks count from the print
 //! before; what the host uses is the whole machine's, also within a container.
 
+use crate::knowledge::SlotType::{Percent, Size};
 use crate::model::FigureName::{AllocatedPeak, HostPercent, HostUsed, TorchAllocated, TorchReserved};
 use crate::model::{Event, Kind, Origin, Severity, What};
-use crate::parse::table::Value::{Percent, Size};
 use crate::parse::table::{Row, Table, joined, memory};
 use crate::parse::{Example, Follow, Grammar, Joint, Line, Record, origin};
 
@@ -42,7 +42,7 @@ const LABELS: [&str; 18] = [
     "Engine after ",
 ];
 
-const TABLE: Table = Table { producer: "deepspeed", series: "DeepSpeed", triggers: &[], rows: ROWS, examples: &[] };
+const TABLE: Table = Table { producer: "deepspeed", series: "DeepSpeed", rows: ROWS };
 
 const ROWS: &[Row] = &[
     memory("MA ", Size, TorchAllocated).within(&[DEVICE]),

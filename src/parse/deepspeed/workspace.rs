@@ -4,21 +4,8 @@
 //! say so; the sizes without a unit are printed only before it gives up.
 
 use crate::model::FigureName::{GpuFree, GpuTotal, Requested};
-use crate::model::{Bytes, Event, Kind, Severity};
-use crate::parse::table::Value::{Counted, Number};
-use crate::parse::table::{Row, Table, fact, figure, triggers};
+use crate::model::{Event, Kind, Severity};
 use crate::parse::{Example, Follow, Grammar, Joint, Line, Record, origin, text};
-
-/// The workspace was allocated.
-pub static WORKSPACE_SIZE: Table =
-    Table { producer: "deepspeed", series: "DeepSpeed", triggers: &triggers(&ROWS), rows: &ROWS, examples: SIZES };
-
-const ROWS: [Row; 4] = [
-    figure("Free memory : ", Counted(Bytes::GIB), GpuFree).within(&["(GigaBytes)"]),
-    figure("Total memory: ", Counted(Bytes::GIB), GpuTotal).within(&["(GigaBytes)"]),
-    figure("Requested memory: ", Counted(Bytes::GIB), Requested).within(&["(GigaBytes)"]),
-    fact("Setting maximum total tokens (input + output) to ", Number, "deepspeed.inference_tokens"),
-];
 
 /// The workspace did not fit.
 pub struct Workspace;
@@ -70,17 +57,6 @@ impl Grammar for Workspace {
         REFUSALS
     }
 }
-
-const SIZES: &[Example] = &[Example {
-    version: "deepspeed 0.5–0.19, inference kernels",
-    text: "------------------------------------------------------\nFree memory : 18.254883 (GigaBytes)  \nTotal memory: 39.586182 (GigaBytes)  \nRequested memory: 0.734375 (GigaBytes) \nSetting maximum total tokens (input + output) to 1024 \nWorkSpace: 0x7f3a4c000000 \n------------------------------------------------------",
-    states: &[
-        ("gpu_free", "18.254883"),
-        ("gpu_total", "39.586182"),
-        ("requested", "0.734375"),
-        ("deepspeed.inference_tokens", "1024"),
-    ],
-}];
 
 const REFUSALS: &[Example] = &[Example {
     version: "deepspeed 0.5–0.19, inference kernels",

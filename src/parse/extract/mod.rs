@@ -15,6 +15,7 @@ use signs::{SignSearch, Signs};
 
 use super::line::Line;
 use super::line::progress::{self, Bars};
+use super::message::Messages;
 use super::reader::{Asked, Reader};
 use super::record::Record;
 use super::{Follow, Grammar, reader};
@@ -38,6 +39,9 @@ const MOST_SERIES: usize = 256;
 /// All grammars and what finds their messages.
 pub struct Grammars {
     all: &'static [&'static dyn Grammar],
+    messages: Messages,
+    /// Those that leave a line to the messages that state something of it.
+    yielding: u128,
     anchors: Anchors,
     signs: SignSearch,
     phases: Arc<Phases>,
@@ -45,13 +49,16 @@ pub struct Grammars {
 }
 
 impl Grammars {
-    /// The search for the messages of `all`, and for what tells the phase or, whoever speaks, a shortage.
+    /// The search for the messages of `all` and of `knowledge`, and for what tells the phase or, whoever speaks, a shortage.
     pub fn new(all: &'static [&'static dyn Grammar], knowledge: &Knowledge) -> Result<Grammars, SearchError> {
+        let (messages, phases) = (Messages::new(&knowledge.messages), Arc::clone(&knowledge.phases));
+        let general = Arc::clone(&knowledge.signs);
         let of_grammars = all.iter().flat_map(|grammar| grammar.anchors().iter().copied());
-        let anchors = Anchors::new(of_grammars.chain(reader::ANCHORS.iter().copied()))?;
-        let Knowledge { phases, signs: general, .. } = knowledge;
-        let signs = SignSearch::new(all, phases, general)?;
-        Ok(Grammars { all, anchors, signs, phases: Arc::clone(phases), general: Arc::clone(general) })
+        let anchors = Anchors::new(of_grammars.chain(messages.anchors()).chain(reader::ANCHORS.iter().copied()))?;
+        let signs = SignSearch::new(all, &messages, &phases, &general)?;
+        let yielding = all.iter().enumerate().filter(|(_, grammar)| grammar.yields());
+        let yielding = yielding.fold(0, |set, (index, _)| set | 1 << index);
+        Ok(Grammars { all, messages, yielding, anchors, signs, phases, general })
     }
 
     /// What makes a line worth reading.
@@ -162,14 +169,17 @@ impl<'g> Extractor<'g> {
         let origin = self.origins.of(&line);
         self.started = self.started.or(line.envelope().time);
         // First, as a failure may be glued to the sign of its phase: `3/4 [00:08<00:02]Killed`.
-        let signs = self.grammars.signs.read(line.body(), &mut self.known_steps);
+        let mut signs = self.grammars.signs.read(line.body(), &mut self.known_steps);
         self.note_phase(origin, &line, &signs);
-        let wanted = signs.messages & !self.offer(origin, &line);
+        let taken = self.offer(origin, &line);
+        let stated = self.messages(origin, &line, &mut signs.rows, taken);
+        let mut wanted = signs.messages & !taken;
+        if stated.iter().any(proves) {
+            wanted &= !self.grammars.yielding;
+        }
         self.recent.push(&line);
         for (index, grammar) in self.grammars.all.iter().enumerate().filter(|(index, _)| wanted >> index & 1 == 1) {
-            let setting = Setting { own: self.marks.get(&origin).cloned(), ..self.now.clone() };
-            let record =
-                Record::new(self.path.clone(), self.origins.origin(origin).clone(), setting, line.clone().into_owned());
+            let record = self.record(origin, &line);
             if grammar.is_multiline() {
                 self.open.push(Open { grammar: index, origin, record });
             } else {
@@ -181,7 +191,29 @@ impl<'g> Extractor<'g> {
             let setting = Setting { own: self.marks.get(&origin).cloned(), ..self.now.clone() };
             Record::new(self.path.clone(), self.origins.origin(origin).clone(), setting, first)
         });
+        for event in stated {
+            self.note(event, 1);
+        }
         self.previous = line.number;
+    }
+
+    /// A message that begins with `line`.
+    fn record(&self, origin: usize, line: &Line<'_>) -> Record {
+        let setting = Setting { own: self.marks.get(&origin).cloned(), ..self.now.clone() };
+        Record::new(self.path.clone(), self.origins.origin(origin).clone(), setting, line.clone().into_owned())
+    }
+
+    /// What `rows` state in `line`. A line with which a longer message of the same producer goes on proves nothing by itself.
+    fn messages(&self, origin: usize, line: &Line<'_>, rows: &mut Vec<u16>, taken: u128) -> Vec<Event> {
+        if rows.is_empty() {
+            return Vec::new();
+        }
+        let all = self.grammars.all.iter().enumerate();
+        let longer: Vec<&str> =
+            all.filter(|(index, _)| taken >> index & 1 == 1).map(|(_, grammar)| grammar.producer()).collect();
+        let mut events = self.grammars.messages.read(&self.record(origin, line), rows);
+        events.retain(|event| !proves(event) || !longer.contains(&event.producer));
+        events
     }
 
     /// Gives `line` to the messages that may go on with it; which grammars took it.
@@ -217,20 +249,23 @@ impl<'g> Extractor<'g> {
 
     fn close(&mut self, grammar: usize, record: &Record) {
         let grammar = self.grammars.all[grammar];
-        for mut event in grammar.parse(record) {
-            self.producers.insert(grammar.producer());
-            match &event.what {
-                What::Memory { series } => {
-                    let fewest = if grammar.is_last_resort() { FEWEST_OF_ANYBODY } else { 1 };
-                    self.note_memory(series.clone(), &event, fewest);
-                }
-                What::Shortage(_) | What::Death(_) if self.surrounded < MOST_SURROUNDED => {
-                    self.surrounded += 1;
-                    event.setting.recent = self.recent.cites(&self.path);
-                    self.folded.add(event);
-                }
-                _ => self.folded.add(event),
+        let fewest = if grammar.is_last_resort() { FEWEST_OF_ANYBODY } else { 1 };
+        for event in grammar.parse(record) {
+            self.note(event, fewest);
+        }
+    }
+
+    /// Keeps what was stated; figures of memory where there are at least so many.
+    fn note(&mut self, mut event: Event, fewest: usize) {
+        self.producers.insert(event.producer);
+        match &event.what {
+            What::Memory { series } => self.note_memory(series.clone(), &event, fewest),
+            What::Shortage(_) | What::Death(_) if self.surrounded < MOST_SURROUNDED => {
+                self.surrounded += 1;
+                event.setting.recent = self.recent.cites(&self.path);
+                self.folded.add(event);
             }
+            _ => self.folded.add(event),
         }
     }
 
@@ -279,6 +314,11 @@ impl<'g> Extractor<'g> {
             }
         }
     }
+}
+
+/// Whether `event` proves something rather than only telling of it.
+fn proves(event: &Event) -> bool {
+    !matches!(event.what, What::Notice | What::Memory { .. })
 }
 
 impl LineSink for Extractor<'_> {

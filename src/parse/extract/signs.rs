@@ -1,5 +1,6 @@
 use super::super::Grammar;
 use super::super::line::progress::{self, ProgressWord};
+use super::super::message::Messages;
 use crate::knowledge::{self, Phases};
 use crate::scan::{KnownSteps, Literals, SearchError};
 
@@ -16,6 +17,8 @@ pub(super) struct SignSearch {
 enum Meaning {
     /// The line may be the first of a message of this grammar.
     Message(usize),
+    /// It may be the message of this row.
+    Row(u16),
     /// It tells the phase: which of the words that do.
     Phase(usize),
     /// It may show progress.
@@ -31,6 +34,8 @@ enum Meaning {
 pub(super) struct Signs {
     /// Grammars of whose messages it may be the first line, as a set of bits.
     pub messages: u128,
+    /// Rows of messages of one line that it may be.
+    pub rows: Vec<u16>,
     /// Which of the words that tell a phase; of several the one that ends last, and of these the longest.
     pub phase: Option<usize>,
     /// Where the first word ends by which any program may say that memory ran out.
@@ -44,9 +49,10 @@ pub(super) struct Signs {
 }
 
 impl SignSearch {
-    /// The search for what `grammars`, `phases` and the general `signs` ask for.
+    /// The search for what `grammars`, `messages`, `phases` and the general `signs` ask for.
     pub fn new(
         grammars: &[&dyn Grammar],
+        messages: &Messages,
         phases: &Phases,
         signs: &knowledge::Signs,
     ) -> Result<SignSearch, SearchError> {
@@ -55,13 +61,14 @@ impl SignSearch {
             .iter()
             .enumerate()
             .flat_map(|(index, grammar)| grammar.triggers().iter().map(move |word| (*word, Meaning::Message(index))));
+        let rows = messages.triggers().map(|(word, row)| (word, Meaning::Row(row)));
         let phases = phases.words().enumerate().map(|(index, word)| (word, Meaning::Phase(index)));
         let progress = progress::WORDS.iter().map(|(word, what)| (*word, Meaning::Progress(*what)));
         let shortage = signs.triggers().map(|word| (word, Meaning::Shortage));
         let device = signs.device_marks().map(|word| (word, Meaning::Device));
         let general = shortage.chain(device);
         let (words, meanings): (Vec<&str>, Vec<Meaning>) =
-            triggers.chain(phases).chain(progress).chain(general).unzip();
+            triggers.chain(rows).chain(phases).chain(progress).chain(general).unzip();
         let last_resorts = grammars.iter().enumerate().filter(|(_, grammar)| grammar.is_last_resort());
         let last_resorts = last_resorts.fold(0, |set, (index, _)| set | 1 << index);
         Ok(SignSearch { literals: Literals::new(words)?, meanings, last_resorts })
@@ -72,6 +79,7 @@ impl SignSearch {
         let (mut signs, mut phase_ends) = (Signs::default(), 0);
         self.literals.each(body, known, |literal, end| match self.meanings[literal] {
             Meaning::Message(grammar) => signs.messages |= 1 << grammar,
+            Meaning::Row(row) => signs.rows.push(row),
             // Of several that end together the longest comes first.
             Meaning::Phase(word) if end > phase_ends => (signs.phase, phase_ends) = (Some(word), end),
             Meaning::Phase(_) => {}
@@ -81,7 +89,7 @@ impl SignSearch {
             Meaning::Progress(ProgressWord::Loss) => signs.has_loss = true,
             Meaning::Progress(ProgressWord::Step) => signs.has_step = true,
         });
-        if signs.messages & !self.last_resorts != 0 {
+        if signs.messages & !self.last_resorts != 0 || !signs.rows.is_empty() {
             signs.messages &= !self.last_resorts;
         }
         signs

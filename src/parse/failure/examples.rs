@@ -1,41 +1,15 @@
 use crate::parse::Example;
 
 pub(super) const EXAMPLES: &[Example] = &[
-    Example { version: "glibc", text: "Fatal Python error: Segmentation fault", states: &[("failure", "segfault")] },
-    Example {
-        version: "Linux, x86",
-        text: "[ 1200.123456] python3[4711]: segfault at 0 ip 00007f12a45b2c11 sp 00007ffd95ac10b8 error 4 in libtorch_cpu.so[7f12a0000000+9000000]",
-        states: &[("failure", "segfault")],
-    },
-    Example {
-        version: "torch elastic",
-        text: "  traceback : Signal 11 (SIGSEGV) received by PID 4711",
-        states: &[("failure", "segfault")],
-    },
     Example {
         version: "libstdc++",
         text: "terminate called after throwing an instance of 'std::runtime_error'\n  what():  Socket Timeout",
         states: &[("failure", "abort")],
     },
     Example {
-        version: "Python",
-        text: "OSError: [Errno 28] No space left on device: '/data/ckpt/step-2.pt'",
-        states: &[("failure", "disk_full")],
-    },
-    Example {
-        version: "torch ≥1.6, a full disk under torch.save",
-        text: "RuntimeError: basic_ios::clear: iostream error\nRuntimeError: [enforce fail at inline_container.cc:671] . unexpected pos 40894592 vs 40894480",
-        states: &[("failure", "disk_full")],
-    },
-    Example {
         version: "df",
         text: "Filesystem      Size  Used Avail Use% Mounted on\n/dev/sdc        251G  251G     0 100% /data",
         states: &[("disk.full", "/data")],
-    },
-    Example {
-        version: "gloo",
-        text: "[rank1]: RuntimeError: [/src/third_party/gloo/gloo/transport/tcp/pair.cc:561] Connection closed by peer [127.0.0.1]:20001. This is typically caused by a remote worker crashing.",
-        states: &[("failure", "network")],
     },
     Example {
         version: "Python, a module",
@@ -61,21 +35,6 @@ pub(super) const EXAMPLES: &[Example] = &[
         version: "Python, another exception",
         text: "[rank0]: KeyError: 'input_ids'",
         states: &[("failure", "python_error")],
-    },
-    Example {
-        version: "Linux, a panic",
-        text: "<0>[ 1200.123456] Kernel panic - not syncing: sysrq triggered crash",
-        states: &[("failure", "unknown")],
-    },
-    Example {
-        version: "pytest",
-        text: "FAILED tests/test_loss.py::test_mask - assert 1 == 2",
-        states: &[("failure", "test_failure")],
-    },
-    Example {
-        version: "clouds",
-        text: "2026-03-01T10:00:00Z Compute Engine: Instance was preempted.",
-        states: &[("failure", "preempted")],
     },
 ];
 

@@ -1,14 +1,14 @@
 //! Failures that are not memory, as the C library, the kernel, Python and schedulers word them.
 //!
-//! Two tables: words that name a failure wherever they are said ([`phrases`]), and the exception at the end of a Python
-//! traceback ([`exceptions`]). Whatever another grammar reads in more depth is left to it.
+//! The exception at the end of a Python traceback ([`exceptions`]), what libstdc++ says when it terminates, a disk without
+//! room. Words that name a failure wherever they are said are data: `rules/messages/failures.toml`. Whatever another
+//! grammar or message reads in more depth is left to it.
 
 use super::{Example, Follow, Grammar, Joint, Line, Record, statement, text};
 use crate::model::{Event, OtherFailureName};
 
 mod examples;
 mod exceptions;
-mod phrases;
 
 const PRODUCER: &str = "failure";
 
@@ -21,10 +21,14 @@ impl Grammar for Failures {
     }
 
     fn triggers(&self) -> &'static [&'static str] {
-        phrases::TRIGGERS
+        TRIGGERS
     }
 
     fn is_multiline(&self) -> bool {
+        true
+    }
+
+    fn yields(&self) -> bool {
         true
     }
 
@@ -38,8 +42,7 @@ impl Grammar for Failures {
     }
 
     fn parse(&self, record: &Record) -> Vec<Event> {
-        let event =
-            terminated(record).or_else(|| full_disk(record)).or_else(|| phrase(record)).or_else(|| exception(record));
+        let event = terminated(record).or_else(|| full_disk(record)).or_else(|| exception(record));
         event.into_iter().collect()
     }
 
@@ -55,6 +58,9 @@ fn failure(record: &Record, words: &str, name: OtherFailureName, follows: bool) 
         false => statement::failure(record, PRODUCER, words, name),
     }
 }
+
+/// The words of these, and how Python's exceptions end.
+const TRIGGERS: &[&str] = &[TERMINATE, " 100% /", "Error", "Exception", "KeyboardInterrupt", "Timeout", "Expired"];
 
 const TERMINATE: &str = "terminate called ";
 
@@ -79,12 +85,6 @@ fn full_disk(record: &Record) -> Option<Event> {
     let mut event = (is_disk && !is_image).then(|| statement::notice(record, PRODUCER, line))?;
     event.facts.push(record.fact("disk.full", mount));
     Some(event)
-}
-
-fn phrase(record: &Record) -> Option<Event> {
-    let line = text::line(record.text());
-    let (words, row) = phrases::find(line)?;
-    Some(failure(record, words, row.name, row.follows))
 }
 
 fn exception(record: &Record) -> Option<Event> {

@@ -54,6 +54,10 @@ impl Grammar for HostMemory {
         ]
     }
 
+    fn yields(&self) -> bool {
+        true
+    }
+
     fn is_multiline(&self) -> bool {
         true
     }

@@ -1,12 +1,10 @@
 //! Memory figures that jobs print beside their steps: points of the timeline, and never a failure.
 
-mod allocator;
 mod growing;
 mod metrics;
 mod nvidia_smi;
 mod process;
 
-pub(super) use allocator::{AXOLOTL, EXAMPLE_SCRIPTS, MEGATRON, MS_SWIFT, SUMMARY, TORCHTITAN};
 pub(super) use growing::Growing;
 pub(super) use metrics::Metrics;
 pub(super) use nvidia_smi::NvidiaSmi;

@@ -2,9 +2,11 @@
 
 pub(super) mod origin;
 pub(super) mod signals;
+pub(super) mod stated;
 pub(super) mod statement;
 pub(super) mod table;
 pub(super) mod text;
+pub(super) mod value;
 pub(super) mod wrap;
 
 use std::ops::Range;

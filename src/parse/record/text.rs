@@ -23,7 +23,7 @@ pub struct Size<'a> {
 pub(in crate::parse) enum Giga {
     /// 2^30: PyTorch, DeepSpeed, Ray's monitor, verl, most training logs.
     Binary,
-    /// 10^9: Ray's object store and its oldest monitor.
+    /// 10^9, and so `MB` and the others: Ray's object store and its oldest monitor.
     Decimal,
 }
 
@@ -36,9 +36,13 @@ pub(in crate::parse) fn size(input: &str) -> IResult<&str, Size<'_>> {
 pub(in crate::parse) fn sized(input: &str, giga: Giga) -> IResult<&str, Size<'_>> {
     let (rest, (text, (amount, unit))) =
         nom::combinator::consumed((decimal, nom::sequence::preceded(multispace0, unit))).parse(input)?;
-    let unit = match (giga, text.ends_with("GB")) {
-        (Giga::Decimal, true) => Bytes(1_000_000_000),
-        _ => unit,
+    let decimal_unit = || {
+        let units = [("TB", 1_000_000_000_000), ("GB", 1_000_000_000), ("MB", 1_000_000), ("KB", 1000), ("kB", 1000)];
+        units.into_iter().find(|(name, _)| text.ends_with(name)).map(|(_, bytes)| Bytes(bytes))
+    };
+    let unit = match giga {
+        Giga::Decimal => decimal_unit().unwrap_or(unit),
+        Giga::Binary => unit,
     };
     Ok((rest, Size { text, bytes: Bytes::of(amount, unit) }))
 }

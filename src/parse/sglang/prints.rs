@@ -7,10 +7,8 @@ use nom::Parser;
 use nom::bytes::complete::tag;
 use nom::sequence::{preceded, separated_pair};
 
-use crate::model::FigureName::{GpuFree, KvCacheAvailable};
+use crate::model::FigureName::KvCacheAvailable;
 use crate::model::{Derivation, Event, Figure, Kind, Severity, What};
-use crate::parse::table::Value::{self, Number, Size};
-use crate::parse::table::{Row, Table, fact, memory};
 use crate::parse::{Example, Grammar, Record, origin, text};
 
 /// See the module.
@@ -20,63 +18,17 @@ const FULL: &str = "KV cache pool is full. Retract requests";
 const ABORTED: &str = "even after retracting all other requests";
 const KEYS: &str = "K size: ";
 
-const TABLE: Table = Table { producer: "sglang", series: "SGLang", triggers: &[], rows: &ROWS, examples: &[] };
-
-const fn limit(words: &'static str, key: &'static str) -> Row {
-    fact(words, Value::Option, key).within(&["max_total_num_tokens="])
-}
-
-const fn argument(words: &'static str, key: &'static str) -> Row {
-    fact(words, Value::Option, key).within(&["server_args=", "ServerArgs("])
-}
-
-const ROWS: [Row; 23] = [
-    memory("avail mem=", Size, GpuFree),
-    memory("avail_mem=", Size, GpuFree),
-    memory("available_gpu_mem=", Size, GpuFree),
-    memory("KV size: ", Size, KvCacheAvailable),
-    fact("mem usage=", Size, "sglang.weights").within(&["Load weight end"]),
-    fact("mem usage=", Size, "sglang.cuda_graphs").within(&["Capture"]),
-    fact("#tokens: ", Number, "sglang.kv_cache_tokens").within(&["KV Cache is allocated", "KV cache allocated"]),
-    limit("max_total_num_tokens", "sglang.kv_cache_tokens"),
-    limit("chunked_prefill_size", "sglang.chunked_prefill_size"),
-    limit("max_prefill_tokens", "sglang.max_prefill_tokens"),
-    limit("max_running_requests", "sglang.max_running_requests"),
-    limit("context_len", "sglang.context_length"),
-    argument("model_path", "job.model"),
-    argument("mem_fraction_static", "sglang.mem_fraction_static"),
-    argument("max_running_requests", "sglang.max_running_requests"),
-    argument("chunked_prefill_size", "sglang.chunked_prefill_size"),
-    argument("context_length", "sglang.context_length"),
-    argument("kv_cache_dtype", "sglang.kv_cache_dtype"),
-    argument("tp_size", "sglang.tensor_parallel_size"),
-    argument("dp_size", "sglang.data_parallel_size"),
-    argument("cpu_offload_gb", "sglang.cpu_offload"),
-    argument("disable_cuda_graph", "sglang.disable_cuda_graph"),
-    argument("enable_memory_saver", "sglang.enable_memory_saver"),
-];
-
 impl Grammar for Prints {
     fn producer(&self) -> &'static str {
         "sglang"
     }
 
     fn triggers(&self) -> &'static [&'static str] {
-        &[
-            "avail mem=",
-            "avail_mem=",
-            "KV Cache is allocated",
-            "KV cache allocated",
-            "max_total_num_tokens=",
-            "server_args=",
-            "ServerArgs(",
-            FULL,
-            ABORTED,
-        ]
+        &[KEYS, FULL, ABORTED]
     }
 
     fn parse(&self, record: &Record) -> Vec<Event> {
-        TABLE.read(record).into_iter().chain(keys_and_values(record)).chain(retraction(record)).collect()
+        keys_and_values(record).into_iter().chain(retraction(record)).collect()
     }
 
     fn examples(&self) -> &'static [Example] {

@@ -2,8 +2,6 @@
 
 mod failures;
 mod prints;
-mod settings;
 
 pub(super) use failures::Failures;
 pub(super) use prints::Prints;
-pub(super) use settings::SETTINGS;

@@ -10,10 +10,8 @@ use nom::character::complete::char;
 use nom::sequence::{delimited, preceded, separated_pair};
 use nom::{IResult, Parser};
 
-use crate::model::FigureName::{GpuFree, GpuTotal, KvCacheAvailable, Other};
+use crate::model::FigureName::{GpuFree, GpuTotal};
 use crate::model::{Bytes, Event, Kind, Severity, What};
-use crate::parse::table::Value::{Itself, Number, Size, SizeBefore, Until};
-use crate::parse::table::{Row, Table, fact, joined, memory, triggers};
 use crate::parse::text::{self, Size as Amount};
 use crate::parse::{Example, Grammar, Record, origin};
 
@@ -21,59 +19,6 @@ use crate::parse::{Example, Grammar, Record, origin};
 pub struct Prints;
 
 const PREEMPTED: &str = " because there is not enough KV cache space";
-
-const TABLE: Table = Table { producer: "vllm", series: "vLLM", triggers: &[], rows: &ROWS, examples: &[] };
-
-/// The parts of the line that sums up a start.
-const SUM: &[&str] = &["Actual usage"];
-
-const ROWS: [Row; 38] = [
-    // weights
-    fact("Loading model weights took ", Size, "vllm.weights"),
-    fact("Model loading took ", Size, "vllm.weights"),
-    fact("model weights take ", Size, "vllm.weights"),
-    fact(" for weight", SizeBefore, "vllm.weights").within(SUM),
-    fact(" for consumed memory", SizeBefore, "vllm.consumed").within(SUM),
-    // profiling
-    fact("non_torch_memory takes ", Size, "vllm.non_torch"),
-    fact(" for non-torch memory", SizeBefore, "vllm.non_torch").within(SUM),
-    fact("PyTorch activation peak memory takes ", Size, "vllm.activation_peak"),
-    fact(" for peak activation", SizeBefore, "vllm.activation_peak").within(SUM),
-    memory("total_gpu_memory (", Size, GpuTotal),
-    fact(" x gpu_memory_utilization (", Number, "vllm.gpu_memory_utilization"),
-    fact("Desired GPU memory utilization is (", Number, "vllm.gpu_memory_utilization"),
-    fact("profiling. Initial free memory ", Until(". This happens"), "vllm.profiling_error")
-        .within(&["Error in memory profiling"]),
-    // the KV cache
-    memory("memory reserved for KV Cache is ", Size, KvCacheAvailable),
-    memory("Available KV cache memory: ", Size, KvCacheAvailable),
-    fact("# GPU blocks: ", Number, "vllm.gpu_blocks"),
-    fact("# CUDA blocks: ", Number, "vllm.gpu_blocks"),
-    fact("# cuda blocks: ", Number, "vllm.gpu_blocks"),
-    fact("# CPU blocks: ", Number, "vllm.cpu_blocks"),
-    fact(" KV cache size: ", Number, "vllm.kv_cache_tokens"),
-    fact(" tokens per request: ", Number, "vllm.max_concurrency"),
-    fact(" total CPU memory is allocated for the swap space", SizeBefore, "vllm.host_memory"),
-    fact(" out of the ", SizeBefore, "vllm.swap_space").within(&["swap space"]),
-    // CUDA graphs
-    fact(", took ", Size, "vllm.cuda_graphs").within(&["Graph capturing finished"]),
-    fact("CUDA graph pool memory: ", Size, "vllm.cuda_graphs"),
-    fact(" for CUDAGraph memory", SizeBefore, "vllm.cuda_graphs").within(SUM),
-    // sleep
-    fact("Sleep mode freed ", Size, "vllm.sleep_freed"),
-    memory(" memory is still in use", SizeBefore, Other).within(&["Sleep mode freed"]),
-    fact("sleep freed ", Size, "vllm.sleep_freed").within(&["in total"]),
-    fact(" is backed up in CPU", SizeBefore, "vllm.sleep_on_host"),
-    fact("Memory usage increased after sleeping", Itself, "vllm.sleep_error"),
-    fact("Sleep mode can only be used for one instance per process", Itself, "vllm.sleep_error"),
-    // others' failures, said again
-    fact("Engine core initialization failed", Itself, "vllm.engine"),
-    fact("EngineCore failed to start", Itself, "vllm.engine"),
-    fact("EngineCore encountered a fatal error", Itself, "vllm.engine"),
-    fact("EngineCore encountered an issue", Itself, "vllm.engine"),
-    fact("WorkerProc initialization failed due to an exception", Itself, "vllm.engine"),
-    fact("WorkerProc failed to start", Itself, "vllm.engine"),
-];
 
 /// Where the two sizes of the device stand that the table cannot tell apart.
 const ON_STARTUP: &str = "Free memory on device";
@@ -84,13 +29,11 @@ impl Grammar for Prints {
     }
 
     fn triggers(&self) -> &'static [&'static str] {
-        const OWN: [&str; 2] = [ON_STARTUP, PREEMPTED];
-        const ALL: [&str; ROWS.len() + OWN.len()] = joined(triggers(&ROWS), OWN);
-        &ALL
+        &[ON_STARTUP, PREEMPTED]
     }
 
     fn parse(&self, record: &Record) -> Vec<Event> {
-        TABLE.read(record).into_iter().chain(device(record)).chain(preemption(record)).collect()
+        device(record).into_iter().chain(preemption(record)).collect()
     }
 
     fn examples(&self) -> &'static [Example] {
@@ -212,20 +155,11 @@ const EXAMPLES: &[Example] = &[
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::FigureName;
     use crate::parse::testing;
 
     #[test]
     fn a_failure_is_not_also_a_moment() {
         let text = "ValueError: Free memory on device (30.25/47.5 GiB) on startup is less than desired GPU memory utilization (0.9, 42.75 GiB).";
         assert!(testing::parse(&Prints, text).is_empty());
-    }
-
-    #[test]
-    fn a_budget_may_be_overdrawn() {
-        let events = testing::parse(&Prints, "Available KV cache memory: -0.30 GiB");
-        let figures: Vec<_> =
-            events.iter().flat_map(|event| &event.figures).map(|f| (f.name, f.text.as_str())).collect();
-        assert_eq!(figures, [(FigureName::KvCacheAvailable, "-0.30 GiB")]);
     }
 }

@@ -2,6 +2,7 @@
 
 mod cause;
 mod condition;
+mod message;
 mod places;
 mod whole;
 
@@ -110,6 +111,7 @@ pub fn check(sources: &[RuleSource]) -> Result<Checked, Error> {
             notes.example(index, tried);
         }
     }
+    checked.examples += message::check(sources, &knowledge, &mut findings)?;
     whole::check(sources, &knowledge, &glossary, &conditions, &mut findings);
     findings.sort_by(|a, b| (a.severity, &a.file, a.line).cmp(&(b.severity, &b.file, b.line)));
     findings.dedup();

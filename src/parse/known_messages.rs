@@ -1,8 +1,8 @@
 //! The messages that carry facts of memory, one of each kind, and what must come out of them: what a reader of logs may rely on,
 //! whichever grammar reads them. The grammars' own examples go further, version by version.
 
+use super::statements::statements;
 use super::testing::find;
-use super::tests::statements;
 
 struct Row {
     /// Who prints it.

@@ -1,0 +1,46 @@
+//! What of a message makes one event: figures and facts, of several with one name the first.
+
+use super::value::Read;
+use super::{Record, text::Size};
+use crate::model::{Bytes, Event, Fact, Figure, FigureName, What};
+
+/// See the module.
+#[derive(Default)]
+pub(in crate::parse) struct Stated<'a> {
+    first: Option<&'a str>,
+    pub figures: Vec<Figure>,
+    pub facts: Vec<Fact>,
+}
+
+impl<'a> Stated<'a> {
+    pub fn add_figure(&mut self, record: &Record, name: FigureName, text: &'a str, read: Read) {
+        let figure = match read {
+            Read::Bytes(bytes) => record.figure(name, Size { text, bytes: Some(bytes) }),
+            Read::Number(value) => Some(record.number(name, text, value)),
+            Read::Text => None,
+        };
+        if let Some(figure) = figure.filter(|new| self.figures.iter().all(|figure| figure.name != new.name)) {
+            self.first = self.first.or(Some(text));
+            self.figures.push(figure);
+        }
+    }
+
+    pub fn add_fact(&mut self, record: &Record, key: &'static str, text: &'a str, read: Read) {
+        if self.facts.iter().any(|fact| fact.key == key) {
+            return;
+        }
+        self.first = self.first.or(Some(text));
+        self.facts.push(match read {
+            Read::Bytes(Bytes(bytes)) => record.number_fact(key, text, bytes as f64),
+            Read::Number(value) => record.number_fact(key, text, value),
+            Read::Text => record.fact(key, text),
+        });
+    }
+
+    /// The event, unless nothing was stated.
+    pub fn event(self, record: &Record, producer: &'static str, what: What) -> Option<Event> {
+        let mut event = record.event(producer, self.first?, what);
+        (event.figures, event.facts) = (self.figures, self.facts);
+        Some(event)
+    }
+}

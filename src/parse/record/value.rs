@@ -1,0 +1,237 @@
+//! How the value beside known words is written, and what it means.
+
+use nom::Parser;
+use nom::branch::alt;
+use nom::bytes::complete::{tag, take_while, take_while1};
+use nom::character::complete::{char, multispace0, none_of, one_of};
+use nom::combinator::{consumed, map_opt, opt, recognize};
+use nom::multi::many_m_n;
+use nom::sequence::{delimited, preceded};
+
+use super::signals;
+use super::text::{self, Giga, Size};
+use crate::knowledge::SlotType;
+use crate::model::Bytes;
+
+/// What the words of a value mean.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(in crate::parse) enum Read {
+    Bytes(Bytes),
+    Number(f64),
+    Text,
+}
+
+/// The value of `slot` at the beginning of `behind`, which begins with what stands behind the words; `line` is the whole of
+/// it, and words to which a text goes are `end`.
+pub(in crate::parse) fn read<'a>(
+    slot: SlotType,
+    behind: &'a str,
+    line: &'a str,
+    end: Option<&str>,
+) -> Option<(&'a str, Read)> {
+    let behind = behind.trim_start();
+    let text = |text| Some((text, Read::Text)).filter(|(text, _): &(&str, Read)| !text.is_empty());
+    match slot {
+        SlotType::Size => bytes(text::size(behind).ok()?.1),
+        SlotType::DecimalSize => bytes(text::sized(behind, Giga::Decimal).ok()?.1),
+        SlotType::Bytes => bytes(text::byte_count(behind).ok()?.1),
+        SlotType::Kib => bytes(text::counted(behind, Bytes::KIB).ok()?.1),
+        SlotType::Mib => bytes(text::counted(behind, Bytes::MIB).ok()?.1),
+        SlotType::Gib => bytes(text::counted(behind, Bytes::GIB).ok()?.1),
+        SlotType::Number => number(behind),
+        SlotType::Count => count(behind),
+        SlotType::Billions => match number(behind)? {
+            (words, Read::Number(billions)) => Some((words, Read::Number(billions * 1e9))),
+            _ => None,
+        },
+        SlotType::Percent => {
+            let (_, (words, (share, _))) = consumed((text::decimal, char('%'))).parse(behind).ok()?;
+            Some((words, Read::Number(share)))
+        }
+        SlotType::Word => text(text::token(behind, ",;()[]'\"").trim_end_matches('.')),
+        SlotType::Text => {
+            let end = end.and_then(|end| behind.find(end)).unwrap_or(behind.len());
+            text(text::line(&behind[..end]).trim_end())
+        }
+        SlotType::Option => option(behind),
+        SlotType::Quoted => text(first_quoted(behind)?),
+        SlotType::Dotted => {
+            let word = text::token(behind.trim_start_matches(['.', ' ']), ",");
+            number(word).filter(|(read, _)| *read == word).or_else(|| text(word))
+        }
+        SlotType::Version => text(version(behind, 0)?),
+        SlotType::NearbyVersion => text(version(behind, 40)?),
+        SlotType::Signal => {
+            let (rest, signal) = signals::signal(behind).ok()?;
+            Some((&behind[..behind.len() - rest.len()], Read::Number(f64::from(signal))))
+        }
+        SlotType::Line => text(line.trim()),
+    }
+}
+
+/// The value of `slot` with which `before` ends.
+pub(in crate::parse) fn read_backwards(slot: SlotType, before: &str) -> Option<(&str, Read)> {
+    match slot {
+        SlotType::Size => bytes(size_at_end(before, Giga::Binary)?),
+        SlotType::DecimalSize => bytes(size_at_end(before, Giga::Decimal)?),
+        SlotType::Number => {
+            let before = before.trim_end();
+            let digits = before.trim_end_matches(|c: char| is_number_part(c) || c == ',').len();
+            let is_whole = !before[..digits].ends_with(|c: char| c.is_alphanumeric() || c == '_');
+            number(&before[digits..]).filter(|_| is_whole)
+        }
+        SlotType::Word => {
+            let before = before.trim_end();
+            let start = before.rfind(|c: char| c.is_whitespace() || ",;()[]'\"".contains(c));
+            let word = &before[start.map_or(0, |at| at + before[at..].chars().next().map_or(1, char::len_utf8))..];
+            (!word.is_empty()).then_some((word, Read::Text))
+        }
+        _ => None,
+    }
+}
+
+fn bytes(size: Size<'_>) -> Option<(&str, Read)> {
+    Some((size.text, Read::Bytes(size.bytes?)))
+}
+
+fn is_number_part(c: char) -> bool {
+    c.is_ascii_digit() || c == '.'
+}
+
+/// `460,496`, `0.95`, `1e-05`, without the comma or stop behind it.
+fn number(text: &str) -> Option<(&str, Read)> {
+    let digits = take_while1::<_, _, nom::error::Error<&str>>(|c: char| c.is_ascii_digit() || ".,".contains(c));
+    let exponent = (one_of("eE"), opt(one_of("+-")), take_while1(|c: char| c.is_ascii_digit()));
+    let (_, words) = recognize((opt(char('-')), digits, opt(exponent))).parse(text).ok()?;
+    let words = words.trim_end_matches([',', '.']);
+    Some((words, Read::Number(words.replace(',', "").parse().ok()?)))
+}
+
+/// `123.59M`, `6.74B`, `1,048,576`; with any other letter behind it is something else.
+fn count(text: &str) -> Option<(&str, Read)> {
+    let letter = take_while::<_, _, nom::error::Error<&str>>(|c: char| c.is_ascii_alphabetic());
+    let (_, (words, (amount, suffix))) = consumed((text::decimal, letter)).parse(text).ok()?;
+    let factor = match suffix {
+        "" => 1.0,
+        "K" | "k" => 1e3,
+        "M" => 1e6,
+        "B" => 1e9,
+        _ => return None,
+    };
+    Some((words.trim_end_matches('.'), Read::Number(amount * factor)))
+}
+
+/// The size with which `text` ends.
+fn size_at_end(text: &str, giga: Giga) -> Option<Size<'_>> {
+    let text = text.trim_end();
+    let unit = text.trim_end_matches(|c: char| c.is_ascii_alphabetic()).trim_end();
+    let start = unit.trim_end_matches(|c: char| is_number_part(c) || c == ',').len();
+    let negative = usize::from(text[..start].ends_with('-'));
+    text::sized(&text[start - negative..], giga).ok().filter(|(rest, _)| rest.is_empty()).map(|(_, size)| size)
+}
+
+/// `=8192`, `=torch.bfloat16,`, `': 'a/b'`, `": 0.9}`
+fn option(text: &str) -> Option<(&str, Read)> {
+    let equals = (opt(one_of("'\"")), multispace0::<_, nom::error::Error<&str>>, one_of("=:"), multispace0);
+    let quoted = |quote| delimited(char(quote), take_while1(move |c| c != quote), char(quote));
+    let bare = take_while1(|c: char| !c.is_whitespace() && !",)}]'\"".contains(c));
+    let (_, words) = preceded(equals, alt((quoted('\''), quoted('"'), bare))).parse(text).ok()?;
+    let is_whole = |(number, _): &(&str, Read)| *number == words;
+    match words {
+        "None" | "null" | "<class" => None,
+        _ => Some(number(words).filter(is_whole).unwrap_or((words, Read::Text))),
+    }
+}
+
+/// The first text between quotes, which open nearby.
+fn first_quoted(text: &str) -> Option<&str> {
+    let (start, quote) = text.char_indices().take(40).find(|(_, c)| matches!(c, '\'' | '"'))?;
+    let rest = &text[start + 1..];
+    Some(&rest[..rest.find(quote)?])
+}
+
+/// `2.15.0+cu132`, `0.6.1.post2`: at least two numbers with a stop between.
+fn version(text: &str, gap: usize) -> Option<&str> {
+    let between = many_m_n::<_, nom::error::Error<&str>, _>(0, gap, none_of("0123456789\n"));
+    let digits = || take_while1(|c: char| c.is_ascii_digit());
+    let tail = take_while(|c: char| c.is_ascii_alphanumeric() || "+.-_".contains(c));
+    let word = map_opt(recognize((digits(), tag("."), digits(), tail)), |word: &str| {
+        Some(word.trim_end_matches(['.', '-', '_']))
+    });
+    preceded(between, word).parse(text).ok().map(|(_, word)| word)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn number_of((words, read): (&str, Read)) -> (&str, Option<f64>) {
+        match read {
+            Read::Bytes(Bytes(bytes)) => (words, Some(bytes as f64)),
+            Read::Number(number) => (words, Some(number)),
+            Read::Text => (words, None),
+        }
+    }
+
+    /// What stands behind `X`.
+    fn behind(slot: SlotType, text: &str) -> Option<(&str, Option<f64>)> {
+        read(slot, text.split_once('X')?.1, text, Some(" with ")).map(number_of)
+    }
+
+    /// What stands before `X`.
+    fn before(slot: SlotType, text: &str) -> Option<(&str, Option<f64>)> {
+        read_backwards(slot, text.split_once('X')?.0).map(number_of)
+    }
+
+    #[test]
+    fn reads_every_kind_of_value() {
+        let gib = (1u64 << 30) as f64;
+        assert_eq!(behind(SlotType::Size, "X 2.50GiB;"), Some(("2.50GiB", Some(2.5 * gib))));
+        assert_eq!(behind(SlotType::DecimalSize, "X 2.5 GB"), Some(("2.5 GB", Some(2.5e9))));
+        assert_eq!(behind(SlotType::DecimalSize, "X 2.5 MB"), Some(("2.5 MB", Some(2.5e6))));
+        assert_eq!(behind(SlotType::Bytes, "X80384 bytes"), Some(("80384 bytes", Some(80384.0))));
+        assert_eq!(behind(SlotType::Bytes, "X80384)"), Some(("80384", Some(80384.0))));
+        assert_eq!(behind(SlotType::Gib, "X15.5, "), Some(("15.5", Some(15.5 * gib))));
+        assert_eq!(behind(SlotType::Number, "X: 1"), None);
+        assert_eq!(behind(SlotType::Number, "X 460,496, y"), Some(("460,496", Some(460_496.0))));
+        assert_eq!(behind(SlotType::Number, "X1e-05."), Some(("1e-05", Some(1e-5))));
+        assert_eq!(behind(SlotType::Count, "X 6.50B"), Some(("6.50B", Some(6.5e9))));
+        assert_eq!(behind(SlotType::Count, "X 1,048,576 |"), Some(("1,048,576", Some(1_048_576.0))));
+        assert_eq!(behind(SlotType::Count, "X 12MB"), None);
+        assert_eq!(behind(SlotType::Billions, "X 6.50"), Some(("6.50", Some(6.5e9))));
+        assert_eq!(behind(SlotType::Percent, "X7.2%"), Some(("7.2%", Some(7.2))));
+        assert_eq!(behind(SlotType::Percent, "X7.2"), None);
+        assert_eq!(behind(SlotType::Word, "X True."), Some(("True", None)));
+        assert_eq!(behind(SlotType::Text, "X A 80G with 9"), Some(("A 80G", None)));
+        assert_eq!(behind(SlotType::Text, "X A 80G\nb"), Some(("A 80G", None)));
+        assert_eq!(behind(SlotType::Option, "X=8192, y"), Some(("8192", Some(8192.0))));
+        assert_eq!(behind(SlotType::Option, "'X': 'a/b'}"), Some(("a/b", None)));
+        assert_eq!(behind(SlotType::Option, "X=torch.bfloat16)"), Some(("torch.bfloat16", None)));
+        assert_eq!(behind(SlotType::Option, "X=None,"), None);
+        assert_eq!(behind(SlotType::Quoted, "X<Device.cpu: 'cpu'>"), Some(("cpu", None)));
+        assert_eq!(behind(SlotType::Dotted, "X ....... 2"), Some(("2", Some(2.0))));
+        assert_eq!(behind(SlotType::Dotted, "X  True"), Some(("True", None)));
+        assert_eq!(behind(SlotType::NearbyVersion, "X (GPU?): 2.4.0+cu121 (True)"), Some(("2.4.0+cu121", None)));
+        assert_eq!(behind(SlotType::Version, "X, 2.4.0"), None);
+        assert_eq!(behind(SlotType::Signal, "X SIGKILL"), Some(("SIGKILL", Some(9.0))));
+        assert_eq!(behind(SlotType::Line, " b X c "), Some(("b X c", None)));
+        assert_eq!(before(SlotType::Size, "is 0.50 GiB X"), Some(("0.50 GiB", Some(0.5 * gib))));
+        assert_eq!(before(SlotType::Size, "is -2.00 GiB X"), Some(("-2.00 GiB", Some(-2.0 * gib))));
+        assert_eq!(before(SlotType::Number, "of 1,024 X"), Some(("1,024", Some(1024.0))));
+        assert_eq!(before(SlotType::Number, "of v1024 X"), None);
+        assert_eq!(before(SlotType::Word, "a (node7 X"), Some(("node7", None)));
+    }
+
+    #[test]
+    fn what_is_cut_off_states_nothing() {
+        for text in ["X", "X ", "X 2.5", "X 2.5 ", "X G"] {
+            assert_eq!(behind(SlotType::Size, text), None, "{text}");
+        }
+        for text in ["X", " X", "GiB X", ". GiB X", "é GiB X"] {
+            assert_eq!(before(SlotType::Size, text), None, "{text}");
+        }
+        for text in ["X", "X=", "X='", "X='a", "X: "] {
+            assert_eq!(behind(SlotType::Option, text), None, "{text}");
+        }
+    }
+}
