@@ -166,21 +166,21 @@ fn a_fix_without_a_file_says_what_is_missing() -> Outcome {
 #[test]
 fn confidence_is_fitted_on_labelled_incidents() -> Outcome {
     let folder = tempfile::tempdir()?;
-    let written = folder.path().join("calibration.toml");
-    let calibrate = || {
+    let rules = folder.path().join("rules");
+    let fit = || {
         let mut command = oomdoc();
-        command.args(["rules", "calibrate"]).arg(folder.path()).arg(format!("--write={}", written.display()));
+        command.args(["rules", "fit"]).arg(folder.path()).arg(format!("--write={}", rules.display()));
         command
     };
-    calibrate().assert().code(2).stderr(contains("truth.json").and(contains("hint")));
+    fit().assert().code(2).stderr(contains("truth.json").and(contains("hint")));
     for name in ["a", "b", "c"] {
         let case = folder.path().join(name);
         std::fs::create_dir(&case)?;
         std::fs::write(case.join("job.log"), OOM)?;
         std::fs::write(case.join("expected.toml"), "kind = 'gpu_oom'\ncause = ['unknown', 'activations_too_large']\n")?;
     }
-    calibrate().assert().code(0).stdout(contains("3 of them with an incident").and(contains("Brier")));
-    let rules = std::fs::read_to_string(&written)?;
+    fit().assert().code(0).stdout(contains("3 of them with an incident").and(contains("Brier")));
+    let rules = std::fs::read_to_string(rules.join("calibration.toml"))?;
     // Whoever is always right may say so.
     let offset = rules.lines().find_map(|line| line.strip_prefix("offset = ")?.parse::<f64>().ok());
     assert!(offset.is_some_and(|offset| offset > 0.0), "{rules}");

@@ -3,10 +3,11 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use oomdoc::diagnosis::{calibrate, rank};
-use oomdoc::facts::{Asker, Facts, Value};
+use oomdoc::diagnosis::{Scene, calibrate, rank};
+use oomdoc::facts::{Facts, Value};
 use oomdoc::knowledge::Knowledge;
-use oomdoc::model::Kind;
+use oomdoc::model::{Kind, Phase};
+use oomdoc::signals::Signals;
 
 const FILES: &[&str] = &[
     "causes/cause.toml",
@@ -17,6 +18,11 @@ const FILES: &[&str] = &[
     "levers.toml",
     "facts.toml",
     "calibration.toml",
+    "messages/producer.toml",
+    "signs/words.toml",
+    "ranking/words.toml",
+    "ranking/phases.toml",
+    "ranking/causes.toml",
 ];
 
 fuzz_target!(|input: (u8, &str)| {
@@ -24,10 +30,10 @@ fuzz_target!(|input: (u8, &str)| {
     let Ok(knowledge) = Knowledge::load([(file, text)].into_iter()) else { return };
     let mut facts = Facts::default();
     facts.say("kind", Value::Text("gpu_oom".to_owned()));
-    facts.say("phase", Value::Text("backward".to_owned()));
-    let asker = Asker::new(&facts);
+    let (signals, likely) = (Signals::default(), [(Phase::Backward, 0.7), (Phase::Forward, 0.3)]);
+    let scene = Scene::new(&facts, &likely, &signals, &knowledge.ranking.causes);
     for kind in Kind::ALL {
-        let (mut ranked, _) = rank(&knowledge.causes, *kind, &asker);
+        let (mut ranked, _) = rank(&knowledge.causes, *kind, &scene);
         calibrate(&mut ranked, *kind, &knowledge.calibration);
         let sum: f64 = ranked.iter().map(|found| found.confidence).sum();
         assert!(ranked.is_empty() || sum < 1.0 + 1e-6, "confidences sum to {sum}");

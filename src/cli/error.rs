@@ -6,8 +6,8 @@ use anstyle::{AnsiColor, Style};
 use thiserror::Error as ThisError;
 
 use crate::Error;
-use crate::fit::{FitError, LabelError};
 use crate::estimate::EstimateError;
+use crate::fit::{FitError, LabelError};
 use crate::fix::FixError;
 use crate::history::HistoryError;
 use crate::knowledge::KnowledgeError;

@@ -11,8 +11,8 @@ mod weigh;
 use std::sync::Arc;
 
 pub use outcomes::{best_first, learn};
-pub use phase::{likely, phase, votes};
-pub use rank::{Ranked, Scene, calibrate, holding, rank};
+pub use phase::{NOT_KNOWING, likely, phase, votes};
+pub use rank::{Held, Ranked, Scene, calibrate, holding, rank};
 
 use crate::facts::{Answer, Asker, Facts, alternatives, names};
 use crate::knowledge::{CauseRule, Knowledge, Language};
@@ -87,7 +87,13 @@ pub fn diagnose<'k>(
                 confidence: found.confidence,
                 title: found.rule.title.in_language(language).to_owned(),
                 why: why(found, ranked.get(place + 1).filter(|_| place == 0), facts, language),
-                evidence: evidence(found, facts, asker, incident, spoke_for(&found.rule.cause, signals, weights, MOST_LEARNED)),
+                evidence: evidence(
+                    found,
+                    facts,
+                    asker,
+                    incident,
+                    spoke_for(&found.rule.cause, signals, weights, MOST_LEARNED),
+                ),
                 basis: if found.holds.iter().any(|row| row.log_odds > 0.0) { Basis::Grammar } else { Basis::Reader },
                 patches: Vec::new(),
                 not_advised: Vec::new(),

@@ -72,7 +72,14 @@ mod tests {
         rules
             .iter()
             .zip(shares)
-            .map(|(rule, share)| Ranked { rule, score: 0.0, share: *share, confidence: *share, holds: holds(rule) })
+            .map(|(rule, share)| Ranked {
+                rule,
+                score: 0.0,
+                learned: 0.0,
+                share: *share,
+                confidence: *share,
+                holds: holds(rule),
+            })
             .collect()
     }
 

@@ -11,6 +11,8 @@ use crate::signals::Signals;
 
 /// As many lines show a phase well enough.
 const MOST_EVIDENCE: usize = 4;
+/// Where nothing is fitted, what speaks for a phase has to outweigh this.
+pub const NOT_KNOWING: f64 = 1.0;
 /// The vote for the phase that the most decisive route names, beside that route's own.
 const FIRST: &str = "first";
 
@@ -41,9 +43,8 @@ pub fn phase(found: &Found, signals: &Signals, weights: &Weights) -> PhaseFindin
     let mut scores: Vec<f64> = Phase::ALL
         .iter()
         .map(|phase| {
-            // Before anything is fitted, not knowing is what little has to outweigh.
-            let bias = if *phase == Phase::Unknown { 1.0 } else { 0.0 };
-            sums.get(phase.as_str()).copied().unwrap_or(0.0) + if weights.bias.is_empty() { bias } else { 0.0 }
+            let is_unfitted = weights.bias.is_empty() && *phase == Phase::Unknown;
+            sums.get(phase.as_str()).copied().unwrap_or(0.0) + if is_unfitted { NOT_KNOWING } else { 0.0 }
         })
         .collect();
     for (name, phase, written) in votes(found) {

@@ -51,6 +51,9 @@ impl<'a> Scene<'a> {
     }
 }
 
+/// Rows that hold, the name of each among fitted weights, and the share of the phases in which it does.
+pub type Held<'k> = Vec<(&'k EvidenceRow, String, f64)>;
+
 /// The name under which what `row` of `rule` weighs is kept: the rule, the group, and which row of the group it is.
 fn name_of(rule: &CauseRule, row: &EvidenceRow) -> String {
     let of_group = rule.evidence.iter().filter(|other| other.group == row.group);
@@ -65,7 +68,7 @@ pub fn holding<'k>(
     kind: Kind,
     scene: &Scene<'_>,
     not_checked: &mut Vec<String>,
-) -> Vec<(&'k CauseRule, Vec<(&'k EvidenceRow, String, f64)>)> {
+) -> Vec<(&'k CauseRule, Held<'k>)> {
     let mut applicable = Vec::new();
     for rule in rules.iter().filter(|rule| rule.kinds.contains(&kind)) {
         let applies = rule.when.as_deref().map_or(Answer::Yes, |when| scene.asker().ask(when));
@@ -80,7 +83,7 @@ pub fn holding<'k>(
 }
 
 /// The rows of `rule` that hold, each with the share of the phases in which it is the strongest of its group.
-fn rows<'k>(rule: &'k CauseRule, scene: &Scene<'_>, not_checked: &mut Vec<String>) -> Vec<(&'k EvidenceRow, String, f64)> {
+fn rows<'k>(rule: &'k CauseRule, scene: &Scene<'_>, not_checked: &mut Vec<String>) -> Held<'k> {
     let mut shares: BTreeMap<usize, f64> = BTreeMap::new();
     // Most rows ask for no phase: one answer holds in all of them.
     let mut same: Vec<Option<bool>> = vec![None; rule.evidence.len()];
@@ -131,7 +134,8 @@ pub fn rank<'k>(rules: &'k [CauseRule], kind: Kind, scene: &Scene<'_>) -> (Vec<R
         .into_iter()
         .map(|(rule, rows)| {
             let learned = learned.get(&rule.cause).copied().unwrap_or(0.0) + of_phases(&rule.cause);
-            let weigh = |(row, name, share): &(&EvidenceRow, String, f64)| share * (row.log_odds + weights.vote(name, 0.0));
+            let weigh =
+                |(row, name, share): &(&EvidenceRow, String, f64)| share * (row.log_odds + weights.vote(name, 0.0));
             let score = rule.prior + learned + rows.iter().map(weigh).sum::<f64>();
             let mut holds: Vec<&EvidenceRow> =
                 rows.iter().filter(|(_, _, share)| *share >= 0.5).map(|(row, _, _)| *row).collect();

@@ -93,9 +93,10 @@ pub(super) fn calibrated(answers: &[Answered]) -> Vec<Forecast> {
         let (own, others): (Vec<Answered>, Vec<Answered>) =
             answers.iter().cloned().partition(|answer| fold(&answer.group) == part);
         let calibration = confidence::fit(&others);
-        forecasts.extend(own.into_iter().map(|answer| {
-            (calibration.confidence(answer.share, answer.kind, answer.is_unknown), answer.is_right)
-        }));
+        forecasts.extend(
+            own.into_iter()
+                .map(|answer| (calibration.confidence(answer.share, answer.kind, answer.is_unknown), answer.is_right)),
+        );
     }
     forecasts
 }

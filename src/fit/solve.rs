@@ -60,6 +60,11 @@ impl Numbers {
         self.values[answer]
     }
 
+    /// Sets what `answer` starts from.
+    pub fn set_bias(&mut self, answer: usize, bias: f64) {
+        self.values[answer] = bias;
+    }
+
     /// What `vote` weighs.
     pub fn vote(&self, vote: usize) -> f64 {
         self.values[self.answers + vote]
@@ -237,7 +242,8 @@ mod tests {
     const HOLD: Hold = Hold { bias: 0.1, vote: 0.1, signal: 0.1 };
 
     fn question(right: usize, signals: &[usize]) -> Question {
-        let answers = (0..2).map(|answer| Answer { answer, truth: f64::from(u8::from(answer == right)), ..Answer::default() });
+        let answers =
+            (0..2).map(|answer| Answer { answer, truth: f64::from(u8::from(answer == right)), ..Answer::default() });
         Question { answers: answers.collect(), signals: signals.iter().map(|signal| (*signal, 1.0)).collect() }
     }
 

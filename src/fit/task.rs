@@ -5,19 +5,21 @@ use std::thread;
 
 use super::exhibit::Exhibit;
 use super::solve::{Answer, Hold, Numbers, Question, solve};
-use crate::diagnosis::{Scene, holding, likely};
+use crate::diagnosis::{NOT_KNOWING, Scene, UNKNOWN, holding, likely};
 use crate::knowledge::{Knowledge, Weights, WordRow};
 use crate::model::{Phase, PhaseFinding};
 use crate::signals::Signals;
 
 /// A signal that fewer origins show is one program's, not a rule.
-const FEWEST_ORIGINS: usize = 2;
+const FEWEST_ORIGINS: usize = 3;
 /// A weight nearer to 0 than this moves nothing.
 const LEAST: f64 = 0.03;
 /// Of the truth so much is the label itself; the rest is what a fair expert would accept too.
 const LABEL: f64 = 0.6;
-/// How strongly weights are held where people put them; chosen on left-out repositories.
-const HOLD: Hold = Hold { bias: 0.5, vote: 0.3, signal: 1.0 };
+/// How strongly weights of phases are held where people put them; chosen on left-out repositories.
+const HOLD_PHASES: Hold = Hold { bias: 30.0, vote: 30.0, signal: 100.0 };
+/// The same of causes: their rules say more than words do.
+const HOLD_CAUSES: Hold = Hold { bias: 10.0, vote: 10.0, signal: 100.0 };
 
 /// One kind of question, asked of every exhibit.
 pub(super) struct Task {
@@ -28,6 +30,7 @@ pub(super) struct Task {
     signals: Vec<String>,
     /// What people wrote.
     start: Numbers,
+    hold: Hold,
 }
 
 /// Numbers for names, in the order in which they come up.
@@ -79,7 +82,10 @@ impl Task {
         });
         let questions = questions.collect();
         let written = Weights::of_phases(written);
-        Task::new(questions, exhibits, answers, votes, signals, &written)
+        let unknown = answers.iter().position(|answer| **answer == *UNKNOWN);
+        let mut task = Task::new(questions, exhibits, answers, votes, signals, &written, HOLD_PHASES);
+        unknown.into_iter().for_each(|unknown| task.start.set_bias(unknown, NOT_KNOWING));
+        task
     }
 
     /// Which cause it was, where the phase was each of `phases` with that share.
@@ -114,7 +120,7 @@ impl Task {
         let questions = questions.collect();
         let votes = votes.in_order().into_iter().map(|name| (Arc::from(name), 0.0)).collect();
         let written = Weights::of_causes(&knowledge.ranking.written);
-        Task::new(questions, exhibits, answers, votes, signals, &written)
+        Task::new(questions, exhibits, answers, votes, signals, &written, HOLD_CAUSES)
     }
 
     fn new(
@@ -124,6 +130,7 @@ impl Task {
         votes: Vec<(Arc<str>, f64)>,
         mut signals: Names,
         written: &Weights,
+        hold: Hold,
     ) -> Task {
         let in_order: BTreeMap<&Arc<str>, _> = written.signal.iter().collect();
         in_order.keys().for_each(|name| {
@@ -142,7 +149,7 @@ impl Task {
             }
         }
         let groups = exhibits.iter().map(|exhibit| exhibit.group.clone()).collect();
-        Task { questions, groups, answers, votes, signals: signals.in_order(), start }
+        Task { questions, groups, answers, votes, signals: signals.in_order(), start, hold }
     }
 
     /// How likely each answer is as people wrote it.
@@ -188,7 +195,7 @@ impl Task {
             is_labelled.then(|| Question { answers: question.answers.clone(), signals: signals.copied().collect() })
         };
         let questions: Vec<Question> = chosen.iter().filter_map(usable).collect();
-        solve(&questions.iter().collect::<Vec<_>>(), &self.start, HOLD)
+        solve(&questions.iter().collect::<Vec<_>>(), &self.start, self.hold)
     }
 
     /// How likely each answer of all is; those that are not possible not at all.

@@ -99,7 +99,8 @@ impl PhaseFinding {
     pub fn ranked(ranked: &[(Phase, f64)]) -> PhaseFinding {
         let Some(((name, confidence), others)) = ranked.split_first() else { return PhaseFinding::default() };
         let others = others.iter().take_while(|(_, share)| *share >= PhaseShare::LEAST);
-        let alternatives = others.map(|(name, confidence)| PhaseShare { name: *name, confidence: *confidence }).collect();
+        let alternatives =
+            others.map(|(name, confidence)| PhaseShare { name: *name, confidence: *confidence }).collect();
         PhaseFinding { name: *name, confidence: *confidence, alternatives, ..PhaseFinding::default() }
     }
 }

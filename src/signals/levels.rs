@@ -43,7 +43,8 @@ pub(super) fn add(signals: &mut Signals, found: &Found, facts: &Facts) {
 
 /// Facts that are the incident's own and no guess of the ranker's.
 fn says(name: &str) -> bool {
-    const NOT: &[&str] = &["phase", "site", "message", "frames", "code", "phase_confidence", "producers", "job.model", "job.gpu"];
+    const NOT: &[&str] =
+        &["phase", "site", "message", "frames", "code", "phase_confidence", "producers", "job.model", "job.gpu"];
     !NOT.contains(&name) && !name.starts_with("progress.") && !name.starts_with("version.")
 }
 

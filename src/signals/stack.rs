@@ -28,7 +28,8 @@ impl Libraries {
 
     /// The package of a source file and its path within; `None` for a file of the user's own.
     pub fn package<'f>(&self, file: &'f str) -> Option<(&'f str, &'f str)> {
-        let installed = ["site-packages/", "dist-packages/"].into_iter().find_map(|folder| Some(file.rsplit_once(folder)?.1));
+        let installed =
+            ["site-packages/", "dist-packages/"].into_iter().find_map(|folder| Some(file.rsplit_once(folder)?.1));
         if let Some(inner) = installed {
             return Some(inner.split_once('/').unwrap_or((inner.trim_end_matches(".py"), inner)));
         }
@@ -68,13 +69,16 @@ pub(super) fn add(signals: &mut Signals, frames: &[Frame], libraries: &Libraries
                 }
                 tokens(&frame.function).for_each(|word| signals.add(format!("function:{word}"), strength, cite));
                 let from = inner.rmatch_indices('/').nth(1).map_or(0, |(at, _)| at + 1);
-                tokens(inner[from..].trim_end_matches(".py")).for_each(|word| signals.add(format!("file:{word}"), strength, cite));
+                tokens(inner[from..].trim_end_matches(".py"))
+                    .for_each(|word| signals.add(format!("file:{word}"), strength, cite));
                 let name = inner.rsplit('/').next().unwrap_or(inner);
                 signals.add(format!("at:{name}:{}", frame.function), strength, cite);
             }
             None => {
                 let name = file.rsplit('/').next().unwrap_or(&file).trim_end_matches(".py");
-                tokens(&frame.function).chain(tokens(name)).for_each(|word| signals.add(format!("own:{word}"), strength, cite));
+                tokens(&frame.function)
+                    .chain(tokens(name))
+                    .for_each(|word| signals.add(format!("own:{word}"), strength, cite));
                 // What the user's own innermost line calls is what was being done.
                 if !own_call_seen {
                     tokens(&frame.code).for_each(|word| signals.add(format!("call:{word}"), 1.0, cite));
@@ -84,7 +88,9 @@ pub(super) fn add(signals: &mut Signals, frames: &[Frame], libraries: &Libraries
         }
         tokens(&frame.code).for_each(|word| signals.add(format!("code:{word}"), strength, cite));
         if depth == 0 {
-            tokens(&frame.code).chain(tokens(&frame.function)).for_each(|word| signals.add(format!("last:{word}"), 1.0, cite));
+            tokens(&frame.code)
+                .chain(tokens(&frame.function))
+                .for_each(|word| signals.add(format!("last:{word}"), 1.0, cite));
         }
     }
     shape(signals, frames);

@@ -32,7 +32,8 @@ fn words(run: &str) -> Vec<String> {
         }
         // `CUDAGraph` is `CUDA` and `Graph`.
         let next_is_small = characters.peek().is_some_and(char::is_ascii_lowercase);
-        let begins = c.is_ascii_uppercase() && (previous.is_ascii_lowercase() || previous.is_ascii_uppercase() && next_is_small);
+        let begins =
+            c.is_ascii_uppercase() && (previous.is_ascii_lowercase() || previous.is_ascii_uppercase() && next_is_small);
         if begins {
             close(&mut word);
         }
@@ -53,7 +54,14 @@ mod tests {
 
     #[test]
     fn splits_names_however_they_are_joined() {
-        for name in ["load_state_dict", "loadStateDict", "LoadStateDict", "load.state-dict", "LOAD_STATE_DICT", "load state dict"] {
+        for name in [
+            "load_state_dict",
+            "loadStateDict",
+            "LoadStateDict",
+            "load.state-dict",
+            "LOAD_STATE_DICT",
+            "load state dict",
+        ] {
             assert_eq!(of(name), ["load", "state", "dict"], "{name}");
         }
         assert_eq!(of("CUDAGraph.replay"), ["cuda", "graph", "replay"]);

@@ -73,8 +73,13 @@ fn page(found: &Fitted) -> Result<String, fmt::Error> {
             share(cause_of_three)
         )?;
     }
-    writeln!(page, "\n| first cause, on repositories left out | Brier score | mean confidence | share right |\n|---|---|---|---|")?;
-    for (name, forecasts) in [("by its share of all odds", &found.before), ("calibrated on the others", &found.calibrated)] {
+    writeln!(
+        page,
+        "\n| first cause, on repositories left out | Brier score | mean confidence | share right |\n|---|---|---|---|"
+    )?;
+    for (name, forecasts) in
+        [("by its share of all odds", &found.before), ("calibrated on the others", &found.calibrated)]
+    {
         let mean = |number: fn(&Forecast) -> f64| forecasts.iter().map(number).sum::<f64>() / forecasts.len() as f64;
         let brier = fit::brier(forecasts).unwrap_or(f64::NAN);
         let (said, right) = (mean(|(said, _)| *said), mean(|(_, right)| f64::from(*right)));

@@ -281,7 +281,7 @@ mod tests {
             ("{x.y:text} b", "begins with a slot"),
             ("{x.y:size}", "begins with a slot"),
         ] {
-            let told = Template::read(pattern).map(|_| ()).unwrap_err();
+            let told = Template::read(pattern).err().unwrap_or_default();
             assert!(told.contains(problem), "{told}");
         }
     }

@@ -112,8 +112,9 @@ mod tests {
     /// A line of a log and a message that is cited are read by different searches.
     #[test]
     fn a_line_tells_the_phase_that_its_words_tell() -> Result<(), Box<dyn std::error::Error>> {
-        let phases = Knowledge::shipped()?.phases;
-        let (search, mut known) = (SignSearch::new(GRAMMARS, &phases)?, KnownSteps::default());
+        let Knowledge { phases, signs, messages, .. } = Knowledge::shipped()?;
+        let search = SignSearch::new(GRAMMARS, &Messages::new(&messages), &phases, &signs)?;
+        let mut known = KnownSteps::default();
         let words: Vec<&str> = phases.words().collect();
         for (first, second) in words.iter().zip(words.iter().cycle().skip(7)) {
             for line in [format!("x {first}"), format!("{first} and {second}"), format!("{second}{first}.")] {
