@@ -77,6 +77,10 @@ pub fn phase(found: &Found, signals: &Signals, weights: &Weights) -> PhaseFindin
 /// The phases that `finding` thinks possible, with their shares of all that are named.
 pub fn likely(finding: &PhaseFinding) -> Vec<(Phase, f64)> {
     const MOST: usize = 4;
+    // Where nothing tells the phase, no cause is asked as if something did.
+    if finding.name == Phase::Unknown {
+        return vec![(Phase::Unknown, 1.0)];
+    }
     let first = std::iter::once((finding.name, finding.confidence.max(f64::MIN_POSITIVE)));
     let others = finding.alternatives.iter().map(|other| (other.name, other.confidence));
     let mut all: Vec<(Phase, f64)> = first.chain(others).take(MOST).collect();

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::{Extractor, Findings, Grammars};
-use crate::model::{Exit, FactValue, Severity, What};
+use crate::model::{Basis, Exit, FactValue, Severity, What};
 use crate::scan::{Extent, Scanner};
 
 /// Everything that `input` states, as pairs like those of [`Example::states`](super::Example::states).
@@ -13,7 +13,10 @@ pub fn stated(input: &[u8], grammars: &Grammars) -> Vec<(String, String)> {
     let mut rest = input;
     while scanner.read_from(&mut rest, 1 << 16, &mut extractor).is_ok_and(|read| read > 0) {}
     scanner.finish(&mut extractor);
-    statements(&extractor.finish())
+    let mut findings = extractor.finish();
+    // What general words amount to is no format's concern.
+    findings.events.retain(|event| event.basis == Basis::Grammar);
+    statements(&findings)
 }
 
 /// Everything that `events` state, as pairs like those of [`Example::states`].
