@@ -4,7 +4,7 @@
 //! ([`Line`]); the lines of one process that make one message become a [`Record`]; the grammar of whoever
 //! printed it says what it states: [`Event`]s. One producer a file, known to the rest by one row in [`GRAMMARS`]; a
 //! grammar reads text and nothing else, and never states a figure that does not stand there. What no grammar knows the
-//! [`reader`] judges by general signs.
+//! `reader` judges by general signs.
 
 mod container;
 mod cuda;
