@@ -18,6 +18,7 @@ use crate::facts::{Answer, Asker, Facts, alternatives, names};
 use crate::knowledge::{CauseRule, Knowledge, Language};
 use crate::model::{Basis, Citation, Diagnosis, Experience, Incident};
 use crate::signals::Signals;
+pub(crate) use weigh::shares;
 use weigh::spoke_for;
 
 /// The cause that says that none is known.

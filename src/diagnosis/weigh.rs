@@ -36,7 +36,7 @@ pub(super) fn spoke_for(answer: &str, signals: &Signals, weights: &Weights, most
 }
 
 /// Log-odds as shares of all, in their order.
-pub(super) fn shares(scores: &[f64]) -> Vec<f64> {
+pub(crate) fn shares(scores: &[f64]) -> Vec<f64> {
     let highest = scores.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     let odds: Vec<f64> = scores.iter().map(|score| (score - highest).exp()).collect();
     let all: f64 = odds.iter().sum();

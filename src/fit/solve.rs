@@ -4,6 +4,8 @@
 //! there is one optimum; it is found by L-BFGS (Nocedal, "Updating quasi-Newton matrices with limited storage", 1980), in the
 //! same order of the same operations every time, so that the same cases give the same weights to the byte.
 
+use crate::diagnosis::shares;
+
 /// One question: which of its answers is right.
 #[derive(Debug, Clone, Default)]
 pub struct Question {
@@ -104,10 +106,7 @@ impl Numbers {
             answer.written + all[answer.answer] + votes
         };
         let scores: Vec<f64> = question.answers.iter().map(score).collect();
-        let highest = scores.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-        let odds: Vec<f64> = scores.iter().map(|score| (score - highest).exp()).collect();
-        let all: f64 = odds.iter().sum();
-        odds.into_iter().map(|odds| odds / all).collect()
+        shares(&scores)
     }
 }
 
