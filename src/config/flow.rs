@@ -88,18 +88,29 @@ fn comma(text: &str, collection: &Range<usize>, children: &[Range<usize>], index
     gap.find(',').map(|at| start + at)
 }
 
-/// Puts a child at the end of `collection`, laid out as the last one is.
+/// Whether `children` stand one behind the other within the brackets. YAML's empty keys (`{? }`) need not.
+fn is_in_order(collection: &Range<usize>, children: &[Range<usize>]) -> bool {
+    let end = children.iter().try_fold(collection.start + 1, |at, child| {
+        (at <= child.start && child.start <= child.end).then_some(child.end)
+    });
+    end.is_some_and(|end| end < collection.end)
+}
+
+/// Puts a child at the end of `collection`, laid out as the last one is. `None` if nobody can say where it ends.
 pub(super) fn insert(
     text: &str,
     collection: &Range<usize>,
     children: &[Range<usize>],
     unit: &str,
     render: impl Fn(Layout<'_>) -> String,
-) -> Vec<Edit> {
+) -> Option<Vec<Edit>> {
+    if !is_in_order(collection, children) {
+        return None;
+    }
     let newline = newline(text);
     let layout = |indent| Layout { indent, unit, newline };
     let Some((last, before)) = children.split_last() else {
-        return insert_first(text, collection, unit, &render);
+        return Some(insert_first(text, collection, unit, &render));
     };
     let index = before.len();
     let trailing = comma(text, collection, children, index);
@@ -123,7 +134,7 @@ pub(super) fn insert(
         let blanks = blanks.filter(|blanks| blanks.bytes().all(is_blank)).unwrap_or(" ");
         edits.push(Edit::insert(behind, format!("{blanks}{}{comma_after}", render(layout(None)))));
     }
-    edits
+    Some(edits)
 }
 
 /// Puts a child into an empty collection: on a line of its own where the collection has lines of its own, or is all
@@ -147,16 +158,22 @@ fn insert_first(
     vec![Edit::replace(inner.start + comments.len()..inner.end, format!("{newline}{indent}{child}{newline}{outer}"))]
 }
 
-/// Takes child `index` out, with its comma and, where it has one of its own, its line.
-pub(super) fn remove(text: &str, collection: &Range<usize>, children: &[Range<usize>], index: usize) -> Vec<Edit> {
-    let Some(child) = children.get(index) else { return Vec::new() };
+/// Takes child `index` out, with its comma and, where it has one of its own, its line. `None` if nobody can say where
+/// it stands.
+pub(super) fn remove(
+    text: &str,
+    collection: &Range<usize>,
+    children: &[Range<usize>],
+    index: usize,
+) -> Option<Vec<Edit>> {
+    let child = children.get(index).filter(|_| is_in_order(collection, children))?;
     let own_comma = comma(text, collection, children, index);
     let end = own_comma.map_or(child.end, |comma| comma + 1);
     let inner = collection.start + 1..collection.end - 1;
     if children.len() == 1 {
         let around = [&text[inner.start..child.start], &text[end..inner.end]];
         if around.iter().all(|part| part.trim().is_empty()) {
-            return vec![Edit::delete(inner)];
+            return Some(vec![Edit::delete(inner)]);
         }
     }
     let own_line = begins_line(text, collection, child);
@@ -183,5 +200,5 @@ pub(super) fn remove(text: &str, collection: &Range<usize>, children: &[Range<us
         (if is_comment { child.start } else { before })..end
     };
     edits.push(Edit::delete(gone));
-    edits
+    Some(edits)
 }

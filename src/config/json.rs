@@ -90,7 +90,11 @@ pub(super) fn set(text: &str, root: &Node, steps: &[Step], value: &Value) -> Res
                     let layout = Layout { indent: Some(&indent), unit: &unit, newline: super::edit::newline(text) };
                     Ok(vec![Edit::replace(parent.span.clone(), section(rest, value, layout))])
                 }
-                _ => Ok(flow::insert(text, &parent.span, &parent.children(), &unit, render)),
+                _ => {
+                    let key = super::path::join(steps);
+                    let unwritable = || EditError::Unwritable { key, value: value.to_string() };
+                    flow::insert(text, &parent.span, &parent.children(), &unit, render).ok_or_else(unwritable)
+                }
             }
         }
     }
@@ -100,7 +104,8 @@ pub(super) fn set(text: &str, root: &Node, steps: &[Step], value: &Value) -> Res
 pub(super) fn remove(text: &str, root: &Node, steps: &[Step]) -> Result<Vec<Edit>, EditError> {
     match root.find(steps)? {
         Target::Node { parent: Some((parent, index)), .. } => {
-            Ok(flow::remove(text, &parent.span, &parent.children(), index))
+            let unremovable = || EditError::Unremovable(super::path::join(steps));
+            flow::remove(text, &parent.span, &parent.children(), index).ok_or_else(unremovable)
         }
         _ => Err(EditError::NotSet(super::path::join(steps))),
     }

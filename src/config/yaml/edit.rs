@@ -44,7 +44,8 @@ pub(in super::super) fn remove(text: &str, stream: &Stream, steps: &[Step]) -> R
             };
             let children = parent.children();
             if parent.is_flow {
-                return Ok(flow::remove(text, &parent.span, &children, index));
+                let unremovable = || EditError::Unremovable(path::join(steps));
+                return flow::remove(text, &parent.span, &children, index).ok_or_else(unremovable);
             }
             take_out(text, parent, above, index).ok_or_else(|| EditError::Unremovable(path::join(steps)))
         }
@@ -139,7 +140,7 @@ fn insert(
     if parent.is_flow {
         let unit = " ".repeat(block.unit);
         let render = |_: Layout<'_>| in_flow(text, parent, rest, value);
-        return Some(flow::insert(text, &parent.span, &children, &unit, render));
+        return flow::insert(text, &parent.span, &children, &unit, render);
     }
     match &parent.shape {
         Shape::Scalar(_) => instead_of_null(text, parent, above, rest, value, block),

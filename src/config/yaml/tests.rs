@@ -1,4 +1,5 @@
 use super::super::testing::{cited, error, remove, set, settings, warnings};
+use super::super::{Document, Format, Value};
 
 const CONFIG: &str = "# launch
 defaults: &defaults
@@ -182,4 +183,16 @@ fn laughs_at_a_billion_laughs() {
         text += &format!("a{n}: &a{n} [*a{p}, *a{p}, *a{p}]\nm{n}: &m{n}\n  <<: [*m{p}, *m{p}]\n", p = n - 1);
     }
     assert_eq!(error(&text), "file:1:1: nested too deeply, or too much");
+}
+
+/// An empty key was put before the bracket it stands in, and taking it out sliced backwards.
+#[test]
+fn an_empty_key_in_brackets_breaks_nothing() {
+    for text in ["{? }", "{? , a: 1}", "[{? }, {? }]", "a: {? : 1}"] {
+        let document = Document::read_as(Format::Yaml, "x", text).unwrap();
+        for entry in document.entries() {
+            let _ = document.set(&entry.key, &Value::Bool(true));
+            let _ = document.remove(&entry.key);
+        }
+    }
 }
