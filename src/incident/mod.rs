@@ -12,6 +12,7 @@ mod phase;
 mod root;
 mod victims;
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -137,22 +138,53 @@ impl Case {
         let here = &event.at.location;
         let same_file = || self.stacks().filter(|(stack, _)| stack.at.location.path == here.path);
         let distance = |stack: &Event| stack.at.location.line.0.abs_diff(here.line.0);
+        // Below Python's stack a library may print its own, which knows less of what the job was doing.
+        let is_native = |stack: &Event| matches!(&stack.what, What::Traceback(stack) if stack.is_native);
         let ends_here = |stack: &Event| match &stack.what {
             What::Traceback(stack) => {
                 stack.exception.as_ref().is_some_and(|exception| exception.location.line == here.line)
             }
             _ => false,
         };
-        same_file().find(|(stack, _)| ends_here(stack)).or_else(|| {
-            same_file()
-                .filter(|(stack, _)| {
-                    distance(stack) <= NEAR
-                        && stack.origin.pid == event.origin.pid
-                        && stack.origin.rank == event.origin.rank
-                })
-                .min_by_key(|(stack, _)| distance(stack))
-        })
+        let near = || same_file().filter(|(stack, _)| distance(stack) <= NEAR);
+        let is_own = |stack: &Event| stack.origin.pid == event.origin.pid && stack.origin.rank == event.origin.rank;
+        // A message that lost its prefix may be that of a stack that kept its own, if that one has no other end.
+        let may_be_own = |stack: &Event| {
+            (event.origin.is_anonymous() || stack.origin.is_anonymous())
+                && matches!(&stack.what, What::Traceback(stack) if stack.exception.is_none())
+        };
+        let nearest = |(stack, _): &(&Event, &[Frame])| (is_native(stack), distance(stack));
+        same_file()
+            .find(|(stack, _)| ends_here(stack))
+            .or_else(|| near().filter(|(stack, _)| is_own(stack)).min_by_key(nearest))
+            .or_else(|| near().filter(|(stack, _)| may_be_own(stack)).min_by_key(nearest))
     }
+
+    /// The stacks of `events`; behind them the source lines above their messages, which are what an excerpt keeps.
+    fn frames_of(&self, events: &[&Event]) -> impl Iterator<Item = Cow<'_, [Frame]>> {
+        let stacks = events.iter().filter_map(|event| self.stack_of(event)).map(|(_, frames)| Cow::Borrowed(frames));
+        let lines = events.iter().filter_map(|event| source_line_above(event)).map(|frame| Cow::Owned(vec![frame]));
+        stacks.chain(lines)
+    }
+}
+
+/// The line directly above the message of `event` as a call, if it is code.
+fn source_line_above(event: &Event) -> Option<Frame> {
+    const NEAR: u64 = 3;
+    let here = event.at.location.line.0;
+    let above = |cite: &&Citation| (1..=NEAR).contains(&here.saturating_sub(cite.location.line.0));
+    let line = event.setting.recent.iter().rev().filter(above).find(|cite| is_code(&cite.text))?;
+    Some(Frame { file: String::new(), function: String::new(), code: line.text.trim().to_owned(), at: line.clone() })
+}
+
+/// Whether `line` is a statement of Python that calls something: `scores = torch.matmul(q, k)`, `return self.attention(`.
+fn is_code(line: &str) -> bool {
+    let Some((before, _)) = line.trim().split_once('(') else { return false };
+    let is_part = |c: char| c.is_ascii_alphanumeric() || "_.,[]'\" =+-*/@:".contains(c);
+    let is_name = |c: char| c.is_ascii_alphanumeric() || "_]".contains(c);
+    let statement =
+        before.contains(" = ") || before.starts_with("return ") || !before.contains(' ') && before.contains('.');
+    statement && before.ends_with(is_name) && before.chars().all(is_part) && !before.contains("://")
 }
 
 fn incident(case: &Case, mut group: root::Group, knowledge: &Knowledge) -> Found {
@@ -161,7 +193,7 @@ fn incident(case: &Case, mut group: root::Group, knowledge: &Knowledge) -> Found
     let signs = phase::signs(case, &group, knowledge);
     let (victim, victims) = victims::of(case, &group);
     let root = events[0];
-    let frames = events.iter().find_map(|event| case.stack_of(event)).map_or(&[] as &[Frame], |(_, frames)| frames);
+    let frames = case.frames_of(&events).next().unwrap_or_default();
     let mut evidence: Vec<Citation> = Vec::new();
     let proof = events.iter().flat_map(|event| std::iter::once(&event.at).chain(&event.evidence));
     for cite in proof.chain(deaths_of(case, &victims)) {
@@ -206,7 +238,7 @@ fn incident(case: &Case, mut group: root::Group, knowledge: &Knowledge) -> Found
     if seen.is_empty() {
         seen.extend(case.endings.iter().flat_map(|(_, ending)| ending.seen.iter().copied()));
     }
-    Found { incident, signs, frames: frames.to_vec(), messages, around, seen, progress, facts }
+    Found { incident, signs, frames: frames.into_owned(), messages, around, seen, progress, facts }
 }
 
 /// Leaves out of `events` what repeats an earlier line, numbers and all, as job managers do at the end, where nobody says

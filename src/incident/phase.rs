@@ -92,15 +92,15 @@ impl Found {
 pub(super) fn signs(case: &Case, group: &Group, knowledge: &Knowledge) -> Vec<PhaseSign> {
     let events: Vec<&Event> = group.events.iter().map(|index| &case.events[*index]).collect();
     let mut signs: Vec<PhaseSign> = Vec::new();
-    let own = events.iter().filter_map(|event| case.stack_of(event)).find_map(|(_, frames)| {
-        let found = of_stack(frames, knowledge)?;
+    let own = case.frames_of(&events).find_map(|frames| {
+        let found = of_stack(&frames, knowledge)?;
         Some((frames, found))
     });
     if let Some((frames, found)) = own {
         let route = if found.is_operation { Route::Operation } else { Route::Enclosing };
         signs.push(found.by(route));
         let chosen = signs[0].phase;
-        for frame in frames {
+        for frame in frames.iter() {
             let row = knowledge.phases.frame(&frame.file, &frame.function, &frame.code);
             let row = row.filter(|row| row.phase != chosen && signs.iter().all(|sign| sign.phase != row.phase));
             signs.extend(row.map(|row| PhaseSign {
@@ -145,7 +145,7 @@ fn of_stack(frames: &[Frame], knowledge: &Knowledge) -> Option<Found> {
     let role = |role| rows.iter().find(move |(_, row)| row.role == role);
     let operation =
         |phase| rows.iter().rev().find(move |(_, row)| row.role == FrameRole::Operation && row.phase == phase);
-    let enclosing = role(FrameRole::Transfer).or_else(|| role(FrameRole::Enclosing));
+    let enclosing = [FrameRole::Transfer, FrameRole::Enclosing, FrameRole::Handler].into_iter().find_map(role);
     let is_step = |phase| matches!(phase, Phase::Forward | Phase::Backward | Phase::OptimizerStep);
     let innermost = rows.last();
     if let Some((frame, row)) = enclosing {

@@ -130,13 +130,15 @@ pub struct Failure {
     pub follows: bool,
 }
 
-/// A Python traceback.
+/// A stack as it was printed.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Traceback {
     /// Outermost call first.
     pub frames: Vec<Frame>,
     /// The exception at its end.
     pub exception: Option<Citation>,
+    /// Whether it is another program's than Python's: symbols without source lines, printed behind the message.
+    pub is_native: bool,
 }
 
 /// One call on a stack.

@@ -19,6 +19,7 @@ mod kernel;
 mod line;
 mod memory_prints;
 mod message;
+mod native_stack;
 mod nccl;
 mod oom_daemon;
 mod ray_job;
@@ -126,6 +127,7 @@ pub struct Example {
 pub static GRAMMARS: &[&dyn Grammar] = &[
     &torch::Torch,
     &traceback::Traceback,
+    &native_stack::NativeStack,
     &kernel::Kernel,
     &oom_daemon::SystemdOomd,
     &oom_daemon::EarlyOom,

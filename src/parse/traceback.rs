@@ -32,7 +32,7 @@ impl Grammar for Traceback {
     }
 
     fn triggers(&self) -> &'static [&'static str] {
-        &["Traceback (most recent call last)", "File \"", ".py:", "() (pid=", ") in "]
+        &["Traceback (most recent call last)", "File \"", ".py\", line ", ".py:", "() (pid=", ") in "]
     }
 
     fn is_multiline(&self) -> bool {
@@ -91,7 +91,8 @@ impl Grammar for Traceback {
             frames.drain(DEEPEST / 2..frames.len() - DEEPEST / 2);
         }
         let last = record.text().lines().last().unwrap_or_default();
-        let mut event = record.event(self.producer(), last, What::Traceback(Stack { frames, exception }));
+        let mut event =
+            record.event(self.producer(), last, What::Traceback(Stack { frames, exception, is_native: false }));
         event.origin.pid = remote_pid.or(event.origin.pid);
         vec![event]
     }
@@ -143,14 +144,16 @@ fn call(line: &str) -> IResult<&str, Call<'_>> {
     if !line.contains(" in ") && !line.contains("() (pid=") && !line.contains(".py:") {
         return Err(nom::Err::Error(nom::error::Error::new(line, nom::error::ErrorKind::Tag)));
     }
-    alt((interpreter, remote, ipython, rich, pytest)).parse(line)
+    alt((interpreter, remote, ipython, rich, pytest, sampled)).parse(line)
 }
 
-/// `  File "engine.py", line 12, in step`; other output may stand before it.
+/// `  File "engine.py", line 12, in step`; other output may stand before it, and a copy may have lost its beginning.
 fn interpreter(line: &str) -> IResult<&str, Call<'_>> {
-    let file = delimited(tag("File \""), take_until("\""), char('"'));
-    let (rest, (_, file, _, function)) =
-        (take_until("File \""), file, (tag(", line "), digit1, tag(", in ")), rest).parse(line)?;
+    let whole = delimited((take_until("File \""), tag("File \"")), take_until("\""), char('"'));
+    let cut = terminated(verify(take_until("\""), |file: &str| file.ends_with(".py")), char('"'));
+    // faulthandler has no comma.
+    let place = (tag(", line "), digit1, alt((tag(", in "), tag(" in "))));
+    let (rest, (file, _, function)) = (alt((whole, preceded(space0, cut))), place, rest).parse(line)?;
     Ok((rest, Call { file, function: function.trim(), pid: None }))
 }
 
@@ -189,6 +192,14 @@ fn pytest(line: &str) -> IResult<&str, Call<'_>> {
     let function = take_till1(char::is_whitespace);
     let (rest, (_, file, _, function)) =
         (space0, source_file, (char(':'), digit1, tag(": in ")), function).parse(line)?;
+    Ok((rest, Call { file, function, pid: None }))
+}
+
+/// `backward (torch/_tensor.py:623)` of py-spy.
+fn sampled(line: &str) -> IResult<&str, Call<'_>> {
+    let function = take_while1(|c: char| c.is_alphanumeric() || "_<>.".contains(c));
+    let place = delimited(tag(" ("), source_file, (char(':'), digit1, char(')')));
+    let (rest, (_, function, file)) = (space0, function, place).parse(line)?;
     Ok((rest, Call { file, function, pid: None }))
 }
 
@@ -292,6 +303,12 @@ mod tests {
             stacks(text),
             [(vec!["_apply".to_owned(), "convert".to_owned()], Some("ValueError: no".to_owned()))]
         );
+    }
+
+    #[test]
+    fn a_call_whose_line_was_cut_at_its_beginning_is_read() {
+        let text = "envs/x/site-packages/torch/nn/modules/module.py\", line 605, in convert\n    return t.to(device)\nRuntimeError: CUDA error: out of memory\n";
+        assert_eq!(stacks(text)[0].0, ["convert"]);
     }
 
     #[test]

@@ -1,0 +1,309 @@
+//! Stacks that are not Python's: symbols of compiled programs, Lua, Go, Java.
+//!
+//! Mirrors glog `src/signalhandler.cc` and `symbolize.cc` (0.3–0.7), dmlc-core `include/dmlc/logging.h` (MXNet, XGBoost, TVM),
+//! PyTorch `c10/util/Backtrace.cpp` (1.0–2.9), TensorRT-LLM `cpp/tensorrt_llm/common/stringUtils` and `tllmException.cpp`
+//! (0.5–1.0), gdb's and glibc's `backtrace`, Paddle `paddle/fluid/platform/enforce.h` (1.5–3.0), Lua `lauxlib.c:luaL_traceback`
+//! (5.1–5.4), Go `runtime/traceback.go` (1.10–1.25), OpenJDK `Throwable.printStackTrace`. A symbol's namespaces and classes are its
+//! [`Frame::file`], joined by slashes and without template arguments; the function is what stands last. All print the innermost call
+//! first.
+
+use std::borrow::Cow;
+
+use nom::branch::alt;
+use nom::bytes::complete::{tag, take_till, take_till1, take_until, take_while1};
+use nom::character::complete::{char, digit1, hex_digit1, multispace0, multispace1};
+use nom::combinator::{opt, recognize, rest, value, verify};
+use nom::multi::separated_list1;
+use nom::sequence::{delimited, preceded};
+use nom::{IResult, Parser};
+
+use super::{Example, Follow, Grammar, Joint, Line, Record};
+use crate::model::{Event, Frame, Traceback, What};
+
+/// See the module.
+pub struct NativeStack;
+
+/// Deeper stacks are recursion; the innermost calls tell the phase.
+const DEEPEST: usize = 100;
+/// A line that is no call may stand between two calls (a place, arguments, an inlined function), not more.
+const LONGEST_PAUSE: u64 = 3;
+
+impl Grammar for NativeStack {
+    fn producer(&self) -> &'static str {
+        "native"
+    }
+
+    fn triggers(&self) -> &'static [&'static str] {
+        &[
+            ": in function",
+            ": in main chunk",
+            "stack trace",
+            "[bt] (",
+            "frame #",
+            " 0x7f",
+            "#0 ",
+            "#1 ",
+            "goroutine ",
+            "at org.",
+            "at java.",
+            "at scala.",
+            "at com.",
+            "at io.",
+            "panicked at ",
+        ]
+    }
+
+    fn is_multiline(&self) -> bool {
+        true
+    }
+
+    fn follows(&self, record: &Record, next: &Line<'_>) -> Follow {
+        match next.number.0 <= record.last_number().0 + LONGEST_PAUSE {
+            true if frame(next.body()).is_some() => Follow::Join(Joint::Line),
+            true => Follow::Pass,
+            false => Follow::End,
+        }
+    }
+
+    fn parse(&self, record: &Record) -> Vec<Event> {
+        let call = |line| {
+            let Call { file, function } = frame(line)?;
+            let at = record.cite_line_of(line);
+            Some(Frame { file: file.into_owned(), function: function.to_owned(), code: String::new(), at })
+        };
+        let mut frames: Vec<Frame> = record.text().lines().filter_map(call).take(DEEPEST).collect();
+        // A lone symbol stands in many a message.
+        if frames.len() < 2 {
+            return Vec::new();
+        }
+        frames.reverse();
+        let first = record.text().lines().next().unwrap_or_default();
+        vec![record.event(
+            self.producer(),
+            first,
+            What::Traceback(Traceback { frames, exception: None, is_native: true }),
+        )]
+    }
+
+    fn examples(&self) -> &'static [Example] {
+        EXAMPLES
+    }
+}
+
+/// One call.
+#[derive(Debug, PartialEq)]
+struct Call<'a> {
+    file: Cow<'a, str>,
+    function: &'a str,
+}
+
+fn frame(line: &str) -> Option<Call<'_>> {
+    let line = line.trim_matches(|c: char| c.is_whitespace() || c == '|');
+    alt((lua, java, go, symbol)).parse(line).ok().map(|(_, call)| call)
+}
+
+/// `./densecap/optim_updates.lua:69: in function 'adam'`, `[C]: in function 'new'`, `train.lua:123: in main chunk`
+fn lua(line: &str) -> IResult<&str, Call<'_>> {
+    let file = alt((tag("[C]"), recognize((take_until(".lua:"), tag(".lua:"), digit1))));
+    let name = delimited(char('\''), take_until("'"), char('\''));
+    let place = delimited(char('<'), take_until(">"), char('>'));
+    let kind = alt((tag("function "), tag("method "), tag("upvalue "), tag("local "), tag("field ")));
+    let function = alt((preceded(kind, alt((name, value("", place)))), tag("main chunk")));
+    let (left, (file, _, function)) = (file, tag(": in "), function).parse(line)?;
+    let file = file.rsplit_once(':').map_or(file, |(file, _)| file);
+    Ok((left, Call { file: Cow::Borrowed(file), function: function.rsplit('.').next().unwrap_or(function) }))
+}
+
+/// `at org.apache.spark.util.collection.ExternalSorter.insertAll(ExternalSorter.scala:199)`
+fn java(line: &str) -> IResult<&str, Call<'_>> {
+    let name = take_while1(|c: char| c.is_alphanumeric() || "_$.<>/@".contains(c));
+    let place = delimited(char('('), take_till(|c| c == ')'), char(')'));
+    let is_java = |place: &str| {
+        ["Native Method", "Unknown Source"].contains(&place)
+            || [".java", ".scala", ".kt"].iter().any(|end| place.contains(end))
+    };
+    let (left, (_, name, _)) = (tag("at "), name, verify(place, is_java)).parse(line)?;
+    let (class, function) = name.rsplit_once('.').unwrap_or(("", name));
+    Ok((left, Call { file: Cow::Owned(class.replace('.', "/")), function }))
+}
+
+/// `github.com/ollama/ollama/server.(*Scheduler).load(0xc0001, 0x2)`, with its package's path.
+fn go(line: &str) -> IResult<&str, Call<'_>> {
+    let package = recognize((
+        take_while1(|c: char| c.is_alphanumeric() || "-_".contains(c)),
+        char('.'),
+        take_till1(|c: char| c.is_whitespace() || c == '('),
+    ));
+    let package = verify(package, |package: &str| package.contains('/') && package.contains('.'));
+    let class = delimited((char('('), opt(char('*'))), take_till1(|c| c == ')'), (char(')'), char('.')));
+    let name = take_while1(|c: char| c.is_alphanumeric() || "_.".contains(c));
+    let arguments = delimited(char('('), take_till(|c| c == ')'), char(')'));
+    let (left, (package, class, name, _)) = (package, opt(class), opt(name), arguments).parse(line)?;
+    let (package, bare) = package.trim_end_matches('.').rsplit_once('.').map_or((package, ""), |(path, last)| {
+        // `…/server.load(` has its function within the path.
+        if class.is_none() && !last.contains('/') { (path, last) } else { (package.trim_end_matches('.'), "") }
+    });
+    let file = class.map_or(Cow::Borrowed(package), |class| Cow::Owned(format!("{package}/{class}")));
+    Ok((left, Call { file, function: name.unwrap_or(bare) }))
+}
+
+/// A call of a compiled program, behind its number and address.
+fn symbol(line: &str) -> IResult<&str, Call<'_>> {
+    let address = || (tag("0x"), hex_digit1);
+    let number = alt((
+        recognize((tag("[bt] ("), digit1, tag(")"), multispace0)),
+        recognize((tag("frame #"), digit1, tag(":"), multispace0)),
+        recognize((char('#'), digit1, multispace1, opt((address(), multispace1, opt((tag("in"), multispace1)))))),
+        recognize((char('@'), multispace1, address(), multispace1, opt((tag("in"), multispace1)))),
+        recognize((digit1, opt(char(':')), multispace1, opt((address(), multispace1, opt((tag("- "), multispace0)))))),
+    ));
+    // Where the library stands before the symbol: `/usr/lib/libmxnet.so(mxnet::…+0x1f) [0x7f]`, `libtorch.so 0x1 c10::… + 12`.
+    let path = || take_while1(|c: char| !c.is_whitespace() && !"()".contains(c));
+    let library =
+        || verify(path(), |path: &str| path.contains(".so") || path.contains(".dylib") || path.contains(".dll"));
+    let (left, (number, before)) =
+        (number, opt((library(), opt(alt((recognize(char('(')), recognize((multispace1, address(), multispace1))))))))
+            .parse(line)?;
+    match (qualified(left, number.contains("0x")), before) {
+        (Ok(call), _) => Ok(call),
+        // A library without its symbols: `libtriton_tensorrtllm.so(+0x35d85)`.
+        (Err(_), Some((library, _))) => Ok((left, Call { file: Cow::Borrowed(library), function: "" })),
+        (Err(error), None) => Err(error),
+    }
+}
+
+/// `caffe::SyncedMemory::mutable_gpu_data()`, `void at::native::copy_kernel<float>(at::Tensor&)`, `ggml_cuda_op_mul_mat (…)`; any
+/// name where its address stood before it.
+fn qualified(text: &str, has_address: bool) -> IResult<&str, Call<'_>> {
+    let text = ["void ", "std::enable_if ", "static ", "unsigned ", "int ", "bool "]
+        .iter()
+        .find_map(|word| text.strip_prefix(word))
+        .unwrap_or(text);
+    let name = || recognize((opt(char('~')), take_while1(|c: char| c.is_alphanumeric() || c == '_')));
+    let anonymous = || alt((tag("(anonymous namespace)"), tag("{anonymous}"), tag("{closure#0}"), tag("{{closure}}")));
+    let part = alt((anonymous(), name()));
+    let part = (part, take_templates);
+    let (left, parts) = separated_list1(tag("::"), part.map(|(name, ())| name)).parse(text)?;
+    let (_, _) = verify(rest, |left: &str| {
+        let left = left.trim_start();
+        left.is_empty() || left.starts_with(['(', '+', '[', '.'])
+    })
+    .parse(left)?;
+    let Some((function, path)) = parts.split_last() else { unreachable!("a list of one at least") };
+    // A word alone is prose, unless it is called like a function.
+    if path.is_empty() && !(has_address || function.contains('_') || left.starts_with('(')) {
+        return Err(nom::Err::Error(nom::error::Error::new(text, nom::error::ErrorKind::Verify)));
+    }
+    Ok((left, Call { file: Cow::Owned(path.join("/")), function }))
+}
+
+/// Template arguments, however deep.
+fn take_templates(text: &str) -> IResult<&str, ()> {
+    if !text.starts_with('<') {
+        return Ok((text, ()));
+    }
+    let mut depth = 0usize;
+    for (at, byte) in text.bytes().enumerate() {
+        match byte {
+            b'<' => depth += 1,
+            b'>' if text.as_bytes().get(at.wrapping_sub(1)) != Some(&b'-') => depth -= 1,
+            _ => {}
+        }
+        if depth == 0 {
+            return Ok((&text[at + 1..], ()));
+        }
+    }
+    Ok(("", ()))
+}
+
+const EXAMPLES: &[Example] = &[
+    Example {
+        version: "Lua 5.1, Torch7",
+        text: "stack traceback:\n\t[C]: in function 'new'\n\t./caption/updates.lua:69: in function 'adam'\n\ttrain.lua:12: in main chunk\n",
+        states: &[("frame", "new"), ("frame", "adam"), ("frame", "main chunk")],
+    },
+    Example {
+        version: "glog 0.3–0.7, Caffe",
+        text: "*** Check failure stack trace: ***\n    @     0x7f1c2a  google::LogMessage::Fail()\n    @     0x7f1c2b  caffe::SyncedMemory::mutable_gpu_data()\n    @           0x40a1  main\n    @     0x7f1c2c  caffe::Net<>::ForwardFromTo()\n",
+        states: &[("frame", "mutable_gpu_data"), ("frame", "ForwardFromTo")],
+    },
+    Example {
+        version: "dmlc-core, MXNet 0.7–1.9",
+        text: "Stack trace returned 2 entries:\n[bt] (0) /usr/lib/libmxnet.so(dmlc::StackTrace()+0x1bc) [0x7f3b]\n[bt] (1) /usr/lib/libmxnet.so(mxnet::exec::GraphExecutor::InitDataEntryMemory(std::vector<mxnet::NDArray>*)+0x10) [0x7f3c]\n",
+        states: &[("frame", "StackTrace"), ("frame", "InitDataEntryMemory")],
+    },
+    Example {
+        version: "PyTorch 1.0–2.9",
+        text: "frame #0: c10::Error::Error(c10::SourceLocation, std::string) + 0x57 (0x7f in /opt/torch/lib/libc10.so)\nframe #1: at::native::conv2d_backward<float>(at::Tensor const&) + 0x10 (0x7f in /opt/torch/lib/libtorch.so)\n",
+        states: &[("frame", "Error"), ("frame", "conv2d_backward")],
+    },
+    Example {
+        version: "TensorRT-LLM 0.5–1.0",
+        text: "1       0x7f387e888d85 /opt/backends/libtriton_tensorrtllm.so(+0x35d85) [0x7f387e888d85]\n2       0x7f387e8de386 tensorrt_llm::batch_manager::TrtGptModelInflightBatching::createBuffers(int) + 123\n",
+        states: &[("frame", ""), ("frame", "createBuffers")],
+    },
+    Example {
+        version: "gdb, llama.cpp",
+        text: "#0  0x00007f13 in wait4 () from /lib/libc.so.6\n#1  0x00007f14 in ggml_backend_cuda_buffer_type_alloc_buffer (buft=0x1) at ggml-cuda.cu:500\n#2 llama_model_load (fname=0x2)\n",
+        states: &[
+            ("frame", "wait4"),
+            ("frame", "ggml_backend_cuda_buffer_type_alloc_buffer"),
+            ("frame", "llama_model_load"),
+        ],
+    },
+    Example {
+        version: "Go 1.10–1.25",
+        text: "goroutine 1 [running]:\ngithub.com/ollama/ollama/server.(*Scheduler).load(0xc0001, 0x2)\n\t/go/src/server/sched.go:400 +0x1d\ngithub.com/ollama/ollama/llm.NewServer(0xc1)\n\t/go/src/llm/server.go:99 +0x1\n",
+        states: &[("frame", "load"), ("frame", "NewServer")],
+    },
+    Example {
+        version: "OpenJDK 8–21, Spark",
+        text: "java.lang.OutOfMemoryError: Java heap space\n\tat java.util.Arrays.copyOf(Arrays.java:3332)\n\tat org.apache.spark.util.collection.ExternalSorter.insertAll(ExternalSorter.scala:199)\n",
+        states: &[("frame", "copyOf"), ("frame", "insertAll")],
+    },
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(line: &str) -> Option<(String, String)> {
+        frame(line).map(|call| (call.file.into_owned(), call.function.to_owned()))
+    }
+
+    fn is(file: &str, function: &str) -> Option<(String, String)> {
+        Some((file.to_owned(), function.to_owned()))
+    }
+
+    #[test]
+    fn a_symbol_is_a_path_and_a_function() {
+        assert_eq!(read("    @  0x7f1c2b  caffe::Net<float>::Backward()"), is("caffe/Net", "Backward"));
+        assert_eq!(
+            read(
+                "frame #7: void at::native::(anonymous namespace)::gpu_kernel<float, std::map<int, int>>(int) + 0x1 (0x2 in libtorch.so)"
+            ),
+            is("at/native/(anonymous namespace)", "gpu_kernel")
+        );
+        assert_eq!(
+            read("12  0x7f1 tensorrt_llm::runtime::TllmRuntime::TllmRuntime(int) + 1"),
+            is("tensorrt_llm/runtime/TllmRuntime", "TllmRuntime")
+        );
+        assert_eq!(read("   5: candle_core::cuda_backend::alloc"), is("candle_core/cuda_backend", "alloc"));
+        assert_eq!(
+            read("/usr/share/lua/5.1/torch/File.lua:351: in function 'readObject'"),
+            is("/usr/share/lua/5.1/torch/File.lua", "readObject")
+        );
+        assert_eq!(read("/x/torch/File.lua:351: in function </x/torch/File.lua:245>"), is("/x/torch/File.lua", ""));
+        assert_eq!(read("github.com/a/b/server.(*Scheduler).load(0x1)"), is("github.com/a/b/server/Scheduler", "load"));
+        assert_eq!(read("github.com/a/b/llm.NewServer(0x1)"), is("github.com/a/b/llm", "NewServer"));
+    }
+
+    #[test]
+    fn prose_is_no_call() {
+        for line in
+            ["1 of 8 workers is gone", "#1 cause of trouble", "3 epochs (of 10)", "12: done", "at the end (see x)"]
+        {
+            assert_eq!(read(line), None, "{line}");
+        }
+    }
+}
