@@ -58,6 +58,9 @@ pub enum FrameRole {
     Enclosing,
     /// The same, and it decides even within another enclosing frame: weights or samples on their way.
     Transfer,
+    /// A request was being answered: decides over operations, and whatever it encloses over it, as a request may first have a
+    /// model to load.
+    Handler,
     /// A step of training, or something that is done by the way: decides where nothing encloses it. Of several the
     /// optimizer's step comes before backward, backward before forward (recomputation is backward), and these before all
     /// others, of which the outermost decides.
@@ -127,8 +130,12 @@ pub struct Mark {
 /// All signs of phases.
 pub struct Phases {
     frames: Vec<FrameRow>,
-    /// Rows by function; those that name none under the empty string.
+    /// Rows by function.
     by_function: HashMap<String, Vec<usize>>,
+    /// Rows that name files and no function, by how a file's path ends.
+    by_file: HashMap<String, Vec<usize>>,
+    /// Rows that ask for words of the source line alone.
+    by_code: Vec<usize>,
     lines: Vec<(String, Mark)>,
     bars: Vec<(String, Mark)>,
     nested_bar: Option<Mark>,
@@ -139,12 +146,14 @@ impl Phases {
     /// The row for a frame; of several the one that asks for most.
     pub fn frame(&self, file: &str, function: &str, code: &str) -> Option<&FrameRow> {
         let plain = function.rsplit(['.', ' ']).next().unwrap_or(function);
-        [function, plain, ""]
-            .iter()
-            .filter_map(|function| self.by_function.get(*function))
+        let file = file.replace('\\', "/");
+        let names = [function, plain].into_iter().filter_map(|function| self.by_function.get(function));
+        names
+            .chain(self.by_file.get(file_name(&file)))
+            .chain([&self.by_code])
             .flatten()
             .map(|index| &self.frames[*index])
-            .filter_map(|row| Some((row.asks(file, code)?, row)))
+            .filter_map(|row| Some((row.asks(&file, code)?, row)))
             .max_by_key(|(asks, _)| *asks)
             .map(|(_, row)| row)
     }
@@ -210,9 +219,13 @@ fn longest(rows: &[(String, Mark)], fits: impl Fn(&str) -> bool) -> Option<&Mark
     rows.iter().filter(|(text, _)| fits(text)).max_by_key(|(text, _)| text.len()).map(|(_, mark)| mark)
 }
 
-/// Whether `path` ends with `end`, whole folders only; Windows' separators count.
+/// What stands last in a path.
+fn file_name(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or(path)
+}
+
+/// Whether `path` ends with `end`, whole folders only.
 fn ends_with_path(path: &str, end: &str) -> bool {
-    let path = path.replace('\\', "/");
     path.strip_suffix(end).is_some_and(|before| before.is_empty() || before.ends_with('/') || end.starts_with('/'))
 }
 
@@ -288,17 +301,29 @@ impl Builder {
 
     pub(super) fn finish(self) -> Phases {
         let mut by_function: HashMap<String, Vec<usize>> = HashMap::new();
+        let mut by_file: HashMap<String, Vec<usize>> = HashMap::new();
+        let mut by_code = Vec::new();
         for (index, row) in self.frames.iter().enumerate() {
-            if row.functions.is_empty() {
-                by_function.entry(String::new()).or_default().push(index);
-            }
             for function in &row.functions {
                 by_function.entry(function.clone()).or_default().push(index);
+            }
+            match row.functions.is_empty() {
+                true if row.file.is_empty() => by_code.push(index),
+                true => row.file.iter().for_each(|file| {
+                    let rows = by_file.entry(file_name(file).to_owned()).or_default();
+                    // Two of its files may have the same name.
+                    if rows.last() != Some(&index) {
+                        rows.push(index);
+                    }
+                }),
+                false => {}
             }
         }
         Phases {
             frames: self.frames,
             by_function,
+            by_file,
+            by_code,
             lines: self.lines,
             bars: self.bars,
             nested_bar: self.nested_bar,
