@@ -81,7 +81,12 @@ fn memory(record: &Record) -> Option<Event> {
         let (_, (kind, size)) = refusal(words).ok()?;
         Some((text::line(words), kind, size))
     })?;
-    let mut event = statement::shortage(record, PRODUCER, words, kind, statement::speaker(record));
+    let mut speaker = statement::speaker(record);
+    // What stands in brackets before its messages is the index of its GPU.
+    if kind == Kind::GpuOom && text.contains("NCCL WARN ") {
+        speaker.device = record.origin().local_rank;
+    }
+    let mut event = statement::shortage(record, PRODUCER, words, kind, speaker);
     event.evidence = record.cites(text).into_iter().filter(|cite| cite.location != event.at.location).collect();
     event.figures.extend(size.and_then(|size| record.figure(FigureName::Requested, size)));
     Some(event)

@@ -62,6 +62,7 @@ pub(super) fn add(signals: &mut Signals, frames: &[Frame], libraries: &Libraries
         let strength = if depth < INNERMOST { 1.0 } else { OUTER };
         let file = frame.file.replace('\\', "/");
         let cite = Some(&frame.at);
+        folders(&file).for_each(|word| signals.add(format!("path:{word}"), strength, cite));
         match libraries.package(&file) {
             Some((package, inner)) => {
                 if depth < 2 * INNERMOST {
@@ -94,6 +95,15 @@ pub(super) fn add(signals: &mut Signals, frames: &[Frame], libraries: &Libraries
         }
     }
     shape(signals, frames);
+}
+
+/// The words of the folders that hold `file`, as far as they are the program's: not the user's home, not where packages lie.
+fn folders(file: &str) -> impl Iterator<Item = String> {
+    const DEEPEST: usize = 5;
+    let inner = ["site-packages/", "dist-packages/"].into_iter().find_map(|folder| Some(file.rsplit_once(folder)?.1));
+    let inner = inner.unwrap_or(file);
+    let folders = inner.rsplit('/').skip(1).take(DEEPEST);
+    folders.take_while(|folder| !["home", "Users", "root", "users"].contains(folder)).flat_map(tokens)
 }
 
 /// What only the stack as a whole shows. A stack that begins at the program's first line is all there is: what does not stand in it

@@ -174,7 +174,9 @@ impl<'a> Reader<'a> {
     }
 
     fn sequence(&mut self, start: Range<usize>, depth: usize) -> Result<Node, Remark> {
-        self.end = self.end.max(start.end);
+        if !start.is_empty() {
+            self.end = self.end.max(start.end);
+        }
         let mut items = Vec::new();
         loop {
             let (event, span) = self.next()?;
@@ -190,7 +192,9 @@ impl<'a> Reader<'a> {
     }
 
     fn mapping(&mut self, start: Range<usize>, depth: usize) -> Result<Node, Remark> {
-        self.end = self.end.max(start.end);
+        if !start.is_empty() {
+            self.end = self.end.max(start.end);
+        }
         let mut members = Vec::new();
         loop {
             let (event, span) = self.next()?;

@@ -246,7 +246,11 @@ fn exception(text: &str) -> Option<&str> {
         let ends = behind.is_empty() || behind.starts_with([':', '\n']) || behind.starts_with("()");
         let before = text::before(text, &text[start..]);
         let begins = text::may_begin(before) || before.starts_with("Exception in thread ");
-        (own && ends && begins).then(|| text::line(&text[start..]))
+        let message = text::line(&text[start..]);
+        // A binding may raise Python's own class for its device: `pycuda._driver.MemoryError: cuMemAlloc failed`.
+        let is_of_device =
+            ["cuda", "CUDA", "cuMem", "hipMalloc", "evice memory"].iter().any(|word| message.contains(word));
+        (own && ends && begins && !is_of_device).then_some(message)
     })
 }
 
@@ -360,6 +364,7 @@ mod tests {
             "raise MemoryError(\"Unable to allocate 977. GiB for an array with shape (1,) and data type int64\")",
             "If it prints Cannot allocate memory, lower num_workers",
             "torch.OutOfMemoryError",
+            "pycuda._driver.MemoryError: cuMemAlloc failed: out of memory",
             "MemoryError: std::bad_alloc: out_of_memory: CUDA error at: /rmm/mr/device/cuda_memory_resource.hpp",
             "DeepSpeed: mlock failed with 12 Cannot allocate memory",
             "1.05 GiB is free",

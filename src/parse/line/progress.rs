@@ -1,8 +1,10 @@
-//! Progress bars: what they label, and how far they are. Mirrors tqdm `std.py:format_meter` (4.x).
+//! Progress bars: what they label, and how far they are. Mirrors tqdm `std.py:format_meter` (4.x), ultralytics
+//! `utils/tqdm.py` (8.3.200–8.4), which prints `100% ━━━━ 165/165 2.4it/s 1:08`, rich and Lightning (`━━━━ 165/165`).
 
 use nom::bytes::complete::{tag, take_while1};
 use nom::character::complete::{char, space0};
 use nom::combinator::map_opt;
+use nom::sequence::{preceded, separated_pair, terminated};
 use nom::{IResult, Parser};
 
 /// One state of one bar.
@@ -26,7 +28,7 @@ impl Bar<'_> {
 /// The last bar in `body`: `Compute log probs:  76%|███▌  | 244/320 [08:56<02:05,  1.65s/it]`. Other output may stand
 /// before and after it.
 pub(in crate::parse) fn bar(body: &str) -> Option<Bar<'_>> {
-    let at = body.rfind(BAR)?;
+    let Some(at) = body.rfind(BAR) else { return heavy_bar(body) };
     let percent = body[..at].trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
     // Behind the bar before it, if one was printed into the same line.
     let label = percent.rsplit_once('|').map_or(percent, |(_, meter)| meter.rsplit(']').next().unwrap_or(meter));
@@ -35,11 +37,25 @@ pub(in crate::parse) fn bar(body: &str) -> Option<Bar<'_>> {
     Some(Bar { label, done, total })
 }
 
+/// `      1/10       3.7G      1.305        960: 100% ━━━━━━━━━━━━ 165/165 2.4it/s 1:08`, with or without the share.
+fn heavy_bar(body: &str) -> Option<Bar<'_>> {
+    let (before, behind) = body.rsplit_once(HEAVY)?;
+    let before = before.trim_end_matches(['━', '╸', '╺', '─']).trim_end();
+    let share = |label: &str| label.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.').len();
+    let before = before.strip_suffix('%').map_or(before, |label| &label[..share(label)]).trim_end();
+    let (_, (done, total)) = fraction(behind.trim_start_matches(['━', '╸', '╺', '─'])).ok()?;
+    Some(Bar { label: before.trim_end_matches(':').trim(), done, total })
+}
+
 /// `244/320 [`, `1.2k/3M [`
 fn count(text: &str) -> IResult<&str, (u64, u64)> {
+    terminated(fraction, (space0, tag("["))).parse(text)
+}
+
+/// `244/320`
+fn fraction(text: &str) -> IResult<&str, (u64, u64)> {
     let number = || map_opt(take_while1(|c: char| c.is_ascii_alphanumeric() || c == '.'), scaled);
-    let (rest, (_, done, _, total, _, _)) = (space0, number(), char('/'), number(), space0, tag("[")).parse(text)?;
-    Ok((rest, (done, total)))
+    preceded(space0, separated_pair(number(), char('/'), number())).parse(text)
 }
 
 fn scaled(text: &str) -> Option<u64> {
@@ -89,6 +105,7 @@ pub(in crate::parse) enum ProgressWord {
 /// What stands in lines of progress.
 pub(in crate::parse) const WORDS: &[(&str, ProgressWord)] = &[
     (BAR, ProgressWord::Bar),
+    (HEAVY, ProgressWord::Bar),
     ("loss", ProgressWord::Loss),
     ("step", ProgressWord::Step),
     ("iter", ProgressWord::Step),
@@ -100,6 +117,8 @@ pub(in crate::parse) const WORDS: &[(&str, ProgressWord)] = &[
 
 /// What stands between a bar's share and the bar.
 const BAR: &str = "%|";
+/// What a bar of a heavy line is made of.
+const HEAVY: &str = "━━";
 
 #[cfg(test)]
 mod tests {
@@ -121,7 +140,13 @@ mod tests {
             Some(("Train epoch [1/1]".into(), 8, 8))
         );
         assert_eq!(read("Map: 50%|█ | 1.5k/3k [00:01<00:01]"), Some(("Map".into(), 1500, 3000)));
+        assert_eq!(
+            read("                 Class     Images: 100% ━━━━━━━━━━━━ 21/21 2.3it/s 9.1s"),
+            Some(("Class     Images".into(), 21, 21))
+        );
+        assert_eq!(read("Epoch 0 ━━━━━━━╸━━━━ 12/1875 0:00:03"), Some(("Epoch 0".into(), 12, 1875)));
         assert_eq!(read("100%| nonsense"), None);
+        assert_eq!(read("━━━━━━ Summary ━━━━━━"), None);
     }
 
     #[test]

@@ -61,7 +61,8 @@ pub(in crate::parse) fn counted(input: &str, unit: Bytes) -> IResult<&str, Size<
 
 /// `16515076 bytes`, `1,073,741,824`: a whole number of bytes.
 pub(in crate::parse) fn byte_count(input: &str) -> IResult<&str, Size<'_>> {
-    let count = take_while1(|c: char| c.is_ascii_digit() || c == ',');
+    // A comma behind the number is no part of it.
+    let count = recognize((digits, many0_count((char(','), digits))));
     let (rest, (text, (count, _))) = nom::combinator::consumed((count, opt(tag(" bytes")))).parse(input)?;
     let bytes = count.replace(',', "").parse().ok().and_then(|count| Bytes::of(count, Bytes(1)));
     Ok((rest, Size { text, bytes }))

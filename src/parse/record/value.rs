@@ -191,6 +191,7 @@ mod tests {
         assert_eq!(behind(SlotType::DecimalSize, "X 2.5 MB"), Some(("2.5 MB", Some(2.5e6))));
         assert_eq!(behind(SlotType::Bytes, "X80384 bytes"), Some(("80384 bytes", Some(80384.0))));
         assert_eq!(behind(SlotType::Bytes, "X80384)"), Some(("80384", Some(80384.0))));
+        assert_eq!(behind(SlotType::Bytes, "X80384, y"), Some(("80384", Some(80384.0))));
         assert_eq!(behind(SlotType::Gib, "X15.5, "), Some(("15.5", Some(15.5 * gib))));
         assert_eq!(behind(SlotType::Number, "X: 1"), None);
         assert_eq!(behind(SlotType::Number, "X 460,496, y"), Some(("460,496", Some(460_496.0))));

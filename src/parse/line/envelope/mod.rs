@@ -424,8 +424,9 @@ fn klog(text: &str) -> IResult<&str, Facts<'_>> {
 /// `node3:1234:5678 [2] ` of NCCL: host, pid, thread, device.
 fn nccl(text: &str) -> IResult<&str, Facts<'_>> {
     let device = delimited(tag(" ["), integer, tag("] "));
-    let (rest, (host, _, pid, _, _, _)) = (host_name, char(':'), integer, char(':'), integer, device).parse(text)?;
-    Ok((rest, Facts { host: Some(host), pid: Some(pid), ..Facts::default() }))
+    let (rest, (host, _, pid, _, _, index)) =
+        (host_name, char(':'), integer, char(':'), integer, device).parse(text)?;
+    Ok((rest, Facts { host: Some(host), pid: Some(pid), local_rank: Some(index), ..Facts::default() }))
 }
 
 /// `trainer-1  | ` of docker compose.

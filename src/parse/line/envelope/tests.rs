@@ -103,7 +103,11 @@ fn peels_what_others_put_before_a_line() {
     peels("step1: x", "", "step1: x");
     peels("run-u41.scope: x", "", "run-u41.scope: x");
     peels("RuntimeError: x", "", "RuntimeError: x");
-    peels("node3:12:56 [2] include/alloc.h:180 NCCL WARN x", "host=node3 pid=12", "include/alloc.h:180 NCCL WARN x");
+    peels(
+        "node3:12:56 [2] include/alloc.h:180 NCCL WARN x",
+        "host=node3 local=2 pid=12",
+        "include/alloc.h:180 NCCL WARN x",
+    );
     peels("│ total capacity; 76 GiB │", "", " total capacity; 76 GiB");
 }
 
