@@ -1,8 +1,10 @@
 //! Embeds `rules/` into the binary: a list of its files, each as it is written and as an analysis reads it.
 //!
 //! TOML is for people: parsing it took most of the time of analysing a small log. JSON of the same content, without the
-//! examples, which an analysis does not need, takes a tenth of that.
+//! examples, which an analysis does not need, takes a tenth of that. Of the thousands of frames in `rules/phases/` an incident asks
+//! for some dozens: they become a table of rows, and tables in which a row is found by its function, file or words.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::error::Error;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -15,21 +17,84 @@ fn main() -> Result<(), Box<dyn Error>> {
     files.sort();
     let out = PathBuf::from(env::var("OUT_DIR")?);
     let rules = env::current_dir()?.join("rules");
-    let mut rows = String::new();
+    let (mut rows, mut frames) = (String::new(), Frames::default());
     for (index, file) in files.iter().enumerate() {
         let written = rules.join(file);
         let prepared = out.join(format!("rule{index}.json"));
-        let json = prepare(&fs::read_to_string(&written)?).map_err(|error| format!("rules/{file}: {error}"))?;
+        let json = prepare(&fs::read_to_string(&written)?, file.starts_with("phases/"), &mut frames)
+            .map_err(|error| format!("rules/{file}: {error}"))?;
         fs::write(&prepared, json)?;
         writeln!(rows, "    ({file:?}, include_str!({written:?}), include_str!({prepared:?})),")?;
     }
     fs::write(out.join("rules.rs"), format!("&[\n{rows}]\n"))?;
+    frames.write(&out)?;
     Ok(())
 }
 
+/// The rows of frames, a line each, and where they are found. Mirrors `src/knowledge/phases/frames.rs`, which reads them.
+#[derive(Default)]
+struct Frames {
+    rows: String,
+    places: Vec<u8>,
+    by_function: BTreeMap<String, BTreeSet<usize>>,
+    by_file: BTreeMap<String, BTreeSet<usize>>,
+    by_code: BTreeMap<String, BTreeSet<usize>>,
+}
+
+impl Frames {
+    fn add(&mut self, row: &toml::Value) -> Result<(), Box<dyn Error>> {
+        let number = self.places.len() / 4;
+        let words = |key: &str| -> Vec<String> {
+            let listed = row.get(key).and_then(toml::Value::as_array);
+            listed.into_iter().flatten().filter_map(|word| word.as_str().map(str::to_owned)).collect()
+        };
+        let (files, functions) = (words("file"), words("functions"));
+        let (table, keys) = match (functions.is_empty(), files.is_empty()) {
+            (false, _) => (&mut self.by_function, functions),
+            (true, false) => {
+                let name = |file: &String| file.rsplit('/').next().unwrap_or(file).to_owned();
+                (&mut self.by_file, files.iter().map(name).collect())
+            }
+            (true, true) => (&mut self.by_code, words("code")),
+        };
+        if keys.is_empty() || keys.iter().any(|key| key.contains(['\t', '\n'])) {
+            return Err(format!("a frame asks for nothing, or for a blank that no line has: {row:?}").into());
+        }
+        keys.into_iter().for_each(|key| {
+            table.entry(key).or_default().insert(number);
+        });
+        self.places.extend(u32::try_from(self.rows.len())?.to_le_bytes());
+        writeln!(self.rows, "{}", serde_json::to_string(row)?)?;
+        Ok(())
+    }
+
+    fn write(&self, out: &Path) -> Result<(), Box<dyn Error>> {
+        let table = |keys: &BTreeMap<String, BTreeSet<usize>>| {
+            let line = |(key, rows): (&String, &BTreeSet<usize>)| {
+                let rows: Vec<String> = rows.iter().map(usize::to_string).collect();
+                format!("{key}\t{}\n", rows.join(" "))
+            };
+            keys.iter().map(line).collect::<String>()
+        };
+        let single = |(words, rows): (&String, &BTreeSet<usize>)| {
+            rows.iter().map(|row| format!("{words}\t{row}\n")).collect::<String>()
+        };
+        u16::try_from(self.places.len() / 4)?;
+        fs::write(out.join("frame_rows.txt"), &self.rows)?;
+        fs::write(out.join("frame_places.bin"), &self.places)?;
+        fs::write(out.join("frames_by_function.txt"), table(&self.by_function))?;
+        fs::write(out.join("frames_by_file.txt"), table(&self.by_file))?;
+        fs::write(out.join("frames_by_code.txt"), self.by_code.iter().map(single).collect::<String>())?;
+        Ok(())
+    }
+}
+
 /// What an analysis reads of a file.
-fn prepare(content: &str) -> Result<String, Box<dyn Error>> {
+fn prepare(content: &str, is_phases: bool, frames: &mut Frames) -> Result<String, Box<dyn Error>> {
     let mut table: toml::Table = content.parse()?;
+    if is_phases && let Some(toml::Value::Array(rows)) = table.remove("frame") {
+        rows.iter().try_for_each(|row| frames.add(row))?;
+    }
     for of_people in ["example", "near_miss"] {
         table.remove(of_people);
     }

@@ -48,6 +48,11 @@ impl<'a> File<'a> {
         File::written(Origin::Own, &file.path, &file.content)
     }
 
+    /// Whether it is part of the binary, without what the build made an index of.
+    pub fn is_prepared(&self) -> bool {
+        matches!(self.text, Text::Prepared(_))
+    }
+
     /// The folder of `rules/` in which it stands; empty for `rules/` itself.
     pub fn folder(&self) -> &'a str {
         self.path.split_once('/').map_or("", |(folder, _)| folder)

@@ -1,10 +1,15 @@
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use serde::Deserialize;
 
 use super::KnowledgeError;
 use crate::model::Phase;
+
+mod frames;
+
+use frames::Frames;
+pub use frames::{FrameRole, FrameRow};
 
 /// One file of `rules/phases/`: how one framework shows what it is doing.
 #[derive(Debug, Deserialize)]
@@ -24,47 +29,6 @@ pub(super) struct PhaseFile {
     bar: Vec<BarRow>,
     #[serde(default)]
     method: Vec<MethodRow>,
-}
-
-/// A call on a stack that tells the phase.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct FrameRow {
-    /// How the source file's path ends, at a folder's border, one of these; absent: any file.
-    #[serde(default)]
-    pub file: Vec<String>,
-    /// Functions, one of these; absent: any function of the file.
-    #[serde(default)]
-    pub functions: Vec<String>,
-    /// Words that the source line contains, not as the end of a longer name, one of these; absent: any line.
-    #[serde(default)]
-    pub code: Vec<String>,
-    /// The phase.
-    pub phase: Phase,
-    /// Whether it encloses what happens beneath it.
-    pub role: FrameRole,
-    /// In a few words, what happens there.
-    pub site: Arc<str>,
-    /// That memory asked for here is page-locked memory of the host, whatever the error says.
-    #[serde(default)]
-    pub pins_host_memory: bool,
-}
-
-/// What a frame says of the frames beneath it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum FrameRole {
-    /// The job was doing this, whatever it called: the outermost such frame decides.
-    Enclosing,
-    /// The same, and it decides even within another enclosing frame: weights or samples on their way.
-    Transfer,
-    /// A request was being answered: decides over operations, and whatever it encloses over it, as a request may first have a
-    /// model to load.
-    Handler,
-    /// A step of training, or something that is done by the way: decides where nothing encloses it. Of several the
-    /// optimizer's step comes before backward, backward before forward (recomputation is backward), and these before all
-    /// others, of which the outermost decides.
-    Operation,
 }
 
 /// A line that tells the phase.
@@ -129,13 +93,7 @@ pub struct Mark {
 
 /// All signs of phases.
 pub struct Phases {
-    frames: Vec<FrameRow>,
-    /// Rows by function.
-    by_function: HashMap<String, Vec<usize>>,
-    /// Rows that name files and no function, by how a file's path ends.
-    by_file: HashMap<String, Vec<usize>>,
-    /// Rows that ask for words of the source line alone.
-    by_code: Vec<usize>,
+    frames: Frames,
     lines: Vec<(String, Mark)>,
     bars: Vec<(String, Mark)>,
     nested_bar: Option<Mark>,
@@ -145,17 +103,7 @@ pub struct Phases {
 impl Phases {
     /// The row for a frame; of several the one that asks for most.
     pub fn frame(&self, file: &str, function: &str, code: &str) -> Option<&FrameRow> {
-        let plain = function.rsplit(['.', ' ']).next().unwrap_or(function);
-        let file = file.replace('\\', "/");
-        let names = [function, plain].into_iter().filter_map(|function| self.by_function.get(function));
-        names
-            .chain(self.by_file.get(file_name(&file)))
-            .chain([&self.by_code])
-            .flatten()
-            .map(|index| &self.frames[*index])
-            .filter_map(|row| Some((row.asks(&file, code)?, row)))
-            .max_by_key(|(asks, _)| *asks)
-            .map(|(_, row)| row)
+        self.frames.find(file, function, code)
     }
 
     /// The words that tell a phase.
@@ -196,50 +144,14 @@ impl Phases {
     }
 }
 
-impl FrameRow {
-    /// How much it asks of a frame of one of its functions, or `None` where the frame does not fit: the number of
-    /// things, then how much of the path, then a function before words, then how many words.
-    fn asks(&self, file: &str, code: &str) -> Option<(u8, usize, bool, usize)> {
-        let path = longest_fit(&self.file, |end| ends_with_path(file, end))?;
-        let words = longest_fit(&self.code, |words| contains_words(code, words))?;
-        let names = !self.functions.is_empty();
-        Some((u8::from(path > 0) + u8::from(words > 0) + u8::from(names), path, names, words))
-    }
-}
-
-/// The length of the longest of `known` that fits; 0 where nothing is asked, `None` where nothing fits.
-fn longest_fit(known: &[String], fits: impl Fn(&str) -> bool) -> Option<usize> {
-    match known.is_empty() {
-        true => Some(0),
-        false => known.iter().filter(|known| fits(known)).map(String::len).max(),
-    }
-}
-
 fn longest(rows: &[(String, Mark)], fits: impl Fn(&str) -> bool) -> Option<&Mark> {
     rows.iter().filter(|(text, _)| fits(text)).max_by_key(|(text, _)| text.len()).map(|(_, mark)| mark)
-}
-
-/// What stands last in a path.
-fn file_name(path: &str) -> &str {
-    path.rsplit('/').next().unwrap_or(path)
-}
-
-/// Whether `path` ends with `end`, whole folders only.
-fn ends_with_path(path: &str, end: &str) -> bool {
-    path.strip_suffix(end).is_some_and(|before| before.is_empty() || before.ends_with('/') || end.starts_with('/'))
-}
-
-/// Whether `words` stand in `code`, and not as the end of a longer name: `evaluate(` is not in `save_evaluate(`.
-fn contains_words(code: &str, words: &str) -> bool {
-    let of_name = |c: char| c.is_alphanumeric() || c == '_';
-    let begins_name = words.starts_with(char::is_alphanumeric);
-    code.match_indices(words).any(|(at, _)| !(begins_name && code[..at].ends_with(of_name)))
 }
 
 /// Gathers the files.
 #[derive(Default)]
 pub(super) struct Builder {
-    frames: Vec<FrameRow>,
+    frames: Frames,
     known_words: HashSet<String>,
     lines: Vec<(String, Mark)>,
     bars: Vec<(String, Mark)>,
@@ -248,16 +160,15 @@ pub(super) struct Builder {
 }
 
 impl Builder {
+    /// One that knows the frames of the files that are part of the binary, whose rows stand in no file then.
+    pub(super) fn with_prepared_frames() -> Builder {
+        Builder { frames: Frames::prepared(), ..Builder::default() }
+    }
+
     pub(super) fn add(&mut self, file: &str, rows: PhaseFile) -> Result<(), KnowledgeError> {
         let wrong = |problem: String| KnowledgeError::Wrong { file: file.to_owned(), problem };
         for row in rows.frame {
-            if row.file.is_empty() && row.functions.is_empty() && row.code.is_empty() {
-                return Err(wrong(format!(
-                    "the frame for {} ({}) fits every call; give it `file`, `functions` or `code`",
-                    row.phase, row.site
-                )));
-            }
-            self.frames.push(row);
+            self.frames.add(row).map_err(wrong)?;
         }
         let mark = |phase, site: Arc<str>, ends, confidence: f64| match (0.0..=1.0).contains(&confidence) {
             true => Ok(Mark { phase, site, ends, confidence }),
@@ -300,30 +211,8 @@ impl Builder {
     }
 
     pub(super) fn finish(self) -> Phases {
-        let mut by_function: HashMap<String, Vec<usize>> = HashMap::new();
-        let mut by_file: HashMap<String, Vec<usize>> = HashMap::new();
-        let mut by_code = Vec::new();
-        for (index, row) in self.frames.iter().enumerate() {
-            for function in &row.functions {
-                by_function.entry(function.clone()).or_default().push(index);
-            }
-            match row.functions.is_empty() {
-                true if row.file.is_empty() => by_code.push(index),
-                true => row.file.iter().for_each(|file| {
-                    let rows = by_file.entry(file_name(file).to_owned()).or_default();
-                    // Two of its files may have the same name.
-                    if rows.last() != Some(&index) {
-                        rows.push(index);
-                    }
-                }),
-                false => {}
-            }
-        }
         Phases {
             frames: self.frames,
-            by_function,
-            by_file,
-            by_code,
             lines: self.lines,
             bars: self.bars,
             nested_bar: self.nested_bar,

@@ -26,7 +26,8 @@ pub(super) fn is_known(file: &File<'_>) -> bool {
 }
 
 pub(super) fn phases(files: &[File<'_>]) -> Outcome<Phases> {
-    let mut phases = Builder::default();
+    let is_prepared = files.iter().any(File::is_prepared);
+    let mut phases = if is_prepared { Builder::with_prepared_frames() } else { Builder::default() };
     for file in of("phases", files) {
         phases.add(file.path, file.read()?)?;
     }

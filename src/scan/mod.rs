@@ -11,7 +11,7 @@ mod window;
 use thiserror::Error;
 
 pub use anchors::Anchors;
-pub use literals::{KnownSteps, Literals};
+pub use literals::Literals;
 pub use window::{Extent, LineSink, RawLine, Scanner, Totals};
 
 /// Why a search for literals could not be built.

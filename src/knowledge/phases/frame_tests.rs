@@ -415,7 +415,7 @@ fn every_frame_row_decides_some_frame_and_contradicts_none() -> Result<(), Knowl
     let phases = Knowledge::shipped()?.phases;
     let or = |words: &[String], other: &str| if words.is_empty() { vec![other.to_owned()] } else { words.to_vec() };
     let mut wrong = Vec::new();
-    for row in &phases.frames {
+    for row in phases.frames.all() {
         let (files, functions, codes) =
             (or(&row.file, "script.py"), or(&row.functions, "<lambda>"), or(&row.code, "pass"));
         let mut decides = false;

@@ -23,7 +23,7 @@ use crate::knowledge::{self, Knowledge, Mark, Phases};
 use crate::model::{
     Event, Figure, FigureName, LineNumber, PhaseMark, Setting, Severity, TimelinePoint, Timestamp, What,
 };
-use crate::scan::{Anchors, KnownSteps, LineSink, RawLine, SearchError};
+use crate::scan::{Anchors, LineSink, RawLine, SearchError};
 
 /// A message of more lines than this is none.
 const LONGEST_RECORD: usize = 20_000;
@@ -55,7 +55,7 @@ impl Grammars {
         let general = Arc::clone(&knowledge.signs);
         let of_grammars = all.iter().flat_map(|grammar| grammar.anchors().iter().copied());
         let anchors = Anchors::new(of_grammars.chain(messages.anchors()).chain(reader::ANCHORS.iter().copied()))?;
-        let signs = SignSearch::new(all, &messages, &phases, &general)?;
+        let signs = SignSearch::new(all, &messages, &phases, &general);
         let yielding = all.iter().enumerate().filter(|(_, grammar)| grammar.yields());
         let yielding = yielding.fold(0, |set, (index, _)| set | 1 << index);
         Ok(Grammars { all, messages, yielding, anchors, signs, phases, general })
@@ -103,7 +103,6 @@ pub struct Extractor<'g> {
     started: Option<Timestamp>,
     /// The last line that was not blank.
     previous: LineNumber,
-    known_steps: KnownSteps,
 }
 
 /// A message that may go on.
@@ -132,7 +131,6 @@ impl<'g> Extractor<'g> {
             reader: Reader::new(Arc::clone(&grammars.general)),
             started: None,
             previous: LineNumber::FIRST,
-            known_steps: KnownSteps::default(),
         }
     }
 
@@ -169,7 +167,7 @@ impl<'g> Extractor<'g> {
         let origin = self.origins.of(&line);
         self.started = self.started.or(line.envelope().time);
         // First, as a failure may be glued to the sign of its phase: `3/4 [00:08<00:02]Killed`.
-        let mut signs = self.grammars.signs.read(line.body(), &mut self.known_steps);
+        let mut signs = self.grammars.signs.read(line.body());
         self.note_phase(origin, &line, &signs);
         let taken = self.offer(origin, &line);
         let stated = self.messages(origin, &line, &mut signs.rows, taken);

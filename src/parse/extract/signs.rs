@@ -2,7 +2,7 @@ use super::super::Grammar;
 use super::super::line::progress::{self, ProgressWord};
 use super::super::message::Messages;
 use crate::knowledge::{self, Phases};
-use crate::scan::{KnownSteps, Literals, SearchError};
+use crate::scan::Literals;
 
 /// One search for everything that words of a line may mean.
 pub(super) struct SignSearch {
@@ -55,7 +55,7 @@ impl SignSearch {
         messages: &Messages,
         phases: &Phases,
         signs: &knowledge::Signs,
-    ) -> Result<SignSearch, SearchError> {
+    ) -> SignSearch {
         debug_assert!(grammars.len() <= 128, "a set of grammars is 128 bits");
         let triggers = grammars
             .iter()
@@ -71,13 +71,13 @@ impl SignSearch {
             triggers.chain(rows).chain(phases).chain(progress).chain(general).unzip();
         let last_resorts = grammars.iter().enumerate().filter(|(_, grammar)| grammar.is_last_resort());
         let last_resorts = last_resorts.fold(0, |set, (index, _)| set | 1 << index);
-        Ok(SignSearch { literals: Literals::new(words)?, meanings, last_resorts })
+        SignSearch { literals: Literals::new(words), meanings, last_resorts }
     }
 
     /// What the words of `body` mean.
-    pub fn read(&self, body: &str, known: &mut KnownSteps) -> Signs {
+    pub fn read(&self, body: &str) -> Signs {
         let (mut signs, mut phase_ends) = (Signs::default(), 0);
-        self.literals.each(body, known, |literal, end| match self.meanings[literal] {
+        self.literals.each(body, |literal, end| match self.meanings[literal] {
             Meaning::Message(grammar) => signs.messages |= 1 << grammar,
             Meaning::Row(row) => signs.rows.push(row),
             // Of several that end together the longest comes first.
@@ -113,12 +113,11 @@ mod tests {
     #[test]
     fn a_line_tells_the_phase_that_its_words_tell() -> Result<(), Box<dyn std::error::Error>> {
         let Knowledge { phases, signs, messages, .. } = Knowledge::shipped()?;
-        let search = SignSearch::new(GRAMMARS, &Messages::new(&messages), &phases, &signs)?;
-        let mut known = KnownSteps::default();
+        let search = SignSearch::new(GRAMMARS, &Messages::new(&messages), &phases, &signs);
         let words: Vec<&str> = phases.words().collect();
         for (first, second) in words.iter().zip(words.iter().cycle().skip(7)) {
             for line in [format!("x {first}"), format!("{first} and {second}"), format!("{second}{first}.")] {
-                let told = search.read(&line, &mut known).phase.map(|word| phases.mark(word));
+                let told = search.read(&line).phase.map(|word| phases.mark(word));
                 assert!(told.is_some() && told == phases.line(&line), "{line}: {told:?}");
             }
         }

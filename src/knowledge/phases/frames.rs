@@ -1,0 +1,239 @@
+//! Which row a frame of a stack fits. There are thousands, and an incident asks for some dozens: those of the binary are found by an
+//! index that the build made, and read one by one when they are asked for.
+
+use std::collections::HashMap;
+use std::sync::{Arc, OnceLock};
+
+use serde::Deserialize;
+
+use crate::model::Phase;
+use crate::scan::Literals;
+
+/// A call on a stack that tells the phase.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FrameRow {
+    /// How the source file's path ends, at a folder's border, one of these; absent: any file.
+    #[serde(default)]
+    pub file: Vec<String>,
+    /// Functions, one of these; absent: any function of the file.
+    #[serde(default)]
+    pub functions: Vec<String>,
+    /// Words that the source line contains, not as the end of a longer name, one of these; absent: any line.
+    #[serde(default)]
+    pub code: Vec<String>,
+    /// The phase.
+    pub phase: Phase,
+    /// Whether it encloses what happens beneath it.
+    pub role: FrameRole,
+    /// In a few words, what happens there.
+    pub site: Arc<str>,
+    /// That memory asked for here is page-locked memory of the host, whatever the error says.
+    #[serde(default)]
+    pub pins_host_memory: bool,
+}
+
+/// What a frame says of the frames beneath it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FrameRole {
+    /// The job was doing this, whatever it called: the outermost such frame decides.
+    Enclosing,
+    /// The same, and it decides even within another enclosing frame: weights or samples on their way.
+    Transfer,
+    /// A request was being answered: decides over operations, and whatever it encloses over it, as a request may first have a
+    /// model to load.
+    Handler,
+    /// A step of training, or something that is done by the way: decides where nothing encloses it. Of several the
+    /// optimizer's step comes before backward, backward before forward (recomputation is backward), and these before all
+    /// others, of which the outermost decides.
+    Operation,
+}
+
+/// All rows, of the binary and of files.
+#[derive(Default)]
+pub(super) struct Frames {
+    prepared: Option<Prepared>,
+    rows: Vec<FrameRow>,
+    index: Index,
+}
+
+/// The rows of files, by what they ask for.
+#[derive(Default)]
+struct Index {
+    /// Rows by function.
+    by_function: HashMap<String, Vec<usize>>,
+    /// Rows that name files and no function, by how a file's path ends.
+    by_file: HashMap<String, Vec<usize>>,
+    /// Rows that ask for words of the source line alone.
+    by_code: Vec<usize>,
+}
+
+/// What the build made of the frames in `rules/phases/`: `build.rs` says how.
+struct Prepared {
+    rows: Box<[OnceLock<Option<FrameRow>>]>,
+    code: OnceLock<(Literals, Vec<u16>)>,
+}
+
+/// A row a line, as JSON.
+static ROWS: &str = include_str!(concat!(env!("OUT_DIR"), "/frame_rows.txt"));
+/// Where each line of it begins, four bytes each.
+static PLACES: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/frame_places.bin"));
+/// `function row row …`, sorted.
+static BY_FUNCTION: &str = include_str!(concat!(env!("OUT_DIR"), "/frames_by_function.txt"));
+/// `file.py row row …`, sorted.
+static BY_FILE: &str = include_str!(concat!(env!("OUT_DIR"), "/frames_by_file.txt"));
+/// `words row`
+static BY_CODE: &str = include_str!(concat!(env!("OUT_DIR"), "/frames_by_code.txt"));
+/// What stands between a key and its rows.
+const TAB: char = '\t';
+
+impl Frames {
+    /// Those of the binary.
+    pub fn prepared() -> Frames {
+        let rows = (0..PLACES.len() / 4).map(|_| OnceLock::new()).collect();
+        Frames { prepared: Some(Prepared { rows, code: OnceLock::new() }), ..Frames::default() }
+    }
+
+    /// Adds a row, or says what is wrong with it.
+    pub fn add(&mut self, row: FrameRow) -> Result<(), String> {
+        if row.file.is_empty() && row.functions.is_empty() && row.code.is_empty() {
+            return Err(format!(
+                "the frame for {} ({}) fits every call; give it `file`, `functions` or `code`",
+                row.phase, row.site
+            ));
+        }
+        let (place, index) = (self.rows.len(), &mut self.index);
+        for function in &row.functions {
+            index.by_function.entry(function.clone()).or_default().push(place);
+        }
+        match row.functions.is_empty() {
+            true if row.file.is_empty() => index.by_code.push(place),
+            true => row.file.iter().for_each(|file| {
+                let rows = index.by_file.entry(file_name(file).to_owned()).or_default();
+                // Two of its files may have the same name.
+                if rows.last() != Some(&place) {
+                    rows.push(place);
+                }
+            }),
+            false => {}
+        }
+        self.rows.push(row);
+        Ok(())
+    }
+
+    /// The row for a frame; of several the one that asks for most.
+    pub fn find(&self, file: &str, function: &str, code: &str) -> Option<&FrameRow> {
+        let plain = function.rsplit(['.', ' ']).next().unwrap_or(function);
+        let names = [Some(function), Some(plain).filter(|plain| *plain != function)];
+        let file = file.replace('\\', "/");
+        let prepared = self.prepared.iter().flat_map(|prepared| prepared.candidates(&names, file_name(&file), code));
+        prepared
+            .chain(self.candidates(&names, file_name(&file)))
+            .filter_map(|row| Some((row.asks(&file, code)?, row)))
+            .max_by_key(|(asks, _)| *asks)
+            .map(|(_, row)| row)
+    }
+
+    fn candidates(&self, names: &[Option<&str>], file: &str) -> impl Iterator<Item = &FrameRow> {
+        let Index { by_function, by_file, by_code } = &self.index;
+        let of_names = names.iter().flatten().filter_map(|name| by_function.get(*name));
+        let all: Vec<&Vec<usize>> = of_names.chain(by_file.get(file)).chain([by_code]).collect();
+        all.into_iter().flatten().map(|place| &self.rows[*place])
+    }
+
+    /// Every row.
+    #[cfg(test)]
+    pub fn all(&self) -> impl Iterator<Item = &FrameRow> {
+        let prepared = self.prepared.iter();
+        let prepared =
+            prepared.flat_map(|prepared| (0..prepared.rows.len()).filter_map(|place| prepared.row(place as u16)));
+        prepared.chain(&self.rows)
+    }
+}
+
+impl Prepared {
+    fn candidates(&self, names: &[Option<&str>], file: &str, code: &str) -> Vec<&FrameRow> {
+        let mut places: Vec<u16> = Vec::new();
+        names.iter().flatten().for_each(|name| places.extend(look_up(BY_FUNCTION, name)));
+        places.extend(look_up(BY_FILE, file));
+        if !code.is_empty() {
+            let (words, rows) = self.code.get_or_init(|| {
+                let rows = BY_CODE.lines().filter_map(|line| line.rsplit_once(TAB));
+                let (words, rows): (Vec<&str>, Vec<&str>) = rows.unzip();
+                (Literals::new(words), rows.into_iter().map(|row| row.parse().unwrap_or(u16::MAX)).collect())
+            });
+            words.each(code, |literal, _| places.push(rows[literal]));
+        }
+        places.into_iter().filter_map(|place| self.row(place)).collect()
+    }
+
+    /// A test holds that every row can be read.
+    fn row(&self, place: u16) -> Option<&FrameRow> {
+        let read = || {
+            let start = PLACES.chunks_exact(4).nth(place.into())?;
+            let start = u32::from_le_bytes(start.try_into().ok()?) as usize;
+            serde_json::from_str(ROWS.get(start..)?.lines().next()?).ok()
+        };
+        self.rows.get(usize::from(place))?.get_or_init(read).as_ref()
+    }
+}
+
+/// The rows behind `key` in a sorted table of lines.
+fn look_up(table: &'static str, key: &str) -> impl Iterator<Item = u16> {
+    let bytes = table.as_bytes();
+    let (mut low, mut high) = (0, bytes.len());
+    let mut rows = "";
+    while low < high {
+        let middle = low + (high - low) / 2;
+        let start = memchr::memrchr(b'\n', &bytes[low..middle]).map_or(low, |at| low + at + 1);
+        let end = memchr::memchr(b'\n', &bytes[middle..]).map_or(bytes.len(), |at| middle + at);
+        let line = table.get(start..end).unwrap_or_default();
+        let (known, behind) = line.split_once(TAB).unwrap_or((line, ""));
+        match known.cmp(key) {
+            std::cmp::Ordering::Less => low = end + 1,
+            std::cmp::Ordering::Greater => high = start,
+            std::cmp::Ordering::Equal => {
+                rows = behind;
+                break;
+            }
+        }
+    }
+    rows.split(' ').filter_map(|row| row.parse().ok())
+}
+
+impl FrameRow {
+    /// How much it asks of a frame of one of its functions, or `None` where the frame does not fit: the number of
+    /// things, then how much of the path, then a function before words, then how many words.
+    pub(super) fn asks(&self, file: &str, code: &str) -> Option<(u8, usize, bool, usize)> {
+        let path = longest_fit(&self.file, |end| ends_with_path(file, end))?;
+        let words = longest_fit(&self.code, |words| contains_words(code, words))?;
+        let names = !self.functions.is_empty();
+        Some((u8::from(path > 0) + u8::from(words > 0) + u8::from(names), path, names, words))
+    }
+}
+
+/// The length of the longest of `known` that fits; 0 where nothing is asked, `None` where nothing fits.
+fn longest_fit(known: &[String], fits: impl Fn(&str) -> bool) -> Option<usize> {
+    match known.is_empty() {
+        true => Some(0),
+        false => known.iter().filter(|known| fits(known)).map(String::len).max(),
+    }
+}
+
+/// What stands last in a path.
+fn file_name(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or(path)
+}
+
+/// Whether `path` ends with `end`, whole folders only.
+fn ends_with_path(path: &str, end: &str) -> bool {
+    path.strip_suffix(end).is_some_and(|before| before.is_empty() || before.ends_with('/') || end.starts_with('/'))
+}
+
+/// Whether `words` stand in `code`, and not as the end of a longer name: `evaluate(` is not in `save_evaluate(`.
+fn contains_words(code: &str, words: &str) -> bool {
+    let of_name = |c: char| c.is_alphanumeric() || c == '_';
+    let begins_name = words.starts_with(char::is_alphanumeric);
+    code.match_indices(words).any(|(at, _)| !(begins_name && code[..at].ends_with(of_name)))
+}
