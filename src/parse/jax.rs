@@ -24,12 +24,14 @@ pub struct Jax;
 
 /// How messages begin, and where the one stands that says it last.
 const ALLOCATE: &str = "Out of memory while trying to allocate ";
+/// Up to 0.4.2, and by other allocators of XLA's later.
+const ALLOCATING: &str = "RESOURCE_EXHAUSTED: Out of memory allocating ";
 const REQUEST: &str = "Failed to allocate request for ";
 const ATTEMPT: &str = "Attempting to allocate ";
 const RESERVE: &str = "Attempting to reserve ";
 const HBM: &str = "Ran out of memory in memory space hbm";
 const EXCEEDS: &str = "exceeding available bytes: ";
-const HEADS: &[&str] = &[ALLOCATE, REQUEST, ATTEMPT, RESERVE, HBM, EXCEEDS];
+const HEADS: &[&str] = &[ALLOCATE, ALLOCATING, REQUEST, ATTEMPT, RESERVE, HBM, EXCEEDS];
 
 /// The table of one program, and its largest buffer.
 const TABLE: Table = Table { producer: "jax", series: "XLA", rows: &ROWS };
@@ -124,7 +126,7 @@ struct Refusal<'a> {
 /// The message that begins with `part` of `whole`.
 fn refusal<'a>(whole: &'a str, part: &'a str) -> Option<Refusal<'a>> {
     let one = |(_, size)| Refusal { sizes: vec![(Requested, size)], device: None };
-    let allocate = map((tag(ALLOCATE), text::size), one);
+    let allocate = map((alt((tag(ALLOCATE), tag(ALLOCATING))), text::size), one);
     let request = map(preceded(tag(REQUEST), (text::size, opt(ordinal))), |(size, device)| Refusal {
         sizes: vec![(Requested, size)],
         device: device.flatten(),
@@ -169,6 +171,11 @@ fn exceeds<'a>(whole: &'a str, part: &'a str) -> Option<Refusal<'a>> {
 }
 
 const EXAMPLES: &[Example] = &[
+    Example {
+        version: "jaxlib 0.1–0.4",
+        text: "jaxlib.xla_extension.XlaRuntimeError: RESOURCE_EXHAUSTED: Out of memory allocating 8589934592 bytes.",
+        states: &[("kind", "gpu_oom"), ("requested", "8589934592 bytes")],
+    },
     Example {
         version: "jaxlib ≤0.4, with the table",
         text: "jaxlib.xla_extension.XlaRuntimeError: RESOURCE_EXHAUSTED: Out of memory while trying to allocate 6442450944 bytes.\nBufferAssignment OOM Debugging.\nBufferAssignment stats:\n             parameter allocation:    1.50GiB\n              constant allocation:         0B\n        maybe_live_out allocation:    2.25GiB\n     preallocated temp allocation:    6.00GiB\n                 total allocation:    9.75GiB\n              total fragmentation:         0B (0.00%)\nPeak buffers:\n        Buffer 1:\n                Size: 3.00GiB\n                Operator: op_name=\"jit(train_step)/jit(main)/dot_general\" source_file=\"/home/user/train.py\" source_line=12\n                XLA Label: fusion\n                Shape: f32[2048,768,512]\n                ==========================\n\n        Buffer 2:\n                Size: 1.50GiB",

@@ -4,6 +4,22 @@ use crate::parse::Example;
 
 pub(super) const EXAMPLES: &[Example] = &[
     Example {
+        version: "torch 2.0, copied without its bracket",
+        text: "torch.cuda.OutOfMemoryError: CUDA out of memory. Tried to allocate 34.00 MiB \nGPU 1; 24.00 GiB total capacity; 21.20 GiB already allocated; 0 bytes free; 22.30 GiB reserved in total by PyTorch\n",
+        states: &[
+            ("requested", "34.00 MiB"),
+            ("gpu_index", "GPU 1"),
+            ("gpu_total", "24.00 GiB"),
+            ("torch_allocated", "21.20 GiB"),
+            ("torch_reserved", "22.30 GiB"),
+        ],
+    },
+    Example {
+        version: "torch_npu, shortened",
+        text: "RuntimeError: NPU out of memory. Tried to allocate 2.40 GiB\n  (64.00 GiB total; 58.00 GiB already allocated; 641.02 MiB free)\n",
+        states: &[("requested", "2.40 GiB"), ("gpu_total", "64.00 GiB"), ("gpu_free", "641.02 MiB")],
+    },
+    Example {
         version: "torch 1.1–1.3, CUDA",
         text: "RuntimeError: CUDA out of memory. Tried to allocate 2.74 GiB (GPU 0; 10.91 GiB total capacity; 6.10 GiB already allocated; 2.56 GiB free; 1.35 GiB cached)",
         states: &[

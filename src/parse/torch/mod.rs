@@ -12,7 +12,7 @@ mod tests;
 use nom::branch::alt;
 use nom::bytes::streaming::{tag, take_while1};
 use nom::character::streaming::{char, multispace0, u32 as integer};
-use nom::combinator::{complete, consumed, map_opt, peek, recognize};
+use nom::combinator::{complete, consumed, map_opt, opt, peek, recognize};
 use nom::sequence::{delimited, pair, preceded, terminated};
 use nom::{IResult, Parser};
 
@@ -128,7 +128,7 @@ fn clause(text: &str) -> IResult<&str, Clause<'_>> {
 /// Up to 2.0, and NPU: `(GPU 3; 79.15 GiB total capacity; 74.02 GiB already allocated; …`
 fn caching_clause(text: &str) -> IResult<&str, Clause<'_>> {
     let labels = alt((
-        tag(" total capacity").map(|_| Some(FigureName::GpuTotal)),
+        alt((tag(" total capacity"), tag(" total"))).map(|_| Some(FigureName::GpuTotal)),
         tag(" already allocated").map(|_| Some(FigureName::TorchAllocated)),
         tag(" current active").map(|_| None),
         tag(" free").map(|_| Some(FigureName::GpuFree)),
@@ -136,8 +136,9 @@ fn caching_clause(text: &str) -> IResult<&str, Clause<'_>> {
         tag(" reserved in total by PyTorch").map(|_| Some(FigureName::TorchReserved)),
         tag(" cached").map(|_| Some(FigureName::TorchReservedUnallocated)),
     ));
-    let labelled = terminated(pair(size, labels), alt((tag(";"), tag(")"))));
-    let device = delimited(tag("("), device, tag(";"));
+    let labelled = terminated(preceded(opt(tag("(")), pair(size, labels)), alt((tag(";"), tag(")"))));
+    // Whoever copied the message may have lost the bracket with the line's end.
+    let device = delimited(opt(tag("(")), device, tag(";"));
     alt((device, labelled.map(|(size, name)| name.map_or(Clause::Words, |name| Clause::Size(name, size))))).parse(text)
 }
 
@@ -276,7 +277,7 @@ fn cut_clause(rest: &str) -> Option<Clause<'_>> {
     const LABELS: [(&str, FigureName); 3] = [
         ("total capacity", FigureName::GpuTotal),
         ("free", FigureName::GpuFree),
-        ("reserved in total", FigureName::TorchReserved),
+        ("reserved in total by PyTorch", FigureName::TorchReserved),
     ];
     let (label, size) = size(rest.trim_start()).ok()?;
     let label = label.trim();
