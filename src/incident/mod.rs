@@ -47,6 +47,8 @@ pub struct Found {
     pub frames: Vec<Frame>,
     /// The messages that prove it.
     pub messages: Vec<Citation>,
+    /// The source files that their loggers name, each with its message.
+    pub places: Vec<(Arc<str>, Citation)>,
     /// The last lines before the failure, and those at the log's end.
     pub around: Vec<Citation>,
     /// The phases of which there had been signs.
@@ -204,6 +206,8 @@ fn incident(case: &Case, mut group: root::Group, knowledge: &Knowledge) -> Found
     let notices = case.events.iter().filter(|event| event.what == What::Notice);
     let facts = events.iter().copied().chain(notices).flat_map(|event| event.facts.iter().cloned()).collect();
     let messages = events.iter().map(|event| event.at.clone()).collect();
+    let place = |event: &&Event| Some((event.setting.place.clone()?, event.at.clone()));
+    let places = events.iter().filter_map(place).collect();
     let incident = Incident {
         id: id(root, &victim, case.started),
         fingerprint: Fingerprint::default(),
@@ -238,7 +242,7 @@ fn incident(case: &Case, mut group: root::Group, knowledge: &Knowledge) -> Found
     if seen.is_empty() {
         seen.extend(case.endings.iter().flat_map(|(_, ending)| ending.seen.iter().copied()));
     }
-    Found { incident, signs, frames: frames.into_owned(), messages, around, seen, progress, facts }
+    Found { incident, signs, frames: frames.into_owned(), messages, places, around, seen, progress, facts }
 }
 
 /// Leaves out of `events` what repeats an earlier line, numbers and all, as job managers do at the end, where nobody says

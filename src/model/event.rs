@@ -189,6 +189,8 @@ pub struct Setting {
     pub progress: u64,
     /// The phases that the input had shown signs of.
     pub seen: BTreeSet<Phase>,
+    /// The source file that the line's logger names, without its folders: `core.py`.
+    pub place: Option<Arc<str>>,
     /// The lines before it, where it is a failure.
     pub recent: Arc<[Citation]>,
 }

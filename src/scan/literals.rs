@@ -6,13 +6,11 @@ pub struct Literals {
     all: Vec<Box<[u8]>>,
     /// Whether a literal may end with four bytes, by their hash.
     ends: Box<[u64]>,
-    /// The longest literal whose end has this hash, and the next one behind each.
+    /// The longest literal whose end has this hash, and with each its end and the next one.
     first: Vec<u32>,
-    next: Vec<u32>,
-    /// Literals too short for that, longest first.
-    short: Vec<u32>,
-    /// The bytes with which they end.
-    short_ends: [bool; 256],
+    next: Vec<(u32, u32)>,
+    /// Literals too short for that, by the byte with which they end, longest first.
+    short: Vec<Vec<u32>>,
 }
 
 /// How many bytes of a literal's end are looked up.
@@ -30,25 +28,23 @@ impl Literals {
         let mut search = Literals {
             ends: vec![0; (1 << ENDS_BITS) / 64].into_boxed_slice(),
             first: vec![NONE; buckets],
-            next: vec![NONE; all.len()],
-            short: Vec::new(),
-            short_ends: [false; 256],
+            next: vec![(0, NONE); all.len()],
+            short: vec![Vec::new(); 256],
             all,
         };
         let mut order: Vec<u32> = (0..search.all.len() as u32).collect();
         order.sort_by_key(|index| search.all[*index as usize].len());
         for index in order {
             let literal = &search.all[index as usize];
-            match literal.last_chunk::<GRAM>() {
-                Some(end) => {
-                    let (bit, bucket) = (bit(u32::from_be_bytes(*end)), search.bucket(u32::from_be_bytes(*end)));
+            match (literal.last_chunk::<GRAM>(), literal.last()) {
+                (Some(end), _) => {
+                    let gram = u32::from_be_bytes(*end);
+                    let (bit, bucket) = (bit(gram), search.bucket(gram));
                     search.ends[bit / 64] |= 1 << (bit % 64);
-                    search.next[index as usize] = std::mem::replace(&mut search.first[bucket], index);
+                    search.next[index as usize] = (gram, std::mem::replace(&mut search.first[bucket], index));
                 }
-                None => {
-                    search.short_ends[usize::from(literal.last().copied().unwrap_or_default())] |= !literal.is_empty();
-                    search.short.insert(0, index);
-                }
+                (None, Some(end)) => search.short[usize::from(*end)].insert(0, index),
+                (None, None) => {}
             }
         }
         search
@@ -68,8 +64,8 @@ impl Literals {
             if self.ends[bit / 64] >> (bit % 64) & 1 == 1 {
                 self.long(line, gram, at + 1, &mut found);
             }
-            if self.short_ends[usize::from(byte)] {
-                self.short(line, at + 1, &mut found);
+            for index in &self.short[usize::from(byte)] {
+                self.at(line, *index, at + 1, &mut found);
             }
         }
     }
@@ -78,19 +74,17 @@ impl Literals {
     fn long(&self, line: &str, gram: u32, end: usize, found: &mut impl FnMut(usize, usize)) {
         let mut index = self.first[self.bucket(gram)];
         while index != NONE {
-            self.at(line, index, end, found);
-            index = self.next[index as usize];
+            let (its_gram, next) = self.next[index as usize];
+            if its_gram == gram {
+                self.at(line, index, end, found);
+            }
+            index = next;
         }
-    }
-
-    #[inline(never)]
-    fn short(&self, line: &str, end: usize, found: &mut impl FnMut(usize, usize)) {
-        self.short.iter().for_each(|index| self.at(line, *index, end, found));
     }
 
     fn at(&self, line: &str, index: u32, end: usize, found: &mut impl FnMut(usize, usize)) {
         let literal = &self.all[index as usize];
-        if !literal.is_empty() && line.as_bytes()[..end].ends_with(literal) {
+        if line.as_bytes()[..end].ends_with(literal) {
             found(index as usize, end);
         }
     }

@@ -19,6 +19,10 @@ pub(super) fn add(signals: &mut Signals, found: &Found) {
     for cite in found.messages.iter().take(MESSAGES) {
         words(&cite.text, LONGEST_MESSAGE, |word| signals.add(format!("message:{word}"), 1.0, Some(cite)));
     }
+    for (file, cite) in &found.places {
+        let stem = file.rsplit_once('.').map_or(&**file, |(stem, _)| stem);
+        signals.add(format!("place:{}", stem.to_ascii_lowercase()), 1.0, Some(cite));
+    }
     let is_message = |cite: &Citation| found.messages.iter().any(|message| message.location == cite.location);
     let is_frame = |cite: &Citation| found.frames.iter().any(|frame| frame.at.location.line == cite.location.line);
     let in_stack = |cite: &Citation| cite.text.contains("File \"") || cite.text.contains("Traceback (most");

@@ -186,7 +186,8 @@ impl<'g> Extractor<'g> {
         }
         let (anonymous, sign, device) = (self.origins.is_anonymous(origin), signs.shortage, signs.device);
         self.reader.read(&Asked { origin, anonymous, line: &line, sign, device }, |first| {
-            let setting = Setting { own: self.marks.get(&origin).cloned(), ..self.now.clone() };
+            let own = self.marks.get(&origin).cloned();
+            let setting = Setting { own, place: place(&first), ..self.now.clone() };
             Record::new(self.path.clone(), self.origins.origin(origin).clone(), setting, first)
         });
         for event in stated {
@@ -195,9 +196,14 @@ impl<'g> Extractor<'g> {
         self.previous = line.number;
     }
 
+    /// What was going on when `line` was written.
+    fn setting(&self, origin: usize, line: &Line<'_>) -> Setting {
+        Setting { own: self.marks.get(&origin).cloned(), place: place(line), ..self.now.clone() }
+    }
+
     /// A message that begins with `line`.
     fn record(&self, origin: usize, line: &Line<'_>) -> Record {
-        let setting = Setting { own: self.marks.get(&origin).cloned(), ..self.now.clone() };
+        let setting = self.setting(origin, line);
         Record::new(self.path.clone(), self.origins.origin(origin).clone(), setting, line.clone().into_owned())
     }
 
@@ -330,4 +336,10 @@ impl LineSink for Extractor<'_> {
         }
         self.reader.gap();
     }
+}
+/// The source file that the logger of `line` names.
+fn place(line: &Line<'_>) -> Option<Arc<str>> {
+    let words = line.words(line.envelope().place.as_ref()?);
+    let file = words.split(':').next().unwrap_or(words);
+    Some(Arc::from(file.rsplit('/').next().unwrap_or(file)))
 }

@@ -15,6 +15,16 @@ pub(super) const EXAMPLES: &[Example] = &[
         ],
     },
     Example {
+        version: "torch 2.4, retold",
+        text: "torch.OutOfMemoryError: Tried to allocate 5.20 GiB. GPU 1 has total 39.40 GiB of which 1.46 GiB is free.",
+        states: &[
+            ("requested", "5.20 GiB"),
+            ("gpu_index", "GPU 1"),
+            ("gpu_total", "39.40 GiB"),
+            ("gpu_free", "1.46 GiB"),
+        ],
+    },
+    Example {
         version: "torch_npu, shortened",
         text: "RuntimeError: NPU out of memory. Tried to allocate 2.40 GiB\n  (64.00 GiB total; 58.00 GiB already allocated; 641.02 MiB free)\n",
         states: &[("requested", "2.40 GiB"), ("gpu_total", "64.00 GiB"), ("gpu_free", "641.02 MiB")],

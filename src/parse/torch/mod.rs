@@ -150,6 +150,7 @@ fn described_clause(text: &str) -> IResult<&str, Clause<'_>> {
         preceded(tag("Tried to allocate "), size).map(of(FigureName::Requested)),
         terminated(device, tag(" has")),
         preceded((tag("a total capac"), alt((tag("ity"), tag("ty"))), tag(" of ")), size).map(of(FigureName::GpuTotal)),
+        preceded(tag("total "), size).map(of(FigureName::GpuTotal)),
         preceded(tag("of which "), size).map(of(FigureName::GpuFree)),
         process.map(|(pid, size)| Clause::Process(pid, size)),
         preceded(tag("Including non-PyTorch memory, this process has "), size).map(of(FigureName::ProcessInUse)),

@@ -35,6 +35,8 @@ pub struct Envelope {
     pub local_rank: Option<u32>,
     /// Process id.
     pub pid: Option<u32>,
+    /// The source file and line that its logger names: `core.py:330`.
+    pub place: Option<Range<usize>>,
     /// When the line was written; of several stamps the innermost, which is the writer's own.
     pub time: Option<Timestamp>,
     /// How many more times Ray saw the line.
@@ -51,6 +53,7 @@ struct Facts<'a> {
     rank: Option<u32>,
     local_rank: Option<u32>,
     pid: Option<u32>,
+    place: Option<&'a str>,
     time: Option<Timestamp>,
 }
 
@@ -71,6 +74,7 @@ pub(super) fn peel(text: &str) -> Envelope {
         };
         envelope.host = facts.host.map(span).or(envelope.host);
         envelope.role = facts.role.map(span).or(envelope.role);
+        envelope.place = facts.place.map(span).or(envelope.place);
         envelope.rank = facts.rank.or(envelope.rank);
         envelope.local_rank = facts.local_rank.or(envelope.local_rank);
         envelope.pid = facts.pid.or(envelope.pid);
@@ -252,11 +256,11 @@ fn dated_level(text: &str) -> IResult<&str, Facts<'_>> {
 
 /// `[W716 07:57:26.709 CUDACachingAllocator.cpp:508] `, `[E ProcessGroupNCCL.cpp:414] ` of PyTorch's C++ part.
 fn glog(text: &str) -> IResult<&str, Facts<'_>> {
-    let (rest, (_, time, _)) =
+    let (rest, (_, time, place)) =
         delimited(char('['), (one_of("DIWEF"), opt(clock::glog), preceded(opt(char(' ')), source_place)), char(']'))
             .parse(text)?;
     let (rest, _) = blank(rest)?;
-    Ok((rest, Facts { time, ..Facts::default() }))
+    Ok((rest, Facts { time, place: Some(place), ..Facts::default() }))
 }
 
 /// `[titan] ` of torchtitan.
@@ -266,9 +270,9 @@ fn logger_name(text: &str) -> IResult<&str, Facts<'_>> {
 
 /// `[utils.py:781:see_memory_usage] `, `[core.py:459] `, `[v1/executor/multiproc_executor.py:558] `
 fn logger_place(text: &str) -> IResult<&str, Facts<'_>> {
-    let (rest, _) = delimited(char('['), source_place, char(']')).parse(text)?;
+    let (rest, place) = delimited(char('['), source_place, char(']')).parse(text)?;
     let (rest, _) = blank(rest)?;
-    success(rest)
+    Ok((rest, Facts { place: Some(place), ..Facts::default() }))
 }
 
 /// `file.py:12`, `file.cpp:12:function`
@@ -334,10 +338,10 @@ fn cri(text: &str) -> IResult<&str, Facts<'_>> {
 fn plain_time(text: &str) -> IResult<&str, Facts<'_>> {
     let (rest, time) = alt((clock::iso, clock::short_year, clock::us_date, clock::time_of_day)).parse(text)?;
     let time = Some(time);
-    let tensorflow = (tag(": "), one_of("IWEF"), char(' '), source_place, char(']'), blank);
+    let tensorflow = delimited((tag(": "), one_of("IWEF"), char(' ')), source_place, (char(']'), blank));
     let fields = (tag(" - "), dashed_field, tag(" - "), dashed_field, tag(" - "));
-    if let (rest, Some(())) = opt(alt((tensorflow.map(|_| ()), fields.map(|_| ())))).parse(rest)? {
-        return Ok((rest, Facts { time, ..Facts::default() }));
+    if let (rest, Some(place)) = opt(alt((tensorflow.map(Some), value(None, fields)))).parse(rest)? {
+        return Ok((rest, Facts { time, place, ..Facts::default() }));
     }
     let (rest, _) = blank(rest)?;
     let program = preceded(space0, pair(opt(terminated(host_name, char(' '))), alt((kernel_program, daemon))));
@@ -345,8 +349,9 @@ fn plain_time(text: &str) -> IResult<&str, Facts<'_>> {
         return Ok((rest, Facts { host: host.or(facts.host), time, ..facts }));
     }
     let with_level = (multispace0, level_name, space1, opt(terminated(source_place, tag(" -- "))));
-    let (rest, _) = opt(with_level).parse(rest)?;
-    Ok((rest, Facts { time, ..Facts::default() }))
+    let (rest, place) = opt(with_level).parse(rest)?;
+    let place = place.and_then(|(_, _, _, place)| place);
+    Ok((rest, Facts { time, place, ..Facts::default() }))
 }
 
 /// A level or a logger's name of Python's logging, between dashes.
@@ -387,14 +392,13 @@ fn daemon(text: &str) -> IResult<&str, Facts<'_>> {
 /// `ERROR 06-10 10:55:03 [core.py:459] `, `INFO 02-03 03:43:48 llm_engine.py:316] ` of vLLM, `INFO:root:`,
 /// `WARNING:torch.distributed.elastic.multiprocessing.api:` of Python's basic logging.
 fn level(text: &str) -> IResult<&str, Facts<'_>> {
-    let vllm = delimited(
-        char(' '),
-        clock::month_day,
-        (char(' '), opt(terminated(opt(char('[')).and(source_place), char(']'))), opt(char(' '))),
-    );
+    let place = delimited((char(' '), opt(char('['))), source_place, char(']'));
+    let place = alt((place.map(Some), value(None, char(' '))));
+    let vllm = terminated(preceded(char(' '), (clock::month_day, place)), opt(char(' ')));
     let basic = (char(':'), take_while1(|c: char| c.is_alphanumeric() || "_.".contains(c)), char(':'));
-    let (rest, time) = preceded(level_name, alt((vllm.map(Some), value(None, basic)))).parse(text)?;
-    Ok((rest, Facts { time, ..Facts::default() }))
+    let (rest, said) = preceded(level_name, alt((vllm.map(Some), value(None, basic)))).parse(text)?;
+    let (time, place) = said.map_or((None, None), |(time, place)| (Some(time), place));
+    Ok((rest, Facts { time, place, ..Facts::default() }))
 }
 
 fn level_name(text: &str) -> IResult<&str, &str> {
@@ -415,10 +419,10 @@ fn level_name(text: &str) -> IResult<&str, &str> {
 
 /// `E0301 10:40:00.000000 4711 torch/distributed/run.py:874] ` of glog and of torch's Python logging.
 fn klog(text: &str) -> IResult<&str, Facts<'_>> {
-    let (rest, (_, time, _, pid, _)) =
+    let (rest, (_, time, _, pid, place)) =
         (one_of("IWEF"), clock::month_day, space1, opt(terminated(integer, space1)), source_place).parse(text)?;
     let (rest, _) = (char(']'), blank).parse(rest)?;
-    Ok((rest, Facts { time: Some(time), pid, ..Facts::default() }))
+    Ok((rest, Facts { time: Some(time), pid, place: Some(place), ..Facts::default() }))
 }
 
 /// `node3:1234:5678 [2] ` of NCCL: host, pid, thread, device.
