@@ -34,8 +34,8 @@ pub(super) fn of(case: &Case, group: &Group) -> (Victim, Vec<Victim>) {
         enrich(&mut victims, death);
     }
     if let [nobody] = victims.as_mut_slice()
-        && nobody.is_unknown()
-        && let Some(killed) = lone_kill(case)
+        && (Victim { host: None, ..nobody.clone() }).is_unknown()
+        && let Some(killed) = lone_kill(case, group.kind)
     {
         *nobody = killed;
     }
@@ -48,10 +48,12 @@ pub(super) fn of(case: &Case, group: &Group) -> (Victim, Vec<Victim>) {
     (first, victims)
 }
 
-/// The one process that was killed, where a log names but one: a scheduler that says "somebody" means it.
-fn lone_kill(case: &Case) -> Option<Victim> {
+/// The one process that was killed, where a log names but one: a scheduler that says "somebody" means it. Whom Ray's monitor
+/// killed, its workers' owners only miss.
+fn lone_kill(case: &Case, kind: Kind) -> Option<Victim> {
+    let is_killed = |exit| exit == Exit::KILL || exit == Exit::Vanished && kind == Kind::HostOomRay;
     let mut killed = case.events.iter().filter_map(|event| match &event.what {
-        What::Death(death) if death.exit == Exit::KILL && death.victim.pid.is_some() => Some(&death.victim),
+        What::Death(death) if is_killed(death.exit) && death.victim.pid.is_some() => Some(&death.victim),
         _ => None,
     });
     let first = killed.next()?;

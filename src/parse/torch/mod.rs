@@ -293,6 +293,13 @@ fn is_exception(before: &str, message: &str) -> bool {
     alone && (before.ends_with("OutOfMemoryError:") || before.ends_with("RuntimeError:"))
 }
 
+/// The number behind the last `label` in what stands before a message, up to a bracket: `[rank6]: torch.OutOfMemoryError: `,
+/// `[address=0.0.0.0:40713, pid=35678] `.
+fn number_behind(said: &str, label: &str) -> Option<u32> {
+    let words = &said[said.rfind(label)? + label.len()..];
+    words.split_once(']')?.0.parse().ok()
+}
+
 fn to_event(record: &Record, message: &str, speaker: Speaker, clauses: &[Clause<'_>]) -> Event {
     let mut figures: Vec<Figure> = Vec::new();
     let mut facts = Vec::new();
@@ -332,11 +339,12 @@ fn to_event(record: &Record, message: &str, speaker: Speaker, clauses: &[Clause<
         .collect();
     figures.extend(processes.into_iter().map(|(_, figure)| figure));
     let origin = record.origin();
+    let said = record.before(message);
     let victim = Victim {
         host: origin.host.clone(),
-        rank: origin.rank,
+        rank: origin.rank.or_else(|| number_behind(said, "[rank")),
         device,
-        pid: origin.pid.or(own),
+        pid: origin.pid.or_else(|| number_behind(said, "pid=")).or(own),
         role: origin.role.clone(),
     };
     let severity = match speaker {

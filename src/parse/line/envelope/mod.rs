@@ -67,7 +67,8 @@ pub(super) fn peel(text: &str) -> Envelope {
     for _ in 0..DEEPEST {
         // Blanks between two prefixes mean nothing, before the first one they are the writer's indentation.
         let candidate = if after_prefix { body.trim_start() } else { body };
-        let Ok((remaining, facts)) = prefix(candidate) else { break };
+        let found = prefix(candidate).ok().or_else(|| if after_prefix { None } else { decorated(candidate) });
+        let Some((remaining, facts)) = found else { break };
         let span = |word: &str| {
             let start = text.offset(word);
             start..start + word.len()
@@ -132,6 +133,13 @@ fn prefix(text: &str) -> IResult<&str, Facts<'_>> {
         Some(0xe2) => alt((tag("│"), tag("┃"))).map(|_| Facts::default()).parse(text),
         _ => Err(nom::Err::Error(nom::error::Error::new(text, nom::error::ErrorKind::NoneOf))),
     }
+}
+
+/// A prefix that names a process, behind what people put before lines that they quote, comment out or list.
+fn decorated(text: &str) -> Option<(&str, Facts<'_>)> {
+    let bare = text.trim_start_matches(['#', '>', '|', '*', '-', '`', ' ']);
+    let named = |facts: &Facts<'_>| facts.rank.is_some() || facts.pid.is_some();
+    prefix(bare).ok().filter(|(_, facts)| bare.len() < text.len() && named(facts))
 }
 
 fn success(text: &str) -> IResult<&str, Facts<'_>> {

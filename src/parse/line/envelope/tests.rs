@@ -92,6 +92,10 @@ fn peels_what_others_put_before_a_line() {
     peels("kern: warning: [2026-03-01T10:00:00.123456789Z]: x", "time=2026-03-01T10:00:00", "x");
     peels("<4>[ 4585.052128] x", "time=up 4585.052128 s", "x");
     peels("kern  :warn  : [ 4585.052128]  x", "time=up 4585.052128 s", " x");
+    peels("# [rank1]: x", "rank=1", "x");
+    peels("| (EngineCore_DP0 pid=6804) x", "role=EngineCore_DP0 pid=6804", "x");
+    peels("- x", "", "- x");
+    peels("# 2026-03-01 10:00:00 x", "", "# 2026-03-01 10:00:00 x");
     peels("[Di Aug 12 03:54:03 2025] x", "time=2025-08-12T03:54:03", "x");
     peels("<13>1 2026-03-01T10:00:00Z host1 train 812 - - x", "host=host1 time=2026-03-01T10:00:00", "x");
     peels("earlyoom[812]: sending", "role=earlyoom pid=812", "sending");
