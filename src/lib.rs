@@ -45,7 +45,7 @@ use model::{Diagnosis, Experience, Incident, InputSummary, Job, Report};
 use parse::{GRAMMARS, Grammars};
 use patch::Workbench;
 use reading::Reading;
-use signals::{Libraries, Signals};
+use signals::Signals;
 use source::{Input, SourceError};
 use watch::Watch;
 
@@ -191,8 +191,7 @@ fn examine(
     if let Some(prediction) = &predicted {
         prediction.state(&mut facts);
     }
-    let libraries = Libraries::new(knowledge.ranking.libraries.iter().cloned());
-    let signals = signals::of(&found, &facts, &libraries);
+    let signals = signals::of(&found, &facts, &knowledge.ranking.libraries);
     Examined { found, facts, signals, predicted }
 }
 

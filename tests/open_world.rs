@@ -10,7 +10,6 @@ use std::{env, fs};
 use oomdoc::fit::{self, Case};
 use oomdoc::knowledge::{Knowledge, shipped_files};
 use oomdoc::model::{Incident, Kind, Report};
-use oomdoc::signals::Libraries;
 use regex::{Captures, Regex};
 
 type Outcome<T = ()> = Result<T, Box<dyn Error>>;
@@ -57,7 +56,6 @@ impl Tally {
 struct Renamer {
     frame: Regex,
     word: Regex,
-    libraries: Libraries,
     knowledge: Arc<Knowledge>,
 }
 
@@ -66,7 +64,6 @@ impl Renamer {
         Ok(Renamer {
             frame: Regex::new(r#"File "(?P<file>[^"]+\.py)", line (?P<line>\d+), in (?P<function>[\w<>.]+)"#)?,
             word: Regex::new(r"\.?\b[A-Za-z_]\w*\b\s*[(.=]?=?")?,
-            libraries: Libraries::new(knowledge.ranking.libraries.iter().cloned()),
             knowledge: Arc::clone(knowledge),
         })
     }
@@ -74,7 +71,8 @@ impl Renamer {
     /// Whether the file is the user's own: no package, and none that a row of a known program names.
     fn is_own(&self, file: &str, function: &str) -> bool {
         let row = self.knowledge.phases.frame(file, function, "");
-        self.libraries.package(&file.replace('\\', "/")).is_none() && row.is_none_or(|row| row.file.is_empty())
+        self.knowledge.ranking.libraries.package(&file.replace('\\', "/")).is_none()
+            && row.is_none_or(|row| row.file.is_empty())
     }
 
     fn rename(&self, text: &str) -> String {

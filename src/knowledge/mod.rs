@@ -12,6 +12,7 @@ mod frameworks;
 mod glossary;
 mod knobs;
 mod levers;
+mod libraries;
 mod messages;
 mod models;
 mod name;
@@ -45,6 +46,7 @@ pub use knobs::{
     plain_name,
 };
 pub use levers::Lever;
+pub use libraries::Libraries;
 pub use messages::{
     Exit, Message, MessageExample, MessageFile, NearMiss, Piece, Said, SlotName, SlotType, Template, VictimPart, Who,
 };

@@ -3,6 +3,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use super::Libraries;
 use crate::model::Phase;
 
 /// A file of words that people know the meaning of: `rules/ranking/words.toml`.
@@ -98,5 +99,5 @@ pub struct Ranking {
     /// What people wrote, before anything was fitted.
     pub written: Vec<WordRow>,
     /// Packages whose frames are not the user's own.
-    pub libraries: Vec<Arc<str>>,
+    pub libraries: Libraries,
 }

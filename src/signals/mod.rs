@@ -11,10 +11,9 @@ mod words;
 
 use std::collections::BTreeMap;
 
-pub use stack::Libraries;
-
 use crate::facts::Facts;
 use crate::incident::Found;
+use crate::knowledge::Libraries;
 use crate::model::Citation;
 
 /// One signal.

@@ -1,10 +1,8 @@
 //! What a stack's frames show.
 
-use std::collections::BTreeSet;
-use std::sync::Arc;
-
 use super::Signals;
 use super::tokens::tokens;
+use crate::knowledge::Libraries;
 use crate::model::Frame;
 
 /// So many of the innermost frames say most of what was going on.
@@ -13,43 +11,6 @@ const INNERMOST: usize = 4;
 const OUTER: f64 = 0.6;
 /// What stands in the frames of a pass through a module.
 const CALLS_MODULE: &str = "_call_impl";
-
-/// The packages whose frames are not the user's own, wherever they are installed.
-#[derive(Debug, Clone, Default)]
-pub struct Libraries {
-    names: BTreeSet<Arc<str>>,
-}
-
-impl Libraries {
-    /// Those called `names`.
-    pub fn new(names: impl IntoIterator<Item = Arc<str>>) -> Libraries {
-        Libraries { names: names.into_iter().collect() }
-    }
-
-    /// The package of a source file and its path within; `None` for a file of the user's own.
-    pub fn package<'f>(&self, file: &'f str) -> Option<(&'f str, &'f str)> {
-        let installed =
-            ["site-packages/", "dist-packages/"].into_iter().find_map(|folder| Some(file.rsplit_once(folder)?.1));
-        if let Some(inner) = installed {
-            return Some(inner.split_once('/').unwrap_or((inner.trim_end_matches(".py"), inner)));
-        }
-        if let Some((_, inner)) = file.split_once("/lib/python3") {
-            return Some(("python", inner.split_once('/').map_or(inner, |(_, inner)| inner)));
-        }
-        if file.starts_with('<') {
-            return Some(("python", file));
-        }
-        // Installed from a checkout: `/workspace/vllm/vllm/worker/worker.py`.
-        let mut end = file.rfind('/')?;
-        loop {
-            let start = file[..end].rfind('/').map_or(0, |before| before + 1);
-            if self.names.contains(&file[start..end]) {
-                return Some((&file[start..end], &file[end + 1..]));
-            }
-            end = start.checked_sub(1)?;
-        }
-    }
-}
 
 /// Adds what `frames`, outermost first, show.
 pub(super) fn add(signals: &mut Signals, frames: &[Frame], libraries: &Libraries) {
@@ -130,24 +91,5 @@ fn shape(signals: &mut Signals, frames: &[Frame]) {
     }
     if frames.len() <= 2 {
         say("short");
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn tells_a_library_from_the_users_own() {
-        let libraries = Libraries::new(["vllm".into()]);
-        let package = |file| libraries.package(file).map(|(package, inner)| (package.to_owned(), inner.to_owned()));
-        let is = |package: &str, inner: &str| Some((package.to_owned(), inner.to_owned()));
-        assert_eq!(package("/opt/lib/python3.11/site-packages/torch/optim/adam.py"), is("torch", "optim/adam.py"));
-        assert_eq!(package("/usr/lib/python3/dist-packages/six.py"), is("six", "six.py"));
-        assert_eq!(package("/usr/lib/python3.10/multiprocessing/pool.py"), is("python", "multiprocessing/pool.py"));
-        assert_eq!(package("/workspace/vllm/vllm/worker/worker.py"), is("vllm", "worker/worker.py"));
-        assert_eq!(package("/home/user/train.py"), None);
-        assert_eq!(package("train.py"), None);
-        assert_eq!(package("src/vllmish/train.py"), None);
     }
 }
