@@ -36,7 +36,7 @@ use std::sync::Arc;
 
 use thiserror::Error;
 
-use diagnosis::Diagnosed;
+use diagnosis::{Concluded, Diagnosed};
 use facts::{Asker, Facts, Value};
 use incident::Found;
 use knowledge::{Knowledge, KnowledgeError, Language};
@@ -239,10 +239,13 @@ fn explain(
     let prediction = predicted.as_ref().filter(|_| contradiction.is_none());
     let (kind, phase) = (incident.kind, incident.phase.name);
     let workbench = Workbench { knowledge, launch, facts: &facts, asker, prediction, phase, language };
-    let with_patches = |(diagnosis, rule): (Diagnosis, &_)| Diagnosis {
+    let with_patches = |Concluded { diagnosis, rule, is_guess }: Concluded<'_>| Diagnosis {
         confidence: contradiction
             .map_or(diagnosis.confidence, |contradiction| contradiction.lowers(diagnosis.confidence)),
-        patches: diagnosis::best_first(workbench.patches(rule), kind, phase, &diagnosis.cause, experience),
+        patches: match is_guess {
+            true => Vec::new(),
+            false => diagnosis::best_first(workbench.patches(rule), kind, phase, &diagnosis.cause, experience),
+        },
         not_advised: workbench.not_advised(rule),
         ..diagnosis
     };

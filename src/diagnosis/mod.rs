@@ -33,15 +33,27 @@ const LEARNED: f64 = 0.3;
 const MOST_LEARNED: usize = 2;
 /// As many lines support a cause well enough.
 const MOST_EVIDENCE: usize = 6;
+/// As many causes for which nothing speaks are named where the cause cannot be told.
+const MOST_GUESSES: usize = 2;
 
 /// The diagnoses of an incident.
 pub struct Diagnosed<'k> {
-    /// Likeliest first, without their patches, each with its rule.
-    pub diagnoses: Vec<(Diagnosis, &'k CauseRule)>,
+    /// Likeliest first, without their patches.
+    pub diagnoses: Vec<Concluded<'k>>,
     /// The likeliest cause by the evidence alone, whatever was tried before.
     pub by_evidence: Option<Arc<str>>,
     /// What could not be asked.
     pub not_checked: Vec<String>,
+}
+
+/// A diagnosis, and the rule that concludes it.
+pub struct Concluded<'k> {
+    /// Without its patches.
+    pub diagnosis: Diagnosis,
+    /// Its rule.
+    pub rule: &'k CauseRule,
+    /// Whether nothing but how often it is the cause speaks for it: no reason to change anything.
+    pub is_guess: bool,
 }
 
 /// The diagnoses of an incident of whose facts `asker` knows, in the light of what was tried before.
@@ -69,7 +81,17 @@ pub fn diagnose<'k>(
     let spoken_for = |found: &Ranked<'_>| {
         found.rule.prior >= 0.0 || found.learned > LEARNED || found.holds.iter().any(|row| row.log_odds > 0.0)
     };
-    ranked.retain(spoken_for);
+    // Where nobody can tell, the likeliest guesses are what to look into.
+    let mut guesses = match ranked.first() {
+        Some(first) if &*first.rule.cause == UNKNOWN => MOST_GUESSES,
+        _ => 0,
+    };
+    ranked.retain(|found| {
+        let is_guess = !spoken_for(found);
+        let is_kept = !is_guess || guesses > 0;
+        guesses -= usize::from(is_guess && is_kept);
+        is_kept
+    });
     let by_evidence = ranked.first().map(|found| found.rule.cause.clone());
     let (kind, phase) = (incident.kind, incident.phase.name);
     learn(&mut ranked, kind, phase, experience);
@@ -100,24 +122,20 @@ pub fn diagnose<'k>(
                 not_advised: Vec::new(),
                 outcomes: outcomes::said(experience.outcomes(kind, phase, &found.rule.cause, None)),
             };
-            (diagnosis, found.rule)
+            Concluded { diagnosis, rule: found.rule, is_guess: !spoken_for(found) }
         })
         .collect();
     Diagnosed { diagnoses, by_evidence, not_checked }
 }
 
 /// What to record next time to be surer: what the likeliest causes ask for, then what not knowing does.
-pub fn capture(
-    diagnoses: &[(Diagnosis, &CauseRule)],
-    facts: &Facts,
-    asker: &Asker<'_>,
-    language: Language,
-) -> Vec<String> {
+pub fn capture(diagnoses: &[Concluded<'_>], facts: &Facts, asker: &Asker<'_>, language: Language) -> Vec<String> {
     const SURE: f64 = 0.92;
     const MOST: usize = 5;
-    let sure = diagnoses.first().is_some_and(|(first, _)| first.confidence >= SURE && &*first.cause != UNKNOWN);
+    let is_sure = |first: &Diagnosis| first.confidence >= SURE && &*first.cause != UNKNOWN;
+    let sure = diagnoses.first().is_some_and(|first| is_sure(&first.diagnosis));
     let mut hints: Vec<String> = Vec::new();
-    for (_, rule) in diagnoses.iter().filter(|_| !sure) {
+    for Concluded { rule, .. } in diagnoses.iter().filter(|_| !sure) {
         for row in &rule.capture {
             let asked = row.when.as_deref().is_none_or(|when| asker.ask(when) == Answer::Yes);
             let hint = facts.fill(row.text.in_language(language)).filter(|hint| asked && !hints.contains(hint));
