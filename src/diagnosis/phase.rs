@@ -4,7 +4,7 @@
 //! rule that knows the program outweighs words, and where none does, words decide.
 
 use super::weigh::{shares, spoke_for, sums};
-use crate::incident::{Found, Route};
+use crate::incident::{Found, PhaseSign, Route};
 use crate::knowledge::Weights;
 use crate::model::{Basis, Citation, Phase, PhaseFinding};
 use crate::signals::Signals;
@@ -31,10 +31,20 @@ fn written(route: Route) -> f64 {
     }
 }
 
+/// How much of a vote a sign has: a line's words may be as good as none, and its row says so.
+fn surely(sign: &PhaseSign) -> f64 {
+    const SURE: f64 = 0.7;
+    match sign.route {
+        Route::Message | Route::Mark | Route::EndedMark => (sign.confidence / SURE).min(1.0),
+        _ => 1.0,
+    }
+}
+
 /// The votes of rules for phases: the name of each, the phase, and its weight before anything is fitted.
 pub fn votes(found: &Found) -> impl Iterator<Item = (&'static str, Phase, f64)> {
-    let first = found.signs.iter().find(|sign| sign.route.decides()).map(|sign| (FIRST, sign.phase, 2.0));
-    found.signs.iter().map(|sign| (sign.route.as_str(), sign.phase, written(sign.route))).chain(first)
+    let first = found.signs.iter().find(|sign| sign.route.decides());
+    let first = first.map(|sign| (FIRST, sign.phase, 2.0 * surely(sign)));
+    found.signs.iter().map(|sign| (sign.route.as_str(), sign.phase, written(sign.route) * surely(sign))).chain(first)
 }
 
 /// The phase of `found`, which shows `signals`.

@@ -3,7 +3,7 @@ use std::collections::HashSet;
 use serde::{Deserialize, Serialize};
 
 use super::Record;
-use crate::model::{Bytes, FigureName, Kind, Phase};
+use crate::model::{Bytes, Diagnosis, FigureName, Kind, Phase};
 
 /// An incident in a line: what lists show.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -90,7 +90,10 @@ impl Record {
         parts.extend([&job.framework, &job.model, &job.gpu].into_iter().flatten().map(String::as_str));
         parts.extend(incident.victim.host.as_deref());
         parts.extend(incident.victim.role.as_deref());
-        for diagnosis in &incident.diagnoses {
+        // What is hardly likely is not what the incident is about.
+        const LIKELY: f64 = 0.1;
+        let likely = |(place, diagnosis): &(usize, &Diagnosis)| *place == 0 || diagnosis.confidence >= LIKELY;
+        for (_, diagnosis) in incident.diagnoses.iter().enumerate().filter(likely) {
             parts.extend([&*diagnosis.cause, &diagnosis.title, &diagnosis.why]);
             parts.extend(diagnosis.evidence.iter().map(|cite| cite.text.as_str()));
             parts.extend(diagnosis.patches.iter().map(|patch| patch.knob.as_str()));

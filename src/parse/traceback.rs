@@ -32,7 +32,16 @@ impl Grammar for Traceback {
     }
 
     fn triggers(&self) -> &'static [&'static str] {
-        &["Traceback (most recent call last)", "File \"", ".py\", line ", ".py:", "() (pid=", ") in "]
+        &[
+            "Traceback (most recent call last)",
+            "File \"",
+            ".py\", line ",
+            ".py:",
+            ".py in ",
+            "<ipython-input-",
+            "() (pid=",
+            ") in ",
+        ]
     }
 
     fn is_multiline(&self) -> bool {
@@ -51,7 +60,9 @@ impl Grammar for Traceback {
             Sort::Header | Sort::Frame | Sort::Marker => Follow::Join(Joint::Line),
             Sort::Exception if last != Sort::Header => Follow::Join(Joint::Line),
             // What stands below a frame is its source line, even where a terminal or a copy lost its indentation.
-            _ if last == Sort::Frame || body.starts_with("  ") || body.contains('│') => Follow::Join(Joint::Line),
+            _ if last == Sort::Frame || body.starts_with("  ") || body.contains('│') || marked_code(body).is_some() => {
+                Follow::Join(Joint::Line)
+            }
             _ => Follow::Pass,
         }
     }
@@ -206,7 +217,8 @@ fn sampled(line: &str) -> IResult<&str, Call<'_>> {
 fn source_file(text: &str) -> IResult<&str, &str> {
     let path = take_while1(|c: char| !c.is_whitespace() && !":,\"'()[]│".contains(c));
     let drive = (verify(take_while1(char::is_alphabetic), |drive: &str| drive.len() == 1), char(':'));
-    verify(recognize((opt(drive), path)), |path: &str| path.ends_with(".py")).parse(text)
+    let is_source = |path: &str| path.ends_with(".py") || path.starts_with("<ipython-input-") && path.ends_with('>');
+    verify(recognize((opt(drive), path)), is_source).parse(text)
 }
 
 /// The line that IPython (`---> 88 code`) or rich (`❱ 224 │ code`) marks as the one that was running.
@@ -302,6 +314,15 @@ mod tests {
         assert_eq!(
             stacks(text),
             [(vec!["_apply".to_owned(), "convert".to_owned()], Some("ValueError: no".to_owned()))]
+        );
+    }
+
+    #[test]
+    fn a_cell_of_a_notebook_is_read() {
+        let text = "<ipython-input-1-d9553ec566fc> in training_function(text_encoder, vae, unet)\n    365 \n--> 366                 accelerator.backward(loss)\n    367 \nValueError: no\n";
+        let read = testing::read(text.as_bytes());
+        assert!(
+            matches!(&read[0].what, What::Traceback(stack) if stack.frames[0].code == "accelerator.backward(loss)" && stack.frames[0].function == "training_function")
         );
     }
 

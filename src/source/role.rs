@@ -39,7 +39,10 @@ pub(super) fn of(head: &[u8]) -> (Role, Option<String>) {
         Role::Script
     } else if share(is_source_code) > 0.25 {
         Role::Other
-    } else if lines.iter().all(|line| is_yaml_line(line)) && share(|line| line.contains(':')) > 0.4 {
+    } else if lines.iter().all(|line| is_yaml_line(line))
+        && share(|line| line.contains(':')) > 0.4
+        && share(is_sentence) < 0.5
+    {
         Role::Config
     } else {
         Role::Log
@@ -82,6 +85,10 @@ const FAILURE: &[&str] = &[
     "low on memory",
     "Error: ",
     "error: ",
+    "ERROR: ",
+    "FATAL: ",
+    "WARNING: ",
+    "Warning: ",
     "[INFO]",
     "[ERROR]",
     " INFO ",
@@ -189,6 +196,15 @@ fn is_yaml_line(line: &str) -> bool {
     line.starts_with('#') || line.starts_with("- ") || line == "---" || key(line)
 }
 
+/// Whether what is said behind a name is a sentence, as programs print it, and no setting's value.
+fn is_sentence(line: &str) -> bool {
+    const FEWEST: usize = 4;
+    let value = line.split_once(": ").map_or("", |(_, value)| value).trim();
+    let is_word =
+        |word: &&str| word.len() > 1 && word.bytes().all(|byte| byte.is_ascii_alphabetic() || b",.'".contains(&byte));
+    !value.starts_with(['"', '\'', '[', '{', '#']) && value.split(' ').filter(is_word).count() >= FEWEST
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -220,6 +236,7 @@ mod tests {
             (Role::Log, "step 1 loss 0.5\nstep 2 loss 0.4\n"),
             (Role::Log, "Killed\n"),
             (Role::Log, "# step 3\n# [rank2]: RuntimeError: CUDA out of memory.\n"),
+            (Role::Log, "llama_kv_cache_init: failed to allocate buffer for kv cache\n"),
             (Role::Config, "# as small as CUDA out of memory asks for\nbatch: 2\n"),
             (Role::Other, "import torch\nfrom x import y\n\ndef main():\n    return 1\n"),
             (Role::Other, "\u{1}\u{2}\u{3}\u{4}\0\0\0binary"),
