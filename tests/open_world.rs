@@ -255,12 +255,14 @@ fn a_framework_that_nobody_described_is_understood() -> Outcome {
     }
     println!("told: {told:?}, not told: {untold:?}");
     let (phases, causes) = untold.shares();
-    assert!(phases >= LEFT_OUT_PHASES, "phases: {phases:.3}");
-    assert!(causes >= LEFT_OUT_CAUSES, "causes: {causes:.3}");
+    let (least_phases, least_causes) =
+        if env::var_os("OOMDOC_LABELLED").is_some() { LEFT_OUT } else { LEFT_OUT_OF_CORPUS };
+    assert!(phases >= least_phases, "phases: {phases:.3}");
+    assert!(causes >= least_causes, "causes: {causes:.3}");
     Ok(())
 }
 
-/// What is reached; to be raised with it.
-const LEFT_OUT_PHASES: f64 = 0.83;
-/// The same for first causes.
-const LEFT_OUT_CAUSES: f64 = 0.81;
+/// The shares of phases and first causes that are reached on all cases; to be raised with them.
+const LEFT_OUT: (f64, f64) = (0.83, 0.81);
+/// The same of `corpus/` alone, whose few cases name their framework in nearly every frame.
+const LEFT_OUT_OF_CORPUS: (f64, f64) = (0.75, 0.9);

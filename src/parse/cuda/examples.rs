@@ -139,6 +139,8 @@ mod tests {
         let gaudi =
             "RuntimeError: [Rank:0] FATAL ERROR :: MODULE:PT_DEVMEM Allocation failed for size::536870912 (512)MB";
         assert_eq!(testing::read(gaudi.as_bytes())[0].figures[0].text, "536870912");
+        let tensorflow = "failed to alloc 34359738368 bytes on host: CUDA_ERROR_OUT_OF_MEMORY: out of memory";
+        assert_eq!(states(tensorflow), ["host_alloc_failure"]);
         let npu = "EL0004: [PID: 4711] 2026-03-01-10:00:00.123.456 Failed to allocate memory.";
         assert_eq!(states(npu), ["gpu_oom"]);
         let size = "        Failed to allocate resource[DeviceMemory] with info [size:1073741824]. Reason: Memory resources are exhausted.";

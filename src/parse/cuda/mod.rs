@@ -208,7 +208,10 @@ fn is_about_pinned(text: &str) -> bool {
 
 /// A call that asks for page-locked memory of the host.
 fn is_host_call(words: &str) -> bool {
-    ["cudaHostAlloc", "cudaHostRegister", "cudaMallocHost", "cuMemHostAlloc"].iter().any(|call| words.contains(call))
+    // The last is what TensorFlow's cuda_driver.cc says of the same call.
+    ["cudaHostAlloc", "cudaHostRegister", "cudaMallocHost", "cuMemHostAlloc", " bytes on host: "]
+        .iter()
+        .any(|call| words.contains(call))
 }
 
 fn to_event(record: &Record, message: &Message<'_>) -> Event {
