@@ -15,7 +15,7 @@ pub use phase::{NOT_KNOWING, likely, phase, votes};
 pub use rank::{Held, Ranked, Scene, calibrate, holding, rank};
 
 use crate::facts::{Answer, Asker, Facts, alternatives, names};
-use crate::knowledge::{CauseRule, Knowledge, Language};
+use crate::knowledge::{CauseRule, EvidenceRow, Knowledge, Language};
 use crate::model::{Basis, Citation, Diagnosis, Experience, Incident};
 use crate::signals::Signals;
 pub(crate) use weigh::shares;
@@ -78,9 +78,8 @@ pub fn diagnose<'k>(
         }
     });
     // What nothing speaks for is a guess, save where a kind has one usual cause.
-    let spoken_for = |found: &Ranked<'_>| {
-        found.rule.prior >= 0.0 || found.learned > LEARNED || found.holds.iter().any(|row| row.log_odds > 0.0)
-    };
+    let spoken_for =
+        |found: &Ranked<'_>| found.rule.prior >= 0.0 || found.learned > LEARNED || found.speaking().next().is_some();
     // Where nobody can tell, the likeliest guesses are what to look into.
     let mut guesses = match ranked.first() {
         Some(first) if &*first.rule.cause == UNKNOWN => MOST_GUESSES,
@@ -117,7 +116,7 @@ pub fn diagnose<'k>(
                     incident,
                     spoke_for(&found.rule.cause, signals, weights, MOST_LEARNED),
                 ),
-                basis: if found.holds.iter().any(|row| row.log_odds > 0.0) { Basis::Grammar } else { Basis::Reader },
+                basis: if found.speaking().next().is_some() { Basis::Grammar } else { Basis::Reader },
                 patches: Vec::new(),
                 not_advised: Vec::new(),
                 outcomes: outcomes::said(experience.outcomes(kind, phase, &found.rule.cause, None)),
@@ -147,14 +146,13 @@ pub fn capture(diagnoses: &[Concluded<'_>], facts: &Facts, asker: &Asker<'_>, la
 
 /// What speaks for it, then what sets it before the next one.
 fn why(found: &Ranked<'_>, next: Option<&Ranked<'_>>, facts: &Facts, language: Language) -> String {
-    let said = |row: &&&crate::knowledge::EvidenceRow| facts.fill(row.why.in_language(language));
-    let mut sentences: Vec<String> =
-        found.holds.iter().filter(|row| row.log_odds > 0.0).filter_map(|row| said(&row)).collect();
+    let said = |row: &EvidenceRow| facts.fill(row.why.in_language(language));
+    let mut sentences: Vec<String> = found.speaking().filter_map(said).collect();
     if sentences.is_empty() {
         sentences.push(found.rule.explanation.in_language(language).to_owned());
     }
     if let Some(next) = next.filter(|next| &*next.rule.cause != UNKNOWN) {
-        let against = next.holds.iter().filter(|row| row.log_odds < 0.0).find_map(|row| said(&row));
+        let against = next.holds.iter().filter(|row| row.log_odds < 0.0).find_map(|row| said(row));
         let name = next.rule.title.in_language(language);
         if let Some(against) = against {
             sentences.push(match language {
@@ -180,7 +178,7 @@ fn evidence(
             cites.push(cite.clone());
         }
     };
-    for row in found.holds.iter().filter(|row| row.log_odds > 0.0) {
+    for row in found.speaking() {
         // Of alternatives those that hold.
         let holds = alternatives(&row.when).into_iter().filter(|part| asker.ask(part) == Answer::Yes);
         for name in holds.flat_map(names) {

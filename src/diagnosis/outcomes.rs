@@ -10,7 +10,7 @@ use crate::model::{Experience, Kind, Outcomes, Patch, Phase};
 pub fn learn(ranked: &mut [Ranked<'_>], kind: Kind, phase: Phase, experience: &Experience) {
     let before: f64 = ranked.iter().map(|found| found.share).sum();
     let is_known = |found: &Ranked<'_>| &*found.rule.cause != UNKNOWN;
-    let is_spoken_for = |found: &Ranked<'_>| is_known(found) && found.holds.iter().any(|row| row.log_odds > 0.0);
+    let is_spoken_for = |found: &Ranked<'_>| is_known(found) && found.speaking().next().is_some();
     let log_odds = |found: &Ranked<'_>| experience.outcomes(kind, phase, &found.rule.cause, None).log_odds();
     // What nothing speaks for: its share before, and then.
     let mut unspoken: Vec<(f64, f64)> = Vec::new();

@@ -30,6 +30,13 @@ pub struct Ranked<'k> {
     pub holds: Vec<&'k EvidenceRow>,
 }
 
+impl<'k> Ranked<'k> {
+    /// The rows that hold and speak for it.
+    pub fn speaking(&self) -> impl Iterator<Item = &'k EvidenceRow> {
+        self.holds.iter().copied().filter(|row| row.log_odds > 0.0)
+    }
+}
+
 /// What a cause is ranked by: facts in each of the phases that are likely, signals, and what they weigh.
 pub struct Scene<'a> {
     phases: Vec<(Phase, f64, Asker<'a>)>,

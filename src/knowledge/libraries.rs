@@ -8,11 +8,6 @@ pub struct Libraries {
 }
 
 impl Libraries {
-    /// Those called `names`.
-    pub fn new(names: impl IntoIterator<Item = Arc<str>>) -> Libraries {
-        Libraries { names: names.into_iter().collect() }
-    }
-
     /// Adds those called `names`.
     pub(super) fn extend(&mut self, names: impl IntoIterator<Item = Arc<str>>) {
         self.names.extend(names);
@@ -20,9 +15,7 @@ impl Libraries {
 
     /// The package of a source file and its path within; `None` for a file of the user's own.
     pub fn package<'f>(&self, file: &'f str) -> Option<(&'f str, &'f str)> {
-        let installed =
-            ["site-packages/", "dist-packages/"].into_iter().find_map(|folder| Some(file.rsplit_once(folder)?.1));
-        if let Some(inner) = installed {
+        if let Some(inner) = installed(file) {
             return Some(inner.split_once('/').unwrap_or((inner.trim_end_matches(".py"), inner)));
         }
         if let Some((_, inner)) = file.split_once("/lib/python3") {
@@ -43,13 +36,18 @@ impl Libraries {
     }
 }
 
+/// The path of a source file below the folder in which packages are installed; `None` where it stands in none.
+pub fn installed(file: &str) -> Option<&str> {
+    ["site-packages/", "dist-packages/"].into_iter().find_map(|folder| Some(file.rsplit_once(folder)?.1))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn tells_a_library_from_the_users_own() {
-        let libraries = Libraries::new(["vllm".into()]);
+        let libraries = Libraries { names: ["vllm".into()].into() };
         let package = |file| libraries.package(file).map(|(package, inner)| (package.to_owned(), inner.to_owned()));
         let is = |package: &str, inner: &str| Some((package.to_owned(), inner.to_owned()));
         assert_eq!(package("/opt/lib/python3.11/site-packages/torch/optim/adam.py"), is("torch", "optim/adam.py"));

@@ -46,7 +46,7 @@ pub use knobs::{
     plain_name,
 };
 pub use levers::Lever;
-pub use libraries::Libraries;
+pub use libraries::{Libraries, installed};
 pub use messages::{
     Exit, Message, MessageExample, MessageFile, NearMiss, Piece, Said, SlotName, SlotType, Template, VictimPart, Who,
 };

@@ -2,7 +2,7 @@
 
 use super::Signals;
 use super::tokens::tokens;
-use crate::knowledge::Libraries;
+use crate::knowledge::{Libraries, installed};
 use crate::model::Frame;
 
 /// So many of the innermost frames say most of what was going on.
@@ -61,9 +61,7 @@ pub(super) fn add(signals: &mut Signals, frames: &[Frame], libraries: &Libraries
 /// The words of the folders that hold `file`, as far as they are the program's: not the user's home, not where packages lie.
 fn folders(file: &str) -> impl Iterator<Item = String> {
     const DEEPEST: usize = 5;
-    let inner = ["site-packages/", "dist-packages/"].into_iter().find_map(|folder| Some(file.rsplit_once(folder)?.1));
-    let inner = inner.unwrap_or(file);
-    let folders = inner.rsplit('/').skip(1).take(DEEPEST);
+    let folders = installed(file).unwrap_or(file).rsplit('/').skip(1).take(DEEPEST);
     folders.take_while(|folder| !["home", "Users", "root", "users"].contains(folder)).flat_map(tokens)
 }
 

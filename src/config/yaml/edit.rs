@@ -42,12 +42,11 @@ pub(in super::super) fn remove(text: &str, stream: &Stream, steps: &[Step]) -> R
                 Some(Ok(Target::Node { parent, .. })) => parent,
                 _ => None,
             };
-            let children = parent.children();
-            if parent.is_flow {
-                let unremovable = || EditError::Unremovable(path::join(steps));
-                return flow::remove(text, &parent.span, &children, index).ok_or_else(unremovable);
-            }
-            take_out(text, parent, above, index).ok_or_else(|| EditError::Unremovable(path::join(steps)))
+            let edits = match parent.is_flow {
+                true => flow::remove(text, &parent.span, &parent.children(), index),
+                false => take_out(text, parent, above, index),
+            };
+            edits.ok_or_else(|| EditError::Unremovable(path::join(steps)))
         }
         _ => Err(EditError::NotSet(path::join(steps))),
     }

@@ -101,6 +101,10 @@ impl<'a> Reader<'a> {
         if depth > Node::DEEPEST {
             return Err(Remark::new(span.start, "nested too deeply"));
         }
+        // Behind a bracket; what begins without one has no place of its own.
+        if matches!(event, Event::SequenceStart(..) | Event::MappingStart(..)) && !span.is_empty() {
+            self.end = self.end.max(span.end);
+        }
         let (node, anchor) = match event {
             Event::Scalar(text, style, anchor, tag) => {
                 let is_text = tag.is_some_and(|tag| tag.is_yaml_core_schema() && tag.suffix == "str");
@@ -174,9 +178,6 @@ impl<'a> Reader<'a> {
     }
 
     fn sequence(&mut self, start: Range<usize>, depth: usize) -> Result<Node, Remark> {
-        if !start.is_empty() {
-            self.end = self.end.max(start.end);
-        }
         let mut items = Vec::new();
         loop {
             let (event, span) = self.next()?;
@@ -192,9 +193,6 @@ impl<'a> Reader<'a> {
     }
 
     fn mapping(&mut self, start: Range<usize>, depth: usize) -> Result<Node, Remark> {
-        if !start.is_empty() {
-            self.end = self.end.max(start.end);
-        }
         let mut members = Vec::new();
         loop {
             let (event, span) = self.next()?;

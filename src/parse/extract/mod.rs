@@ -186,8 +186,7 @@ impl<'g> Extractor<'g> {
         }
         let (anonymous, sign, device) = (self.origins.is_anonymous(origin), signs.shortage, signs.device);
         self.reader.read(&Asked { origin, anonymous, line: &line, sign, device }, |first| {
-            let own = self.marks.get(&origin).cloned();
-            let setting = Setting { own, place: place(&first), ..self.now.clone() };
+            let setting = setting(&self.now, self.marks.get(&origin), &first);
             Record::new(self.path.clone(), self.origins.origin(origin).clone(), setting, first)
         });
         for event in stated {
@@ -196,14 +195,9 @@ impl<'g> Extractor<'g> {
         self.previous = line.number;
     }
 
-    /// What was going on when `line` was written.
-    fn setting(&self, origin: usize, line: &Line<'_>) -> Setting {
-        Setting { own: self.marks.get(&origin).cloned(), place: place(line), ..self.now.clone() }
-    }
-
     /// A message that begins with `line`.
     fn record(&self, origin: usize, line: &Line<'_>) -> Record {
-        let setting = self.setting(origin, line);
+        let setting = setting(&self.now, self.marks.get(&origin), line);
         Record::new(self.path.clone(), self.origins.origin(origin).clone(), setting, line.clone().into_owned())
     }
 
@@ -337,6 +331,11 @@ impl LineSink for Extractor<'_> {
         self.reader.gap();
     }
 }
+/// What was going on when `line` was written, `now` in its input and by the last sign of its `own` origin.
+fn setting(now: &Setting, own: Option<&PhaseMark>, line: &Line<'_>) -> Setting {
+    Setting { own: own.cloned(), place: place(line), ..now.clone() }
+}
+
 /// The source file that the logger of `line` names.
 fn place(line: &Line<'_>) -> Option<Arc<str>> {
     let words = line.words(line.envelope().place.as_ref()?);

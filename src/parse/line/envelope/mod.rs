@@ -138,8 +138,11 @@ fn prefix(text: &str) -> IResult<&str, Facts<'_>> {
 /// A prefix that names a process, behind what people put before lines that they quote, comment out or list.
 fn decorated(text: &str) -> Option<(&str, Facts<'_>)> {
     let bare = text.trim_start_matches(['#', '>', '|', '*', '-', '`', ' ']);
-    let named = |facts: &Facts<'_>| facts.rank.is_some() || facts.pid.is_some();
-    prefix(bare).ok().filter(|(_, facts)| bare.len() < text.len() && named(facts))
+    // Most lines have neither prefix nor decoration, and were asked for a prefix already.
+    if bare.len() == text.len() {
+        return None;
+    }
+    prefix(bare).ok().filter(|(_, facts)| facts.rank.is_some() || facts.pid.is_some())
 }
 
 fn success(text: &str) -> IResult<&str, Facts<'_>> {
