@@ -27,6 +27,8 @@ pub const UNKNOWN: &str = "unknown";
 const LEAST: f64 = 0.02;
 /// More causes than this help nobody.
 const MOST: usize = 6;
+/// Of so many the share of all odds is enough to be named; further ones must be as sure as that.
+const SURELY_NAMED: usize = 3;
 /// What signals add to a cause's log-odds speaks for it from here on.
 const LEARNED: f64 = 0.3;
 /// So many of the lines whose words weighed most are shown.
@@ -98,7 +100,11 @@ pub fn diagnose<'k>(
     let shown = ranked
         .iter()
         .enumerate()
-        .take_while(|(place, found)| *place == 0 || (*place < MOST && found.share >= LEAST))
+        .take_while(|(place, found)| match place {
+            0 => true,
+            _ if *place < SURELY_NAMED => found.share >= LEAST,
+            _ => *place < MOST && found.confidence >= LEAST,
+        })
         .count();
     let diagnoses = (0..shown)
         .map(|place| {

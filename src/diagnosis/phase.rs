@@ -11,7 +11,7 @@ use crate::signals::Signals;
 
 /// As many lines show a phase well enough.
 const MOST_EVIDENCE: usize = 4;
-/// Where nothing is fitted, what speaks for a phase has to outweigh this.
+/// What speaks for a phase has to outweigh this.
 pub const NOT_KNOWING: f64 = 1.0;
 /// The vote for the phase that the most decisive route names, beside that route's own.
 const FIRST: &str = "first";
@@ -53,8 +53,8 @@ pub fn phase(found: &Found, signals: &Signals, weights: &Weights) -> PhaseFindin
     let mut scores: Vec<f64> = Phase::ALL
         .iter()
         .map(|phase| {
-            let is_unfitted = weights.bias.is_empty() && *phase == Phase::Unknown;
-            sums.get(phase.as_str()).copied().unwrap_or(0.0) + if is_unfitted { NOT_KNOWING } else { 0.0 }
+            let written = if *phase == Phase::Unknown { NOT_KNOWING } else { 0.0 };
+            written + weights.bias(phase.as_str()) + sums.get(phase.as_str()).copied().unwrap_or(0.0)
         })
         .collect();
     for (name, phase, written) in votes(found) {

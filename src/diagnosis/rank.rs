@@ -134,13 +134,13 @@ pub fn rank<'k>(rules: &'k [CauseRule], kind: Kind, scene: &Scene<'_>) -> (Vec<R
     let weights = scene.weights;
     let learned = sums(scene.signals, weights);
     let of_phases = |cause: &str| -> f64 {
-        let weight = |phase: &Phase| Some(*weights.signal.get(&*format!("phase:{phase}"))?.get(cause)?);
-        scene.phases.iter().map(|(phase, share, _)| share * weight(phase).unwrap_or(0.0)).sum()
+        scene.phases.iter().map(|(phase, share, _)| share * weights.of(&format!("phase:{phase}"), cause)).sum()
     };
     let mut ranked: Vec<Ranked<'k>> = holding(rules, kind, scene, &mut not_checked)
         .into_iter()
         .map(|(rule, rows)| {
-            let learned = learned.get(&rule.cause).copied().unwrap_or(0.0) + of_phases(&rule.cause);
+            let learned = learned.get(&*rule.cause).copied().unwrap_or(0.0);
+            let learned = learned + of_phases(&rule.cause) + weights.bias(&rule.cause);
             let weigh =
                 |(row, name, share): &(&EvidenceRow, String, f64)| share * (row.log_odds + weights.vote(name, 0.0));
             let score = rule.prior + learned + rows.iter().map(weigh).sum::<f64>();

@@ -1,7 +1,6 @@
 //! What signals add up to.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 use crate::knowledge::Weights;
 use crate::model::Citation;
@@ -11,11 +10,11 @@ use crate::signals::Signals;
 const LEAST: f64 = 0.1;
 
 /// What all signals add to each answer.
-pub(super) fn sums(signals: &Signals, weights: &Weights) -> BTreeMap<Arc<str>, f64> {
-    let mut sums = weights.bias.clone();
+pub(super) fn sums<'w>(signals: &Signals, weights: &'w Weights) -> BTreeMap<&'w str, f64> {
+    let mut sums = BTreeMap::new();
     for (name, signal) in signals.iter() {
-        for (answer, weight) in weights.signal.get(name).into_iter().flatten() {
-            *sums.entry(answer.clone()).or_default() += weight * signal.strength;
+        for (answer, weight) in weights.signal(name) {
+            *sums.entry(answer).or_default() += weight * signal.strength;
         }
     }
     sums
@@ -25,9 +24,8 @@ pub(super) fn sums(signals: &Signals, weights: &Weights) -> BTreeMap<Arc<str>, f
 pub(super) fn spoke_for(answer: &str, signals: &Signals, weights: &Weights, most: usize) -> Vec<Citation> {
     let mut by_line: BTreeMap<&Citation, f64> = BTreeMap::new();
     for (name, signal) in signals.iter() {
-        let weight = weights.signal.get(name).and_then(|weights| weights.get(answer)).copied().unwrap_or(0.0);
         if let Some(cite) = &signal.cite {
-            *by_line.entry(cite).or_default() += weight * signal.strength;
+            *by_line.entry(cite).or_default() += weights.of(name, answer) * signal.strength;
         }
     }
     let mut lines: Vec<(&Citation, f64)> = by_line.into_iter().filter(|(_, weight)| *weight > LEAST).collect();

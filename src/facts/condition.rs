@@ -3,11 +3,13 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use cel::extractors::{Arguments, This};
 use cel::objects::{Key, Map};
 use cel::parser::{Expression, PrattParser};
 use cel::{Context, ExecutionError, Value as CelValue};
 
 use super::known::{Facts, Value};
+use super::words::tokens;
 
 /// What a condition says of an incident.
 #[derive(Debug, Clone, PartialEq)]
@@ -35,6 +37,8 @@ impl<'f> Asker<'f> {
             tree.insert(name, &fact.value);
         }
         let mut context = Context::default();
+        let added = context.add_function("says", says);
+        debug_assert!(added.is_ok(), "`says` is a name");
         for (name, node) in tree.children {
             context.add_variable_from_value(name, node.into_value());
         }
@@ -54,6 +58,33 @@ impl<'f> Asker<'f> {
             Err(problem) => Answer::Nonsense(problem),
         }
     }
+}
+
+/// `frames.says("cross entropy", "softmax")`: whether a text, or one of a list, has one of the phrases as whole words, however the
+/// names in it are written: `CrossEntropyLoss`, `cross_entropy`. A part of a word is not said: `pin` in `/data/pinyin`.
+fn says(This(said): This<CelValue>, Arguments(phrases): Arguments) -> Result<bool, ExecutionError> {
+    let texts: &[CelValue] = match &said {
+        CelValue::List(items) => items,
+        other => std::slice::from_ref(other),
+    };
+    let words: Vec<String> = texts.iter().filter_map(|text| Some(plain(as_text(text)?))).collect();
+    let is_said = |phrase: &str| {
+        let phrase = plain(phrase);
+        phrase.len() > 1 && words.iter().any(|words| words.contains(&phrase))
+    };
+    Ok(phrases.iter().filter_map(as_text).any(is_said))
+}
+
+fn as_text(value: &CelValue) -> Option<&str> {
+    match value {
+        CelValue::String(text) => Some(text),
+        _ => None,
+    }
+}
+
+/// The words of `text` with a blank around each.
+fn plain(text: &str) -> String {
+    tokens(text).fold(" ".to_owned(), |words, word| words + &word + " ")
 }
 
 /// A condition, ready to be asked of several incidents.
@@ -209,6 +240,42 @@ mod tests {
         assert!(matches!(asker.ask("kind =="), Answer::Nonsense(_)));
     }
 
+    #[test]
+    fn words_are_said_however_they_are_written_and_parts_of_words_are_not() {
+        let mut facts = Facts::default();
+        let frames = ["/data/pinyin-7b/classification_head.py:forward", "nn/modules/loss.py:CrossEntropyLoss"];
+        facts.say("frames", Value::List(frames.map(|frame| Value::Text(frame.into())).into()));
+        facts.say("message", Value::Text("Unable to allocate pinned memory: cudaHostAlloc failed".into()));
+        let asker = Asker::new(&facts);
+        for said in ["frames.says('cross entropy')", "frames.says('x', 'loss py')", "message.says('cuda host alloc')"] {
+            assert_eq!(asker.ask(said), Answer::Yes, "{said}");
+        }
+        for not in ["frames.says('pin', 'cat')", "frames.says('')", "message.says('pin memory')", "frames.says()"] {
+            assert_eq!(asker.ask(not), Answer::No, "{not}");
+        }
+        assert_eq!(asker.ask("trend.words.says('x')"), Answer::Missing("trend.words".into()));
+    }
+
+    #[test]
+    fn no_shipped_condition_looks_for_a_part_of_a_word() -> Result<(), Box<dyn std::error::Error>> {
+        for condition in shipped()? {
+            assert!(!condition.contains(".contains(") && !condition.contains(".matches("), "{condition}");
+        }
+        Ok(())
+    }
+
+    /// The conditions of the shipped causes and knobs.
+    fn shipped() -> Result<Vec<Arc<str>>, Box<dyn std::error::Error>> {
+        let knowledge = crate::knowledge::Knowledge::shipped()?;
+        let rows = |rule: &'_ crate::knowledge::CauseRule| -> Vec<Arc<str>> {
+            let evidence = rule.evidence.iter().map(|row| row.when.clone());
+            let others = rule.patch.iter().filter_map(|row| row.when.clone());
+            evidence.chain(others).chain(rule.when.clone()).collect()
+        };
+        let of_knobs = knowledge.knobs.iter().flat_map(|knob| &knob.constraint).filter_map(|row| row.unless.clone());
+        Ok(knowledge.causes.iter().flat_map(rows).chain(of_knobs).collect())
+    }
+
     /// A syntax tree without the numbers of its nodes.
     fn shape(expression: &Expression) -> String {
         let shown = format!("{expression:?}");
@@ -219,14 +286,7 @@ mod tests {
 
     #[test]
     fn both_parsers_read_the_shipped_conditions_alike() -> Result<(), Box<dyn std::error::Error>> {
-        let knowledge = crate::knowledge::Knowledge::shipped()?;
-        let rows = |rule: &'_ crate::knowledge::CauseRule| -> Vec<Arc<str>> {
-            let evidence = rule.evidence.iter().map(|row| row.when.clone());
-            let others = rule.patch.iter().filter_map(|row| row.when.clone());
-            evidence.chain(others).chain(rule.when.clone()).collect()
-        };
-        let of_knobs = knowledge.knobs.iter().flat_map(|knob| &knob.constraint).filter_map(|row| row.unless.clone());
-        let all: Vec<Arc<str>> = knowledge.causes.iter().flat_map(rows).chain(of_knobs).collect();
+        let all = shipped()?;
         assert!(all.len() > 200, "{}", all.len());
         for condition in &all {
             let (ours, generated) = (Question::new(condition)?, cel::Program::compile(condition)?);

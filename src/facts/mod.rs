@@ -10,9 +10,11 @@ mod inspect;
 mod known;
 mod requested;
 mod trend;
+mod words;
 
 pub use condition::{Answer, Asker, Question, alternatives, names};
 pub use gather::{gather, of_job, state_phase};
 pub use inspect::{Comparison, Literal};
 pub use known::{Facts, Known, Value};
 pub use requested::explain_request;
+pub use words::tokens;

@@ -5,7 +5,7 @@ use super::FitError;
 use super::labelled::{self, Case};
 use crate::diagnosis::votes;
 use crate::facts::Facts;
-use crate::knowledge::Knowledge;
+use crate::knowledge::{CauseRule, Knowledge, Must, shipped_files};
 use crate::model::{Kind, Phase, Report};
 use crate::signals::Signals;
 use crate::source::{Input, SourceError};
@@ -31,6 +31,23 @@ pub struct Exhibit {
     pub signals: Signals,
     /// What conditions are asked of.
     pub facts: Facts,
+    /// As many incidents it counts for.
+    pub weight: f64,
+}
+
+/// An example of a rule counts for so many incidents: what people wrote it for stays true whatever incidents teach.
+const EXAMPLE: f64 = 40.0;
+/// The same where its cause need not come first.
+const EXAMPLE_OF_THREE: f64 = 5.0;
+
+/// So many does a case count for whose answer is to stay.
+const KEPT: f64 = 5.0;
+
+impl Exhibit {
+    /// The same, to stay right.
+    pub fn kept(self) -> Exhibit {
+        Exhibit { weight: KEPT, ..self }
+    }
 }
 
 /// How many labelled cases stand in `folders`, and those of them that have an incident and a label of its phase and cause.
@@ -48,7 +65,7 @@ pub fn read(
     for case in &cases {
         let is_incident = !case.causes.is_empty() && case.kinds.first() != Some(&Kind::None);
         if is_incident {
-            exhibits.extend(exhibit(case, &options)?);
+            exhibits.extend(exhibit(case, inputs(case)?, &options)?);
         }
     }
     Ok((cases.len(), exhibits))
@@ -65,11 +82,40 @@ fn inputs(case: &Case) -> Result<Vec<Input<'static>>, FitError> {
     inputs.map_err(|error| FitError::Source { case: case.name.clone(), error })
 }
 
-fn exhibit(case: &Case, options: &Options) -> Result<Option<Exhibit>, FitError> {
-    let Some(examined) = examine_inputs(inputs(case)?, options)? else { return Ok(None) };
+/// The examples of the shipped rules that show their cause.
+pub fn of_rules(knowledge: &Arc<Knowledge>) -> Result<Vec<Exhibit>, FitError> {
+    let options = Options { knowledge: Some(Arc::clone(knowledge)), ..Options::default() };
+    let mut exhibits = Vec::new();
+    for (_, content) in shipped_files().filter(|(path, _)| path.starts_with("causes/")) {
+        // That each can be read is tested.
+        let Ok(rule) = toml::from_str::<CauseRule>(content) else { continue };
+        for example in &rule.example {
+            let weight = match example.must {
+                Must::First => EXAMPLE,
+                Must::TopThree => EXAMPLE_OF_THREE,
+                Must::NotFirst | Must::Absent => continue,
+            };
+            let case = Case {
+                name: example.name.clone(),
+                group: format!("rules/{}", rule.id),
+                kinds: Vec::new(),
+                phases: Vec::new(),
+                causes: vec![rule.cause.to_string()],
+                files: Vec::new(),
+            };
+            let exhibit = exhibit(&case, example.inputs(), &options)?;
+            exhibits.extend(exhibit.map(|exhibit| Exhibit { weight, ..exhibit }));
+        }
+    }
+    Ok(exhibits)
+}
+
+fn exhibit(case: &Case, inputs: Vec<Input<'static>>, options: &Options) -> Result<Option<Exhibit>, FitError> {
+    let Some(examined) = examine_inputs(inputs, options)? else { return Ok(None) };
     Ok(Some(Exhibit {
         name: case.name.clone(),
         group: case.group.clone(),
+        weight: 1.0,
         framework: examined.facts.text("job.framework").unwrap_or("unknown").to_owned(),
         kind: examined.found.incident.kind,
         phases: case.phases.clone(),

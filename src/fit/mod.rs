@@ -25,7 +25,7 @@ pub use left_out::Tally;
 pub use reliability::{Bin, Forecast, bins, brier};
 
 use crate::Error as AnalysisError;
-use crate::knowledge::{Calibration, Knowledge, Weights};
+use crate::knowledge::{Calibration, Knowledge, Learned};
 use crate::source::SourceError;
 use task::Task;
 
@@ -56,9 +56,9 @@ pub enum FitError {
 #[derive(Debug, Clone)]
 pub struct Fitted {
     /// For phases.
-    pub phases: Weights,
+    pub phases: Option<Learned>,
     /// For causes.
-    pub causes: Weights,
+    pub causes: Learned,
     /// How sure to be.
     pub calibration: Calibration,
     /// Cases in the folders, and how many were fitted on.
@@ -80,45 +80,77 @@ pub struct Fitted {
 }
 
 /// Fits on the labelled cases in `folders`, each with a file `label` or one of the usual names, starting from what
-/// `knowledge` says was written.
-pub fn fit(folders: &[PathBuf], label: Option<&str>, knowledge: Arc<Knowledge>) -> Result<Fitted, FitError> {
+/// `knowledge` says was written. What rules' examples and the cases in `kept` show stays, and is not counted.
+pub fn fit(
+    folders: &[PathBuf],
+    kept: &[PathBuf],
+    label: Option<&str>,
+    learn: Learn,
+    knowledge: Arc<Knowledge>,
+) -> Result<Fitted, FitError> {
     let (cases, exhibits) = exhibit::read(folders, label, &knowledge)?;
     if exhibits.is_empty() {
         return Err(FitError::NothingLabelled(cases));
     }
-    Ok(fitted(cases, &exhibits, &knowledge))
+    let mut examples = exhibit::of_rules(&knowledge)?;
+    let (_, kept) = exhibit::read(kept, label, &knowledge)?;
+    examples.extend(kept.into_iter().map(Exhibit::kept));
+    Ok(fitted(cases, exhibits, examples, learn, &knowledge))
 }
 
-fn fitted(cases: usize, exhibits: &[Exhibit], knowledge: &Knowledge) -> Fitted {
+/// What is learned.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Learn {
+    /// What signals weigh for phases and for causes.
+    Both,
+    /// For causes alone: phases stay as people wrote them.
+    Causes,
+}
+
+fn fitted(
+    cases: usize,
+    mut exhibits: Vec<Exhibit>,
+    examples: Vec<Exhibit>,
+    learn: Learn,
+    knowledge: &Knowledge,
+) -> Fitted {
+    let count = exhibits.len();
+    exhibits.extend(examples);
+    let (all, exhibits) = (&exhibits[..], &exhibits[..count]);
     let by_group: Vec<usize> = exhibits.iter().map(|exhibit| left_out::fold(&exhibit.group)).collect();
-    let (phase_task, written_phases, phases_left_out) = {
-        let task = Task::of_phases(exhibits, &knowledge.ranking.written);
-        let written = task.written();
-        let left_out = task.left_out(&by_group);
-        (task, written, left_out)
+    let phase_task = Task::of_phases(all, &knowledge.ranking.written);
+    let written_phases = phase_task.written();
+    // Of an example nothing is left out.
+    let with_examples = |phases: Vec<Vec<f64>>| -> Vec<Vec<f64>> {
+        phases.into_iter().chain(written_phases[count..].iter().cloned()).collect()
     };
     // Causes are asked with the phases that nobody could know by heart.
-    let cause_task = Task::of_causes(exhibits, &phases_left_out, knowledge);
+    let phases_without = |folds: &[usize]| match learn {
+        Learn::Both => with_examples(phase_task.left_out(folds)),
+        Learn::Causes => written_phases.clone(),
+    };
+    let phases_left_out = phases_without(&by_group);
+    let cause_task = Task::of_causes(all, &phases_left_out, knowledge);
     let causes_left_out = cause_task.left_out(&by_group);
     let tally = |phases: &[Vec<f64>], causes: &Task, shares: &[Vec<f64>]| {
         left_out::tally(exhibits, &phase_task.named(phases), &causes.named(shares))
     };
     let written = {
-        let task = Task::of_causes(exhibits, &written_phases, knowledge);
+        let task = Task::of_causes(all, &written_phases, knowledge);
         tally(&written_phases, &task, &task.written())
     };
     let repositories = tally(&phases_left_out, &cause_task, &causes_left_out);
     let by_framework: Vec<usize> = left_out::numbers(exhibits.iter().map(|exhibit| exhibit.framework.as_str()));
     let frameworks = {
-        let phases = phase_task.left_out(&by_framework);
-        let task = Task::of_causes(exhibits, &phases, knowledge);
+        let phases = phases_without(&by_framework);
+        let task = Task::of_causes(all, &phases, knowledge);
         tally(&phases, &task, &task.left_out(&by_framework))
     };
     let answered = left_out::answered(exhibits, &cause_task.named(&causes_left_out));
     let calibration = confidence::fit(&answered);
     let calibrated = left_out::calibrated(&answered);
     Fitted {
-        phases: phase_task.fit(),
+        phases: (learn == Learn::Both).then(|| phase_task.fit()),
         causes: cause_task.fit(),
         cases,
         fitted: exhibits.len(),

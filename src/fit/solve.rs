@@ -1,8 +1,9 @@
 //! The weights that make labelled answers likeliest.
 //!
-//! A softmax over the answers that are possible, its weights held near those that people wrote (L2). The problem is convex, so that
-//! there is one optimum; it is found by L-BFGS (Nocedal, "Updating quasi-Newton matrices with limited storage", 1980), in the
-//! same order of the same operations every time, so that the same cases give the same weights to the byte.
+//! A softmax over the answers that are possible, its weights held near those that people wrote (L2), and where several answers are
+//! right, partly free which of them it gives. The optimum next to what people wrote is found by L-BFGS (Nocedal, "Updating
+//! quasi-Newton matrices with limited storage", 1980), in the same order of the same operations every time, so that the same cases
+//! give the same weights to the byte.
 
 use crate::diagnosis::shares;
 
@@ -13,6 +14,8 @@ pub struct Question {
     pub answers: Vec<Answer>,
     /// Signals, by number, and how strongly each is there.
     pub signals: Vec<(usize, f64)>,
+    /// As many questions it counts for.
+    pub weight: f64,
 }
 
 /// One possible answer.
@@ -45,6 +48,9 @@ pub struct Hold {
     pub vote: f64,
     /// Signals.
     pub signal: f64,
+    /// How much it matters, 0–1, that the right answers have the shares that people gave them, rather than that any of them is
+    /// given.
+    pub label: f64,
 }
 
 impl Numbers {
@@ -62,18 +68,14 @@ impl Numbers {
         self.values[answer]
     }
 
-    /// Sets what `answer` starts from.
-    pub fn set_bias(&mut self, answer: usize, bias: f64) {
-        self.values[answer] = bias;
-    }
-
     /// What `vote` weighs.
     pub fn vote(&self, vote: usize) -> f64 {
         self.values[self.answers + vote]
     }
 
     /// Sets what `vote` weighs.
-    pub fn set_vote(&mut self, vote: usize, weight: f64) {
+    #[cfg(test)]
+    fn set_vote(&mut self, vote: usize, weight: f64) {
         self.values[self.answers + vote] = weight;
     }
 
@@ -114,6 +116,8 @@ impl Numbers {
 const ROUNDS: usize = 80;
 /// As many steps are remembered.
 const MEMORY: usize = 8;
+/// Less is not likely at all.
+const LEAST: f64 = 1e-12;
 /// The slope is flat enough.
 const FLAT: f64 = 1e-3;
 
@@ -178,11 +182,19 @@ impl Problem<'_> {
         for question in self.questions {
             let shares = numbers.shares(question);
             let mut misses = vec![0.0; numbers.answers];
+            let (label, weight) = (self.hold.label, question.weight);
+            let right = question.answers.iter().zip(&shares).filter(|(answer, _)| answer.truth > 0.0);
+            let of_right = right.map(|(_, share)| share).sum::<f64>().max(LEAST);
+            if question.answers.iter().any(|answer| answer.truth > 0.0) {
+                loss -= weight * (1.0 - label) * of_right.ln();
+            }
             for (answer, share) in question.answers.iter().zip(shares) {
+                let mut truth = 0.0;
                 if answer.truth > 0.0 {
-                    loss -= answer.truth * share.max(1e-12).ln();
+                    loss -= weight * label * answer.truth * share.max(LEAST).ln();
+                    truth = label * answer.truth + (1.0 - label) * share / of_right;
                 }
-                let miss = share - answer.truth;
+                let miss = weight * (share - truth);
                 misses[answer.answer] += miss;
                 for (vote, count) in &answer.votes {
                     slope[numbers.answers + vote] += miss * count;
@@ -238,12 +250,13 @@ fn add(to: &mut [f64], what: &[f64], times: f64) {
 mod tests {
     use super::*;
 
-    const HOLD: Hold = Hold { bias: 0.1, vote: 0.1, signal: 0.1 };
+    const HOLD: Hold = Hold { bias: 0.1, vote: 0.1, signal: 0.1, label: 1.0 };
 
     fn question(right: usize, signals: &[usize]) -> Question {
         let answers =
             (0..2).map(|answer| Answer { answer, truth: f64::from(u8::from(answer == right)), ..Answer::default() });
-        Question { answers: answers.collect(), signals: signals.iter().map(|signal| (*signal, 1.0)).collect() }
+        let signals = signals.iter().map(|signal| (*signal, 1.0)).collect();
+        Question { answers: answers.collect(), signals, weight: 1.0 }
     }
 
     #[test]
@@ -272,6 +285,21 @@ mod tests {
         known.iter_mut().for_each(|question| question.answers[1].votes.push((0, 1.0)));
         let numbers = solve(&known.iter().collect::<Vec<_>>(), &written, HOLD);
         assert!(numbers.vote(0) < 0.5, "{numbers:?}");
+    }
+
+    #[test]
+    fn where_two_answers_are_right_either_will_do() {
+        let mut both = question(0, &[0]);
+        both.answers[1].truth = 0.4;
+        both.answers[0].truth = 0.6;
+        let known: Vec<Question> = vec![both; 30];
+        let known: Vec<&Question> = known.iter().collect();
+        let mut written = Numbers::new(2, 0, 1);
+        written.set_signal(0, 1, 2.0);
+        let strict = solve(&known, &written, HOLD);
+        let free = solve(&known, &written, Hold { label: 0.0, ..HOLD });
+        assert!(strict.shares(known[0])[0] > 0.5, "{strict:?}");
+        assert!((free.shares(known[0])[1] - written.shares(known[0])[1]).abs() < 1e-6, "{free:?}");
     }
 
     #[test]

@@ -5,28 +5,32 @@ use std::thread;
 
 use super::exhibit::Exhibit;
 use super::solve::{Answer, Hold, Numbers, Question, solve};
-use crate::diagnosis::{NOT_KNOWING, Scene, UNKNOWN, holding, likely};
-use crate::knowledge::{Knowledge, Weights, WordRow};
+use crate::diagnosis::{NOT_KNOWING, Scene, holding, likely};
+use crate::knowledge::{Knowledge, Learned, Weights, WordRow};
 use crate::model::{Phase, PhaseFinding};
 use crate::signals::Signals;
 
 /// A signal that fewer origins show is one program's, not a rule.
-const FEWEST_ORIGINS: usize = 3;
-/// A weight nearer to 0 than this moves nothing.
-const LEAST: f64 = 0.03;
+const FEWEST_ORIGINS: usize = 4;
+/// What is not weighed for phases: words so far away from the message say little, and are many; signs vote, so that their routes
+/// are weighed.
+const NOT_OF_PHASES: &[&str] = &["around:", "sign:", "seen:"];
+/// What is weighed for causes. Words teach nothing more of them, on repositories left out.
+const OF_CAUSES: &[&str] = &["level:", "fact:", "phase:", "stack:", "role:"];
 /// Of the truth so much is the label itself; the rest is what a fair expert would accept too.
 const LABEL: f64 = 0.6;
-/// How strongly weights of phases are held where people put them; chosen on left-out repositories.
-const HOLD_PHASES: Hold = Hold { bias: 30.0, vote: 30.0, signal: 100.0 };
+/// How strongly weights of phases are held where people put them; chosen on left-out repositories whose logs no rule had been
+/// written for.
+const HOLD_PHASES: Hold = Hold { bias: 10.0, vote: 100.0, signal: 10.0, label: 1.0 };
 /// The same of causes: their rules say more than words do.
-const HOLD_CAUSES: Hold = Hold { bias: 10.0, vote: 10.0, signal: 100.0 };
+const HOLD_CAUSES: Hold = Hold { bias: 10.0, vote: 30.0, signal: 30.0, label: 0.25 };
 
 /// One kind of question, asked of every exhibit.
 pub(super) struct Task {
     questions: Vec<Question>,
     groups: Vec<String>,
     answers: Vec<Arc<str>>,
-    votes: Vec<(Arc<str>, f64)>,
+    votes: Vec<Arc<str>>,
     signals: Vec<String>,
     /// What people wrote.
     start: Numbers,
@@ -56,16 +60,8 @@ impl Task {
     /// Which phase it was.
     pub fn of_phases(exhibits: &[Exhibit], written: &[WordRow]) -> Task {
         let answers: Vec<Arc<str>> = Phase::ALL.iter().map(|phase| Arc::from(phase.as_str())).collect();
-        let mut votes: Vec<(Arc<str>, f64)> = Vec::new();
-        let mut vote = |name: &str, written: f64| match votes.iter().position(|(known, _)| **known == *name) {
-            Some(place) => place,
-            None => {
-                votes.push((Arc::from(name), written));
-                votes.len() - 1
-            }
-        };
-        let mut signals = Names::default();
-        let common = common(exhibits);
+        let (mut votes, mut signals) = (Names::default(), Names::default());
+        let common = common(exhibits, |name| !begins(name, NOT_OF_PHASES));
         let questions = exhibits.iter().map(|exhibit| {
             let truth = |phase: &Phase| truth(&exhibit.phases, phase);
             let mut answers: Vec<Answer> = Phase::ALL
@@ -73,19 +69,20 @@ impl Task {
                 .enumerate()
                 .map(|(answer, phase)| Answer { answer, truth: truth(phase), ..Answer::default() })
                 .collect();
-            for (name, phase, written) in &exhibit.votes {
-                let vote = vote(name, *written);
-                let of_phase = Phase::ALL.iter().position(|known| known == phase);
-                answers[of_phase.unwrap_or(0)].votes.push((vote, 1.0));
+            for answer in answers.iter_mut().filter(|answer| Phase::ALL[answer.answer] == Phase::Unknown) {
+                answer.written += NOT_KNOWING;
             }
-            Question { answers, signals: numbered(&exhibit.signals, &common, &mut signals) }
+            for (name, phase, written) in &exhibit.votes {
+                let of_phase = Phase::ALL.iter().position(|known| known == phase).unwrap_or(0);
+                answers[of_phase].written += written;
+                answers[of_phase].votes.push((votes.number(name), 1.0));
+            }
+            let signals = numbered(&exhibit.signals, &common, &mut signals);
+            Question { answers, signals, weight: exhibit.weight }
         });
         let questions = questions.collect();
         let written = Weights::of_phases(written);
-        let unknown = answers.iter().position(|answer| **answer == *UNKNOWN);
-        let mut task = Task::new(questions, exhibits, answers, votes, signals, &written, HOLD_PHASES);
-        unknown.into_iter().for_each(|unknown| task.start.set_bias(unknown, NOT_KNOWING));
-        task
+        Task::new(questions, exhibits, answers, votes, signals, &written, HOLD_PHASES)
     }
 
     /// Which cause it was, where the phase was each of `phases` with that share.
@@ -93,7 +90,7 @@ impl Task {
         let answers: BTreeSet<Arc<str>> = knowledge.causes.iter().map(|rule| rule.cause.clone()).collect();
         let answers: Vec<Arc<str>> = answers.into_iter().collect();
         let (mut votes, mut signals) = (Names::default(), Names::default());
-        let common = common(exhibits);
+        let common = common(exhibits, |name| begins(name, OF_CAUSES));
         let (nothing, unweighed) = (Signals::default(), Weights::default());
         let questions = exhibits.iter().zip(phases).map(|(exhibit, shares)| {
             let finding = finding(shares);
@@ -115,10 +112,9 @@ impl Task {
             for (phase, share) in likely(&finding) {
                 shown.push((signals.number(&format!("phase:{phase}")), share));
             }
-            Question { answers: of_answers, signals: shown }
+            Question { answers: of_answers, signals: shown, weight: exhibit.weight }
         });
         let questions = questions.collect();
-        let votes = votes.in_order().into_iter().map(|name| (Arc::from(name), 0.0)).collect();
         let written = Weights::of_causes(&knowledge.ranking.written);
         Task::new(questions, exhibits, answers, votes, signals, &written, HOLD_CAUSES)
     }
@@ -127,20 +123,18 @@ impl Task {
         questions: Vec<Question>,
         exhibits: &[Exhibit],
         answers: Vec<Arc<str>>,
-        votes: Vec<(Arc<str>, f64)>,
+        votes: Names,
         mut signals: Names,
         written: &Weights,
         hold: Hold,
     ) -> Task {
-        let in_order: BTreeMap<&Arc<str>, _> = written.signal.iter().collect();
-        in_order.keys().for_each(|name| {
+        let of_people = written.of_people();
+        of_people.keys().for_each(|name| {
             signals.number(name);
         });
+        let votes: Vec<Arc<str>> = votes.in_order().into_iter().map(Arc::from).collect();
         let mut start = Numbers::new(answers.len(), votes.len(), signals.numbers.len());
-        for (vote, (_, weight)) in votes.iter().enumerate() {
-            start.set_vote(vote, *weight);
-        }
-        for (name, weights) in in_order {
+        for (name, weights) in of_people {
             let signal = signals.number(name);
             for (answer, weight) in weights {
                 if let Some(answer) = answers.iter().position(|known| known == answer) {
@@ -157,15 +151,20 @@ impl Task {
         self.questions.iter().map(|question| self.spread(question, &self.start)).collect()
     }
 
-    /// How likely each answer is by what was fitted on all questions of other `folds`.
+    /// How likely each answer is by what was fitted on all questions of other `folds`, and on those behind them that have none.
     pub fn left_out(&self, folds: &[usize]) -> Vec<Vec<f64>> {
         let parts: Vec<usize> = folds.iter().copied().collect::<BTreeSet<_>>().into_iter().collect();
         let next = AtomicUsize::new(0);
-        let shares = Mutex::new(vec![Vec::new(); self.questions.len()]);
+        let shares = Mutex::new(vec![Vec::new(); folds.len()]);
         let work = || {
             while let Some(part) = parts.get(next.fetch_add(1, Ordering::Relaxed)) {
-                let numbers = self.solved(|place| folds[place] != *part);
-                for (place, question) in self.questions.iter().enumerate().filter(|(place, _)| folds[*place] == *part) {
+                let numbers = self.solved(|place| folds.get(place) != Some(part));
+                for (place, question) in folds
+                    .iter()
+                    .zip(&self.questions)
+                    .enumerate()
+                    .filter_map(|(place, (fold, question))| (fold == part).then_some((place, question)))
+                {
                     let spread = self.spread(question, &numbers);
                     shares.lock().unwrap_or_else(PoisonError::into_inner)[place] = spread;
                 }
@@ -192,7 +191,11 @@ impl Task {
             let question = &self.questions[*place];
             let is_labelled = question.answers.iter().any(|answer| answer.truth > 0.0);
             let signals = question.signals.iter().filter(|(signal, _)| origins[*signal].len() >= FEWEST_ORIGINS);
-            is_labelled.then(|| Question { answers: question.answers.clone(), signals: signals.copied().collect() })
+            is_labelled.then(|| Question {
+                answers: question.answers.clone(),
+                signals: signals.copied().collect(),
+                weight: question.weight,
+            })
         };
         let questions: Vec<Question> = chosen.iter().filter_map(usable).collect();
         solve(&questions.iter().collect::<Vec<_>>(), &self.start, self.hold)
@@ -218,30 +221,23 @@ impl Task {
         shares.iter().map(of_question).collect()
     }
 
-    /// The weights fitted on all questions.
-    pub fn fit(&self) -> Weights {
+    /// What the questions teach beside what people wrote.
+    pub fn fit(&self) -> Learned {
         let numbers = self.solved(|_| true);
-        let mut weights = Weights::default();
-        for (answer, name) in self.answers.iter().enumerate() {
-            weights.bias.insert(name.clone(), rounded(numbers.bias(answer)));
+        let bias = |(answer, name): (usize, &Arc<str>)| (name.clone(), rounded(numbers.bias(answer)));
+        let vote = |(vote, name): (usize, &Arc<str>)| (name.clone(), rounded(numbers.vote(vote)));
+        let signal = |(signal, name): (usize, &String)| {
+            let answers = 0..self.answers.len();
+            let learned = answers.map(|answer| numbers.signal(signal, answer) - self.start.signal(signal, answer));
+            let row: Vec<i16> = learned.map(|weight| (weight * 100.0).round() as i16).collect();
+            row.iter().any(|weight| *weight != 0).then(|| (name.clone(), row))
+        };
+        Learned {
+            answers: self.answers.clone(),
+            bias: self.answers.iter().enumerate().map(bias).filter(|(_, weight)| *weight != 0.0).collect(),
+            vote: self.votes.iter().enumerate().map(vote).filter(|(_, weight)| *weight != 0.0).collect(),
+            signal: Some(self.signals.iter().enumerate().filter_map(signal).collect()),
         }
-        for (vote, (name, written)) in self.votes.iter().enumerate() {
-            let weight = numbers.vote(vote);
-            if (weight - written).abs() > LEAST || *written != 0.0 {
-                weights.vote.insert(name.clone(), rounded(weight));
-            }
-        }
-        for (signal, name) in self.signals.iter().enumerate() {
-            let of_answer = |(answer, answer_name): (usize, &Arc<str>)| {
-                let weight = numbers.signal(signal, answer);
-                (weight.abs() > LEAST).then(|| (answer_name.clone(), rounded(weight)))
-            };
-            let kept: BTreeMap<Arc<str>, f64> = self.answers.iter().enumerate().filter_map(of_answer).collect();
-            if !kept.is_empty() {
-                weights.signal.insert(Arc::from(name.as_str()), kept);
-            }
-        }
-        weights
     }
 }
 
@@ -260,11 +256,15 @@ fn truth<T: PartialEq>(right: &[T], answer: &T) -> f64 {
     }
 }
 
-/// Signals that incidents of several origins show.
-fn common(exhibits: &[Exhibit]) -> BTreeSet<&str> {
+fn begins(name: &str, beginnings: &[&str]) -> bool {
+    beginnings.iter().any(|beginning| name.starts_with(beginning))
+}
+
+/// Signals that are `weighed` and that incidents of several origins show.
+fn common(exhibits: &[Exhibit], weighed: impl Fn(&str) -> bool) -> BTreeSet<&str> {
     let mut origins: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
     for exhibit in exhibits {
-        for (name, _) in exhibit.signals.iter() {
+        for (name, _) in exhibit.signals.iter().filter(|(name, _)| weighed(name)) {
             origins.entry(name).or_default().insert(&exhibit.group);
         }
     }

@@ -6,6 +6,9 @@ use crate::model::{Event, Figure, FigureName, Kind, What};
 /// Figures of as many ranks tell what those of more would.
 const MOST: usize = 96;
 
+/// Whoever catches the error prints its memory within so many lines.
+const BEHIND: u64 = 40;
+
 /// What the incident's own messages state, then the last memory figures that were printed before its root, then what a
 /// host's size is said to be in passing.
 pub(super) fn of(case: &Case, kind: Kind, events: &[&Event]) -> Vec<Figure> {
@@ -14,7 +17,8 @@ pub(super) fn of(case: &Case, kind: Kind, events: &[&Event]) -> Vec<Figure> {
     let before = events.first().map(|root| &root.setting.memory).filter(|memory| !memory.is_empty());
     // The kernel's words stand in another log than the job's: there, the last figures of the job count.
     let last = case.endings.iter().map(|(_, ending)| &ending.memory).filter(|_| before.is_none() && kind.is_host());
-    let series = before.into_iter().chain(last).flat_map(|memory| memory.iter());
+    let behind = events.first().filter(|_| before.is_none()).into_iter().flat_map(|root| behind(case, root));
+    let series = before.into_iter().chain(last).flat_map(|memory| memory.iter()).chain(behind);
     let sizes = case
         .events
         .iter()
@@ -29,4 +33,14 @@ pub(super) fn of(case: &Case, kind: Kind, events: &[&Event]) -> Vec<Figure> {
         }
     }
     figures
+}
+
+/// The memory that was printed behind `root`: a summary of the allocator, a driver's table.
+fn behind<'c>(case: &'c Case, root: &'c Event) -> impl Iterator<Item = &'c Figure> {
+    let at = &root.at.location;
+    let is_near = |figure: &&Figure| {
+        let line = figure.source.line;
+        figure.source.path == at.path && line > at.line && line.0 <= at.line.0 + BEHIND
+    };
+    case.endings.iter().flat_map(|(_, ending)| ending.memory.iter()).filter(is_near)
 }

@@ -2,7 +2,7 @@
 
 use super::Case;
 use super::root::Group;
-use crate::model::{Consumer, Death, Event, Exit, Kind, Origin, Victim, What};
+use crate::model::{Consumer, DEVICE_IN_USE, Death, Event, Exit, FactValue, Kind, Origin, Victim, What};
 
 /// More consumers than this are named by the largest.
 const MOST_CONSUMERS: usize = 16;
@@ -35,7 +35,7 @@ pub(super) fn of(case: &Case, group: &Group) -> (Victim, Vec<Victim>) {
     }
     if let [nobody] = victims.as_mut_slice()
         && (Victim { host: None, ..nobody.clone() }).is_unknown()
-        && let Some(killed) = lone_kill(case, group.kind)
+        && let Some(killed) = lone_death(case, group.kind)
     {
         *nobody = killed;
     }
@@ -44,20 +44,39 @@ pub(super) fn of(case: &Case, group: &Group) -> (Victim, Vec<Victim>) {
             learn(&mut victims, event);
         }
     }
+    if let ([victim], Kind::GpuOom) = (victims.as_mut_slice(), group.kind) {
+        victim.device = victim.device.or_else(|| only_device(case));
+    }
     let first = victims.first().cloned().unwrap_or_default();
     (first, victims)
 }
 
-/// The one process that was killed, where a log names but one: a scheduler that says "somebody" means it. Whom Ray's monitor
-/// killed, its workers' owners only miss.
-fn lone_kill(case: &Case, kind: Kind) -> Option<Victim> {
+/// The one process that died, where a log names but one: a scheduler that says "somebody" means it, and so does a message that
+/// nobody signed. Of several deaths a kill is meant. Whom Ray's monitor killed, its workers' owners only miss.
+fn lone_death(case: &Case, kind: Kind) -> Option<Victim> {
     let is_killed = |exit| exit == Exit::KILL || exit == Exit::Vanished && kind == Kind::HostOomRay;
-    let mut killed = case.events.iter().filter_map(|event| match &event.what {
-        What::Death(death) if is_killed(death.exit) && death.victim.pid.is_some() => Some(&death.victim),
+    let is_failed = |exit| !kind.is_host() && exit != Exit::Stopped || kind == Kind::HostAllocFailure;
+    let only = |is_meant: &dyn Fn(Exit) -> bool| {
+        let mut dead = case.events.iter().filter_map(|event| match &event.what {
+            What::Death(death) if is_meant(death.exit) => Some(&death.victim),
+            _ => None,
+        });
+        let mut dead = dead.by_ref().filter(|victim| victim.pid.is_some() || victim.rank.is_some());
+        let first = dead.next()?;
+        dead.all(|other| other.pid == first.pid && other.rank == first.rank).then(|| first.clone())
+    };
+    only(&is_killed).or_else(|| only(&is_failed))
+}
+
+/// The device that a job says it uses, where it never speaks of another.
+fn only_device(case: &Case) -> Option<u32> {
+    let notices = case.events.iter().filter(|event| event.what == What::Notice);
+    let mut said = notices.flat_map(|event| &event.facts).filter(|fact| fact.key == DEVICE_IN_USE);
+    let first = &said.next()?.value;
+    match first {
+        FactValue::Number(number) if said.all(|other| other.value == *first) => Some(*number as u32),
         _ => None,
-    });
-    let first = killed.next()?;
-    killed.all(|other| other.pid == first.pid).then(|| first.clone())
+    }
 }
 
 fn is_of_gpu(event: &Event) -> bool {
@@ -122,8 +141,8 @@ fn enrich(victims: &mut [Victim], death: &Death) {
 fn learn(victims: &mut [Victim], event: &Event) {
     let number = |key: &str| {
         event.facts.iter().find(|fact| fact.key == key).and_then(|fact| match fact.value {
-            crate::model::FactValue::Number(value) => Some(value as u32),
-            crate::model::FactValue::Text(_) => None,
+            FactValue::Number(value) => Some(value as u32),
+            FactValue::Text(_) => None,
         })
     };
     if let (Some(pid), Some(rank)) = (number("launcher.pid"), number("launcher.local_rank")) {

@@ -54,7 +54,7 @@ pub use models::{Bias, Experts, Found, HfConfigError, LatentAttention, Model, Mo
 pub use name::Name;
 pub use part::Part;
 pub use phases::{FrameRole, FrameRow, Mark, Phases};
-pub use ranking::{Ranking, Weights, WordRow};
+pub use ranking::{Learned, Ranking, Weights, WordRow};
 pub use secrets::Secret;
 pub use signs::{AmountRow, FoundSign, Meaning, MemoryOf, NumberOf, NumberRow, Place, SignRow, Signs};
 pub use version::Version;

@@ -6,7 +6,7 @@ use super::knobs::{Knob, KnobFile};
 use super::levers::{Lever, LeverFile};
 use super::messages::MessageFile;
 use super::phases::{Builder, Phases};
-use super::ranking::{Ranking, Weights, WordFile};
+use super::ranking::{Learned, Ranking, Weights, WordFile};
 use super::secrets::{Secret, SecretFile};
 use super::signs::{SignFile, Signs};
 use super::{Calibration, Fact, Framework, KnowledgeError, Models, Origin, facts, frameworks};
@@ -110,14 +110,18 @@ pub(super) fn calibration(files: &[File<'_>]) -> Outcome<Calibration> {
     }
 }
 
-/// What is fitted goes before what is written; a user's own before the shipped.
+/// The signals of `rules/ranking/phases.toml` and `causes.toml`, as the build sorted them.
+static OF_PHASES: &str = include_str!(concat!(env!("OUT_DIR"), "/learned_phases.txt"));
+static OF_CAUSES: &str = include_str!(concat!(env!("OUT_DIR"), "/learned_causes.txt"));
+
+/// What was learned adds to what is written; what a user's own incidents taught stands in place of the shipped.
 pub(super) fn ranking(files: &[File<'_>]) -> Outcome<Ranking> {
     let mut ranking = Ranking::default();
-    let (mut phases, mut causes) = (Weights::default(), Weights::default());
+    let (mut phases, mut causes) = (Learned::default(), Learned::default());
     for file in of("ranking", files) {
         match file.path.rsplit('/').next() {
-            Some("phases.toml") => phases = phases.overlaid(file.read()?),
-            Some("causes.toml") => causes = causes.overlaid(file.read()?),
+            Some("phases.toml") => phases = file.read()?,
+            Some("causes.toml") => causes = file.read()?,
             _ => {
                 let WordFile { library, words } = file.read()?;
                 ranking.libraries.extend(library);
@@ -125,8 +129,11 @@ pub(super) fn ranking(files: &[File<'_>]) -> Outcome<Ranking> {
             }
         }
     }
-    ranking.phases = Weights::of_phases(&ranking.written).overlaid(phases);
-    ranking.causes = Weights::of_causes(&ranking.written).overlaid(causes);
+    // Of the shipped ones the build keeps the signals.
+    let prepared = |learned: &Learned, lines| if learned.signal.is_none() { lines } else { "" };
+    let (of_phases, of_causes) = (prepared(&phases, OF_PHASES), prepared(&causes, OF_CAUSES));
+    ranking.phases = Weights::of_phases(&ranking.written).with(phases, of_phases);
+    ranking.causes = Weights::of_causes(&ranking.written).with(causes, of_causes);
     Ok(ranking)
 }
 

@@ -33,6 +33,9 @@ pub(super) struct SignFile {
     _near_miss: IgnoredAny,
 }
 
+/// As many words may stand where a sign has `…`.
+const GAP: usize = 3;
+
 /// Words that mean something, wherever they are said. They are written as plain text is: in small letters, names split
 /// into their words, everything but letters and numbers a blank.
 #[derive(Debug, Clone, Deserialize)]
@@ -40,7 +43,7 @@ pub(super) struct SignFile {
 pub struct SignRow {
     /// What they mean.
     pub means: Meaning,
-    /// One of these.
+    /// One of these. `…` stands for up to three words: `not enough … memory`.
     pub words: Vec<Arc<str>>,
     /// How much it weighs.
     pub weight: f64,
@@ -174,7 +177,21 @@ pub struct Signs {
     /// What each number is.
     pub numbers: Vec<NumberRow>,
     /// The search for all words, and the row of each; made when the first line is judged.
-    search: OnceLock<Option<(AhoCorasick, Vec<usize>)>>,
+    search: OnceLock<Option<Search>>,
+}
+
+/// A search for the words of all rows, up to their gap, and what each belongs to.
+#[derive(Debug)]
+struct Search {
+    heads: AhoCorasick,
+    of: Vec<Wanted>,
+}
+
+/// The row of some words, and what must stand behind a gap.
+#[derive(Debug)]
+struct Wanted {
+    row: usize,
+    tail: Option<Arc<str>>,
 }
 
 /// Words of a row in a plain text.
@@ -227,28 +244,46 @@ impl Signs {
         &self.rows
     }
 
-    /// Every sign in a plain `text`, whole words only, in the order in which they end.
+    /// Every sign in a plain `text`, whole words only.
     pub fn find<'s>(&'s self, text: &str) -> Vec<FoundSign<'s>> {
-        let Some((search, rows)) = self.search() else { return Vec::new() };
-        let found = search.find_overlapping_iter(text);
+        let Some(search) = self.search() else { return Vec::new() };
+        let found = search.heads.find_overlapping_iter(text);
         let found = found.filter(|found| is_whole(text, found.start(), found.end()));
-        let row = |found: aho_corasick::Match| FoundSign {
-            row: &self.rows[rows[found.pattern().as_usize()]],
-            start: found.start(),
-            end: found.end(),
+        let sign = |found: aho_corasick::Match| {
+            let wanted = &search.of[found.pattern().as_usize()];
+            let end = match &wanted.tail {
+                None => found.end(),
+                Some(tail) => behind_gap(text, found.end(), tail)?,
+            };
+            Some(FoundSign { row: &self.rows[wanted.row], start: found.start(), end })
         };
-        found.map(row).collect()
+        found.filter_map(sign).collect()
     }
 
-    fn search(&self) -> Option<&(AhoCorasick, Vec<usize>)> {
+    fn search(&self) -> Option<&Search> {
         let made = self.search.get_or_init(|| {
             let words = self.rows.iter().enumerate();
-            let words = words.flat_map(|(index, row)| row.words.iter().map(move |words| (words.as_bytes(), index)));
-            let (words, rows): (Vec<&[u8]>, Vec<usize>) = words.unzip();
-            Some((AhoCorasick::new(words).ok()?, rows))
+            let words = words.flat_map(|(row, of)| of.words.iter().map(move |words| (row, words)));
+            let (heads, of): (Vec<&[u8]>, Vec<Wanted>) = words
+                .map(|(row, words)| match words.split_once(" … ") {
+                    None => (words.as_bytes(), Wanted { row, tail: None }),
+                    Some((head, tail)) => (head.as_bytes(), Wanted { row, tail: Some(tail.into()) }),
+                })
+                .unzip();
+            Some(Search { heads: AhoCorasick::new(heads).ok()?, of })
         });
         made.as_ref()
     }
+}
+
+/// Where `tail` ends that stands behind `from` in `text`, with at most [`GAP`] words between.
+fn behind_gap(text: &str, from: usize, tail: &str) -> Option<usize> {
+    let rest = text[from..].strip_prefix(' ')?;
+    let starts = std::iter::once(0).chain(rest.match_indices(' ').map(|(at, _)| at + 1));
+    let start = starts.take(GAP + 1).find(|start| {
+        rest[*start..].strip_prefix(tail).is_some_and(|behind| behind.is_empty() || behind.starts_with(' '))
+    })?;
+    Some(from + 1 + start + tail.len())
 }
 
 fn is_plain(words: &str) -> bool {

@@ -221,6 +221,9 @@ pub struct Fact {
     pub at: Citation,
 }
 
+/// The fact of which device a job says it computes on.
+pub const DEVICE_IN_USE: &str = "device.in_use";
+
 /// The value of a fact.
 #[derive(Debug, Clone, PartialEq)]
 pub enum FactValue {

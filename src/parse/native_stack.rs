@@ -50,6 +50,8 @@ impl Grammar for NativeStack {
             "at com.",
             "at io.",
             "panicked at ",
+            "tack backtrace:",
+            "::Error::bt",
         ]
     }
 
@@ -180,6 +182,9 @@ fn qualified(text: &str, has_address: bool) -> IResult<&str, Call<'_>> {
         .find_map(|word| text.strip_prefix(word))
         .unwrap_or(text);
     let name = || recognize((opt(char('~')), take_while1(|c: char| c.is_alphanumeric() || c == '_')));
+    // A trait's method of Rust: `<half::f16 as candle_core::Device>::alloc`.
+    let of_trait = delimited(char('<'), take_until(" as "), (take_until(">::"), tag(">::")));
+    let (text, class) = opt(of_trait).parse(text)?;
     let anonymous = || alt((tag("(anonymous namespace)"), tag("{anonymous}"), tag("{closure#0}"), tag("{{closure}}")));
     let part = alt((anonymous(), name()));
     let part = (part, take_templates);
@@ -189,12 +194,21 @@ fn qualified(text: &str, has_address: bool) -> IResult<&str, Call<'_>> {
         left.is_empty() || left.starts_with(['(', '+', '[', '.'])
     })
     .parse(left)?;
+    // The hash of a Rust symbol.
+    let is_hash =
+        |part: &&str| part.len() == 17 && part.starts_with('h') && part[1..].bytes().all(|b| b.is_ascii_hexdigit());
+    let parts = match parts.split_last() {
+        Some((last, parts)) if !parts.is_empty() && is_hash(last) => parts.to_vec(),
+        _ => parts,
+    };
     let Some((function, path)) = parts.split_last() else { unreachable!("a list of one at least") };
     // A word alone is prose, unless it is called like a function.
-    if path.is_empty() && !(has_address || function.contains('_') || left.starts_with('(')) {
+    if path.is_empty() && class.is_none() && !(has_address || function.contains('_') || left.starts_with('(')) {
         return Err(nom::Err::Error(nom::error::Error::new(text, nom::error::ErrorKind::Verify)));
     }
-    Ok((left, Call { file: Cow::Owned(path.join("/")), function }))
+    let file = class.map(|class| class.trim_start_matches('&').replace("::", "/")).into_iter();
+    let file: Vec<String> = file.chain(path.iter().map(|part| (*part).to_owned())).collect();
+    Ok((left, Call { file: Cow::Owned(file.join("/")), function }))
 }
 
 /// Template arguments, however deep.
@@ -289,6 +303,10 @@ mod tests {
             is("tensorrt_llm/runtime/TllmRuntime", "TllmRuntime")
         );
         assert_eq!(read("   5: candle_core::cuda_backend::alloc"), is("candle_core/cuda_backend", "alloc"));
+        assert_eq!(
+            read("   7: <candle_core::Tensor as mistral::Layer>::forward::h0123456789abcdef"),
+            is("candle_core/Tensor", "forward")
+        );
         assert_eq!(
             read("/usr/share/lua/5.1/torch/File.lua:351: in function 'readObject'"),
             is("/usr/share/lua/5.1/torch/File.lua", "readObject")

@@ -36,6 +36,8 @@ impl Grammar for SharedMemory {
             "unable to allocate shared memory(shm)",
             "unable to write to file </torch_",
             "killed by signal: Bus error",
+            ") is killed by signal:",
+            SEMAPHORE,
             "Unexpected bus error encountered in worker",
             "NCCL WARN Call to ",
             "shared memory segment",
@@ -51,12 +53,15 @@ impl Grammar for SharedMemory {
         true
     }
 
-    /// NCCL before 2.18 says the reason in one line and the size in the next.
+    /// NCCL before 2.18 says the reason in one line and the size in the next; Python's semaphores the place and the reason.
     fn follows(&self, record: &Record, next: &Line<'_>) -> Follow {
-        let reason = record.len() == 1 && record.text().contains("NCCL WARN Call to ");
-        match reason && next.body().contains("shared memory segment") {
-            true => Follow::Join(Joint::Line),
-            false => Follow::End,
+        let goes_on = |first: &str, second: &str| record.text().contains(first) && next.body().contains(second);
+        let is_whole = goes_on("NCCL WARN Call to ", "shared memory segment") || goes_on(SEMAPHORE, NO_SPACE);
+        let is_wrapped = record.last_line().trim_end().ends_with("is killed by signal:");
+        match record.len() == 1 {
+            true if is_whole => Follow::Join(Joint::Line),
+            true if is_wrapped && next.body().starts_with("Bus error") => Follow::Join(Joint::Blank),
+            _ => Follow::End,
         }
     }
 
@@ -78,9 +83,17 @@ fn exhausted(record: &Record, words: &str, victim: Victim) -> Event {
     statement::shortage(record, PRODUCER, words, Kind::ShmExhausted, victim)
 }
 
+/// Python's semaphores are files in /dev/shm.
+const SEMAPHORE: &str = "_multiprocessing.SemLock(";
+/// What the system says where a file finds no room.
+const NO_SPACE: &str = "No space left on device";
+
 /// Torch's storages in shared memory, and its data loader's workers.
 fn torch(record: &Record) -> Option<Event> {
     let text = record.text();
+    if let Some(reason) = text::after(text, SEMAPHORE).and_then(|behind| text::each(behind, NO_SPACE).next()) {
+        return Some(exhausted(record, text::line(reason), statement::speaker(record)));
+    }
     if let Some(words) = text::spoken(text, "DataLoader worker (pid").next() {
         return worker_killed(record, text::line(words));
     }
@@ -211,6 +224,11 @@ const EXAMPLES: &[Example] = &[
         version: "torch 2.15",
         text: "RuntimeError: unable to allocate shared memory(shm) for file </torch_812_99120034_3>: No space left on device (28)",
         states: &[("kind", "shm_exhausted"), ("shm.file", "/torch_812_99120034_3")],
+    },
+    Example {
+        version: "Python 3.4–3.14, a lock's semaphore in /dev/shm",
+        text: "    sl = self._semlock = _multiprocessing.SemLock(\nOSError: [Errno 28] No space left on device",
+        states: &[("kind", "shm_exhausted")],
     },
     Example {
         version: "torch 0.3–1.13, copying into shared memory",

@@ -30,11 +30,7 @@ pub fn try_examples(rule: &CauseRule, knowledge: &Arc<Knowledge>) -> Result<Vec<
 
 fn try_example(example: &ExampleRow, rule: &CauseRule, knowledge: &Arc<Knowledge>) -> Result<Tried, Error> {
     let options = Options { knowledge: Some(Arc::clone(knowledge)), ..Options::default() };
-    let texts = [("job.log", Some(&example.log)), ("config", example.config.as_ref())];
-    let open = |(name, text): (&str, Option<&String>)| Some(Input::new(name, Cursor::new(text?.clone().into_bytes())));
-    let inputs: io::Result<Vec<Input>> = texts.into_iter().filter_map(open).collect();
-    // Memory can always be read.
-    let report = analyze_inputs(inputs.unwrap_or_default(), Vec::new(), &options)?;
+    let report = analyze_inputs(example.inputs(), Vec::new(), &options)?;
     let diagnoses = report.incidents.first().map_or(&[][..], |root| &root.diagnoses);
     let named: Vec<(Arc<str>, f64)> =
         diagnoses.iter().map(|diagnosis| (diagnosis.cause.clone(), diagnosis.confidence)).collect();
@@ -47,6 +43,18 @@ fn try_example(example: &ExampleRow, rule: &CauseRule, knowledge: &Arc<Knowledge
         named,
         problem,
     })
+}
+
+impl ExampleRow {
+    /// Its log, and the configuration beside it.
+    pub fn inputs(&self) -> Vec<Input<'static>> {
+        let texts = [("job.log", Some(&self.log)), ("config", self.config.as_ref())];
+        let open =
+            |(name, text): (&str, Option<&String>)| Some(Input::new(name, Cursor::new(text?.clone().into_bytes())));
+        let inputs: io::Result<Vec<Input>> = texts.into_iter().filter_map(open).collect();
+        // Memory can always be read.
+        inputs.unwrap_or_default()
+    }
 }
 
 fn problem(example: &ExampleRow, rule: &CauseRule, report: &Report, named: &[(Arc<str>, f64)]) -> Option<String> {

@@ -1,8 +1,7 @@
 //! What facts and figures amount to: levels instead of numbers.
 
 use super::Signals;
-use super::tokens::tokens;
-use crate::facts::{Facts, Value};
+use crate::facts::{Facts, Value, tokens};
 use crate::incident::Found;
 use crate::model::Bytes;
 

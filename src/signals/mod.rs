@@ -6,7 +6,6 @@
 
 mod levels;
 mod stack;
-mod tokens;
 mod words;
 
 use std::collections::BTreeMap;

@@ -1,7 +1,7 @@
 //! What a stack's frames show.
 
 use super::Signals;
-use super::tokens::tokens;
+use crate::facts::tokens;
 use crate::knowledge::{Libraries, installed};
 use crate::model::Frame;
 

@@ -1,7 +1,7 @@
 //! What messages and the lines around them say.
 
 use super::Signals;
-use super::tokens::tokens;
+use crate::facts::tokens;
 use crate::incident::Found;
 use crate::model::Citation;
 

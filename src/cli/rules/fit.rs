@@ -1,4 +1,3 @@
-use std::collections::BTreeMap;
 use std::fmt::{self, Write as _};
 use std::fs;
 use std::io::Write as _;
@@ -10,8 +9,8 @@ use clap::Args;
 
 use crate::cli::error::CliError;
 use crate::cli::home::Home;
-use crate::fit::{self, Fitted, Forecast, Tally};
-use crate::knowledge::{Calibration, Weights};
+use crate::fit::{self, Fitted, Forecast, Learn, Tally};
+use crate::knowledge::{Calibration, Learned};
 
 /// Fits what signals weigh and how sure diagnoses are on labelled incidents, and shows how well that does on others
 #[derive(Debug, Args)]
@@ -19,6 +18,12 @@ pub(super) struct Fit {
     /// Folders with one folder a case, each with its logs and its label
     #[arg(value_name = "DIR", required = true)]
     folders: Vec<PathBuf>,
+    /// Folders of the same form whose answers are to stay right whatever the others teach
+    #[arg(long, value_name = "DIR")]
+    keep: Vec<PathBuf>,
+    /// Learn of causes alone, and leave what signals weigh for phases as it is written
+    #[arg(long)]
+    causes_only: bool,
     /// The label's file name, JSON or TOML [default: truth.json or expected.toml]
     #[arg(long, value_name = "NAME")]
     label: Option<String>,
@@ -29,15 +34,17 @@ pub(super) struct Fit {
 
 impl Fit {
     pub fn run(self, home: &Home) -> Result<ExitCode, CliError> {
-        let found = fit::fit(&self.folders, self.label.as_deref(), Arc::new(home.load()?))?;
+        let learn = if self.causes_only { Learn::Causes } else { Learn::Both };
+        let found = fit::fit(&self.folders, &self.keep, self.label.as_deref(), learn, Arc::new(home.load()?))?;
         let page = page(&found).map_err(std::io::Error::other)?;
         anstream::stdout().write_all(page.as_bytes())?;
         if let Some(rules) = self.write {
-            for (name, content) in [
-                ("ranking/phases.toml", weights(&found.phases, "phases")),
+            let phases = found.phases.as_ref().map(|phases| ("ranking/phases.toml", weights(phases, "phases")));
+            let files = [
                 ("ranking/causes.toml", weights(&found.causes, "causes")),
                 ("calibration.toml", calibration(&found.calibration)),
-            ] {
+            ];
+            for (name, content) in phases.into_iter().chain(files) {
                 write(rules.join(name), &content.map_err(std::io::Error::other)?)?;
             }
         }
@@ -95,20 +102,19 @@ fn page(found: &Fitted) -> Result<String, fmt::Error> {
 const WRITTEN: &str = "Written by `oomdoc rules fit DIR --write`; docs/accuracy.md says how.";
 
 /// `rules/ranking/phases.toml`, `rules/ranking/causes.toml`.
-fn weights(weights: &Weights, what: &str) -> Result<String, fmt::Error> {
-    let mut rules = format!("# What signals weigh for {what}. {WRITTEN}\n");
-    writeln!(rules, "\n[bias]")?;
-    for (answer, weight) in &weights.bias {
-        writeln!(rules, "{answer} = {weight:?}")?;
+fn weights(learned: &Learned, what: &str) -> Result<String, fmt::Error> {
+    let mut rules = format!("# What incidents taught of {what}, beside what is written. {WRITTEN}\n\n");
+    writeln!(rules, "answers = {:?}", learned.answers)?;
+    for (table, weights) in [("bias", &learned.bias), ("vote", &learned.vote)] {
+        writeln!(rules, "\n[{table}]")?;
+        for (name, weight) in weights {
+            writeln!(rules, "{name:?} = {weight:?}")?;
+        }
     }
-    writeln!(rules, "\n[vote]")?;
-    for (vote, weight) in &weights.vote {
-        writeln!(rules, "{vote:?} = {weight:?}")?;
-    }
-    writeln!(rules, "\n[signal]")?;
-    for (signal, of_answers) in weights.signal.iter().collect::<BTreeMap<_, _>>() {
-        let row: Vec<String> = of_answers.iter().map(|(answer, weight)| format!("{answer} = {weight:?}")).collect();
-        writeln!(rules, "{signal:?} = {{ {} }}", row.join(", "))?;
+    writeln!(rules, "\n# For each of the answers, in hundredths.\n[signal]")?;
+    for (name, row) in learned.signal.iter().flatten() {
+        let row: Vec<String> = row.iter().map(i16::to_string).collect();
+        writeln!(rules, "{name:?} = [{}]", row.join(", "))?;
     }
     Ok(rules)
 }
@@ -140,16 +146,19 @@ mod tests {
             unknown_offset: -0.125,
             kind_offset: [(Kind::GpuOom, -0.25), (Kind::HostOomRay, 0.5)].into(),
         };
-        let weighed = Weights {
+        let name = "at:\"a\\b.py\":<module>";
+        let learned = Learned {
+            answers: vec!["backward".into(), "forward".into()],
             bias: [("forward".into(), 0.5)].into(),
             vote: [("mark".into(), -2.0)].into(),
-            signal: [("at:\"a\\b.py\":<module>".into(), [("forward".into(), 1.25)].into())].into(),
+            signal: Some([(name.to_owned(), vec![0, 125])].into()),
         };
-        let (calibration, weights) = (calibration(&sure)?, weights(&weighed, "phases")?);
+        let (calibration, weights) = (calibration(&sure)?, weights(&learned, "phases")?);
         let files = [("calibration.toml", &*calibration), ("ranking/phases.toml", &*weights)];
         let read = Knowledge::load(files.into_iter())?;
         assert_eq!(read.calibration, sure);
-        assert_eq!(read.ranking.phases, weighed);
+        let phases = &read.ranking.phases;
+        assert_eq!((phases.bias("forward"), phases.vote("mark", 3.0), phases.of(name, "forward")), (0.5, 1.0, 1.25));
         Ok(())
     }
 }

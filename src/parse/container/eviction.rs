@@ -4,6 +4,7 @@
 
 use nom::branch::alt;
 use nom::bytes::complete::{tag, take_until};
+use nom::combinator::opt;
 use nom::sequence::{delimited, preceded};
 use nom::{IResult, Parser};
 
@@ -28,7 +29,7 @@ pub(super) fn event(record: &Record) -> Option<Event> {
         }
         _ => return Some(statement::failure(record, PRODUCER, words, OtherFailureName::Unknown)),
     }
-    let containers: Vec<(&str, Size<'_>, Size<'_>)> = text::each(rest, "Container ")
+    let containers: Vec<(&str, Size<'_>, Option<Size<'_>>)> = text::each(rest, "Container ")
         .filter_map(|words| container(words).ok())
         .map(|(_, container)| container)
         .collect();
@@ -52,7 +53,8 @@ pub(super) fn event(record: &Record) -> Option<Event> {
     let mut event = statement::event(record, PRODUCER, words, What::Shortage(shortage));
     for (_, using, request) in containers {
         event.figures.extend(record.figure(FigureName::WorkerUsed, using));
-        let fact = request.bytes.map(|bytes| record.number_fact("container.request", request.text, bytes.0 as f64));
+        let fact =
+            request.and_then(|size| Some(record.number_fact("container.request", size.text, size.bytes?.0 as f64)));
         event.facts.extend(fact);
     }
     for (key, label) in [("node.eviction_threshold", "Threshold quantity: "), ("node.available", "available: ")] {
@@ -71,8 +73,9 @@ fn resource(words: &str) -> IResult<&str, &str> {
 }
 
 /// `Container trainer was using 712Gi, request is 64Gi, …`, before 1.27 `…, which exceeds its request of 0.`
-fn container(words: &str) -> IResult<&str, (&str, Size<'_>, Size<'_>)> {
+fn container(words: &str) -> IResult<&str, (&str, Size<'_>, Option<Size<'_>>)> {
     let name = delimited(tag("Container "), take_until(" was using "), tag(" was using "));
     let request = preceded(alt((tag(", request is "), tag(", which exceeds its request of "))), quantity);
-    (name, quantity, request).parse(words)
+    // The line may be cut off behind the first.
+    (name, quantity, opt(request)).parse(words)
 }

@@ -247,23 +247,27 @@ fn exception(text: &str) -> Option<&str> {
         let before = text::before(text, &text[start..]);
         let begins = text::may_begin(before) || before.starts_with("Exception in thread ");
         let message = text::line(&text[start..]);
-        // A binding may raise Python's own class for its device: `pycuda._driver.MemoryError: cuMemAlloc failed`.
-        let is_of_device =
-            ["cuda", "CUDA", "cuMem", "hipMalloc", "evice memory"].iter().any(|word| message.contains(word));
-        (own && ends && begins && !is_of_device).then_some(message)
+        (own && ends && begins && !is_of_device(message)).then_some(message)
     })
 }
 
 /// `terminate called after throwing an instance of 'std::bad_alloc'`, `what():  std::bad_alloc`
 fn bad_alloc(text: &str) -> Option<&str> {
     const TERMINATE: &str = "terminate called after throwing an instance of 'std::bad_alloc'";
-    text::each(text, TERMINATE).next().or_else(|| text::spoken(text, "std::bad_alloc").next().map(text::line))
+    let spoken = || text::spoken(text, "std::bad_alloc").next().map(text::line);
+    text::each(text, TERMINATE).next().or_else(|| spoken().filter(|message| !is_of_device(message)))
+}
+
+/// Whether a binding raises a class of the host for its device: `pycuda._driver.MemoryError: cuMemAlloc failed`,
+/// `std::bad_alloc: out_of_memory: CUDA error at: rmm/…`.
+fn is_of_device(message: &str) -> bool {
+    ["cuda", "CUDA", "cuMem", "hipMalloc", "evice memory", "RMM failure"].iter().any(|word| message.contains(word))
 }
 
 /// `[Errno 12] Cannot allocate memory`, `fork: Cannot allocate memory`, `error Cannot allocate memory (12)`
 fn no_memory(text: &str) -> Option<&str> {
-    // A limit on locked pages, which its printers take as a hint.
-    if text.contains("mlock") {
+    // A limit on locked pages, which its printers take as a hint; slots of the loader, which are no memory.
+    if text.contains("mlock") || text.contains("static TLS block") {
         return None;
     }
     ["Cannot allocate memory", "cannot allocate memory"].into_iter().find_map(|words| {
@@ -354,6 +358,8 @@ mod tests {
         assert_eq!(kinds("FATAL ERROR: Reached heap limit Allocation failed - JavaScript heap out of memory").len(), 1);
         assert_eq!(kinds("/bin/bash: fork: Cannot allocate memory"), ["host_alloc_failure"]);
         assert_eq!(kinds("  MemoryError"), ["host_alloc_failure"]);
+        let rmm = "MemoryError: std::bad_alloc: out_of_memory: CUDA error at: /rmm/mr/device/cuda_memory_resource.hpp";
+        assert_eq!(kinds(rmm), ["gpu_oom"]);
     }
 
     #[test]
@@ -365,7 +371,6 @@ mod tests {
             "If it prints Cannot allocate memory, lower num_workers",
             "torch.OutOfMemoryError",
             "pycuda._driver.MemoryError: cuMemAlloc failed: out of memory",
-            "MemoryError: std::bad_alloc: out_of_memory: CUDA error at: /rmm/mr/device/cuda_memory_resource.hpp",
             "DeepSpeed: mlock failed with 12 Cannot allocate memory",
             "1.05 GiB is free",
         ] {

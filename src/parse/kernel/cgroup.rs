@@ -134,6 +134,14 @@ pub(super) fn total<'a>(lines: &[Statistics<'a>], names: &[&str]) -> Option<(&'a
 }
 
 impl<'a> Statistics<'a> {
+    /// The line that names the cgroup.
+    pub fn heading(&self) -> Option<&'a str> {
+        match self {
+            Statistics::Inline(line) => Some(line),
+            Statistics::Named(_) => None,
+        }
+    }
+
     fn amount(self, name: &str) -> Option<Size<'a>> {
         match self {
             Statistics::Inline(line) => labelled(line, &format!("{name}:")),

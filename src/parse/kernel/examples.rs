@@ -379,6 +379,21 @@ pub(super) const EXAMPLES: &[Example] = &[
         states: &[("kind", "host_oom_kernel"), ("kernel.trigger", "python3"), ("kernel.order", "order=0")],
     },
     Example {
+        version: "≥4.8, only the middle: the table's beginning",
+        text: "[  492.668136] 1012736 pages RAM\n[  492.669366] 816128 pages HighMem/MovableOnly\n[  492.673008] Tasks state (memory values in pages):\n[  492.674226] [  pid  ]   uid  tgid total_vm      rss pgtables_bytes swapents oom_score_adj name",
+        states: &[("kind", "host_oom_kernel")],
+    },
+    Example {
+        version: "3.x–4.x, only the call trace",
+        text: "[ 4771.273114]  [<ffffffff811928c2>] oom_kill_process+0x202/0x3c0\n[ 4771.273117]  [<ffffffff81192ce9>] out_of_memory+0x219/0x460",
+        states: &[("kind", "host_oom_kernel")],
+    },
+    Example {
+        version: "≥5.3, only the cgroup's statistics",
+        text: "Apr 17 09:17:11 node1 kernel: Memory cgroup stats for /jobs.slice/job9.slice:\nApr 17 09:17:11 node1 kernel: anon 14409728",
+        states: &[("kind", "host_oom_cgroup")],
+    },
+    Example {
         version: "≥4.6, only the reaper",
         text: "[ 8801.200100] oom_reaper: reaped process 60233 (ray::rollout), now anon-rss:0kB, file-rss:0kB, shmem-rss:0kB",
         states: &[("kind", "host_oom_kernel"), ("victim_pid", "reaped process 60233"), ("role", "ray::rollout")],

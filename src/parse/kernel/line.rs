@@ -68,6 +68,8 @@ pub(super) enum Caller {
     Cgroup,
     /// A person or program, by SysRq-f.
     SysRq,
+    /// The killer at work, whoever had it called.
+    Killer,
 }
 
 /// Why nobody was killed.
@@ -222,6 +224,8 @@ fn caller(line: &str) -> Option<(Caller, &str)> {
         (Caller::Cgroup, "mem_cgroup_out_of_memory"),
         (Caller::Cgroup, "mem_cgroup_oom_synchronize"),
         (Caller::SysRq, "moom_callback"),
+        (Caller::Killer, "oom_kill_process+0x"),
+        (Caller::Killer, "out_of_memory+0x"),
     ]
     .into_iter()
     .find_map(|(who, function)| line.find(function).map(|at| (who, &line[at..at + function.len()])))

@@ -39,7 +39,15 @@ impl Grammar for Kernel {
     }
 
     fn anchors(&self) -> &'static [&'static str] {
-        &["oom-kill", "Out of memory", "Killed process ", "oom_reaper"]
+        &[
+            "oom-kill",
+            "Out of memory",
+            "Killed process ",
+            "oom_reaper",
+            "oom_score_adj name",
+            "oom_kill_process+0x",
+            "Memory cgroup stats for /",
+        ]
     }
 
     fn triggers(&self) -> &'static [&'static str] {
@@ -57,6 +65,9 @@ impl Grammar for Kernel {
             "Mem-Info:",
             "Tasks state (memory values in pages)",
             " total_vm ",
+            "Memory cgroup stats for /",
+            "oom_kill_process+0x",
+            "out_of_memory+0x",
             "due to memory.oom.group set",
             "Kernel panic - not syncing: ",
             "Out of memory and no killable processes",

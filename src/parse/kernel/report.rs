@@ -113,6 +113,12 @@ impl<'a> Report<'a> {
         if proofs.is_empty() {
             proofs.extend(self.reaped.first().map(|process| process.words));
         }
+        // A cut from the middle of a report has nothing better.
+        if proofs.is_empty() {
+            proofs.extend(self.callers.iter().filter(|(caller, _)| *caller != Caller::SysRq).map(|(_, words)| *words));
+            proofs.extend(self.columns);
+            proofs.extend(self.statistics.iter().find_map(Statistics::heading));
+        }
         proofs
     }
 
@@ -125,6 +131,7 @@ impl<'a> Report<'a> {
                     || self.group.is_some()
                     || self.memory_usage().is_some()
                     || self.callers.iter().any(|(caller, _)| *caller == Caller::Cgroup)
+                    || self.statistics.iter().any(|statistics| statistics.heading().is_some())
                     || self.kill.is_some_and(|kill| kill.oom_memcg.is_some())
                     || self.helpless.iter().any(|(_, words)| words.contains("Memory cgroup"))
                     || self.is_helpless_without_panic()

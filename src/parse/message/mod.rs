@@ -12,8 +12,8 @@ use std::sync::Arc;
 use super::record::Record;
 use super::record::stated::Stated;
 use super::record::{origin, text};
-use crate::knowledge::{Message, MessageFile, Said, SlotName};
-use crate::model::{Event, What};
+use crate::knowledge::{Message, MessageFile, Said, SlotName, VictimPart};
+use crate::model::{DEVICE_IN_USE, Event, What};
 
 /// All rows of all producers.
 pub(super) struct Messages {
@@ -82,6 +82,7 @@ fn read_file<'m>(
                     SlotName::Figure(name) if row.moment => memory.add_figure(record, name, words, read),
                     SlotName::Figure(name) => notice.add_figure(record, name, words, read),
                     SlotName::Fact(key) => notice.add_fact(record, key, words, read),
+                    SlotName::Victim(VictimPart::Device) => notice.add_fact(record, DEVICE_IN_USE, words, read),
                     SlotName::Victim(_) | SlotName::Signal | SlotName::Status | SlotName::Nothing => {}
                 }
             }

@@ -332,7 +332,6 @@ mod tests {
             "log_notice(\"Killed %s due to memory pressure for %s being %lu.%02lu%%\")",
             "Killed /a/b due to memory pressure for",
             "(raylet) 2 Workers (tasks / actors) killed due to memory pressure (OOM)",
-            "systemd-oomd[1]: Considered 2 cgroups for killing, top candidates were:",
         ] {
             assert!(testing::read(line.as_bytes()).is_empty(), "{line}");
         }

@@ -36,9 +36,11 @@ pub(super) fn figures(record: &Record, range: Range<usize>, memory: MemoryOf, si
     let mut figures: Vec<Figure> = Vec::new();
     for (place, size) in sizes(whole, range.clone()).take(MOST) {
         let end = place + size.text.len();
-        let before =
-            Plain::of(whole, range.start.max(floor(whole, place.saturating_sub(120)))..place, Wrap::Blank).text;
-        let behind = Plain::of(whole, end..range.end.min(floor(whole, end + 80)), Wrap::Blank).text;
+        let before = range.start.max(floor(whole, place.saturating_sub(120)))..place;
+        let behind = end..range.end.min(floor(whole, end + 80));
+        let (before, behind) = (own_clause_before(whole, before), own_clause_behind(whole, behind));
+        let before = Plain::of(whole, before, Wrap::Blank).text;
+        let behind = Plain::of(whole, behind, Wrap::Blank).text;
         let (before, behind) = (without_fillers_at_end(before.trim()), behind.trim());
         let rows = signs.amounts.iter().filter(|row| row.memory.is_empty() || row.memory.contains(&memory));
         let fit = rows.filter_map(|row| {
@@ -56,6 +58,22 @@ pub(super) fn figures(record: &Record, range: Range<usize>, memory: MemoryOf, si
         }
     }
     figures
+}
+
+/// What stands between two amounts belongs to the one of whose clause it is.
+const ENDS: &[char] = &[',', ';', '，', '；'];
+
+fn own_clause_before(whole: &str, range: Range<usize>) -> Range<usize> {
+    let behind = |(at, end): (usize, &str)| range.start + at + end.len();
+    // `1,024` is one number.
+    let ends = |behind: &usize| !whole[*behind..].starts_with(|c: char| c.is_ascii_digit());
+    let start = whole[range.clone()].rmatch_indices(ENDS).map(behind).find(ends);
+    start.unwrap_or(range.start)..range.end
+}
+
+fn own_clause_behind(whole: &str, range: Range<usize>) -> Range<usize> {
+    let end = whole[range.clone()].find(ENDS).map_or(range.end, |at| range.start + at);
+    range.start..end
 }
 
 /// Every amount with its unit, and where it begins.

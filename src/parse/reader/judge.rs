@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::plain::{Plain, Wrap};
-use crate::knowledge::{FoundSign, Meaning, MemoryOf, Place, Signs};
+use crate::knowledge::{FoundSign, Meaning, MemoryOf, Place, SignRow, Signs};
 
 /// What a line must weigh to be believed.
 pub(super) const BELIEVED: f64 = 3.0;
@@ -226,7 +226,7 @@ impl<'m, 's> Case<'m, 's> {
                 () if found.start >= self.line.start && found.end <= self.line.end => 0.7 * found.row.weight,
                 () => 0.4 * found.row.weight,
             };
-            let own = if head.row.memory == Some(memory) { 3.0 } else { 0.0 };
+            let own = if head.row.memory == Some(memory) { 1.5 } else { 0.0 };
             let before = match memory {
                 MemoryOf::Device if self.message.device_before => 1.2,
                 MemoryOf::Host => 0.3,
@@ -246,8 +246,10 @@ fn cut_off<'s>(signs: &'s Signs, plain: &Plain, line: &Range<usize>) -> Vec<Foun
     let mut found = Vec::new();
     let text = plain.text.get(line.clone()).unwrap_or_default();
     let trimmed = text.trim_end();
-    for row in signs.rows().iter().filter(|row| row.means == Meaning::Shortage && row.needs.is_empty() && !row.one_name)
-    {
+    let may_be_cut = |row: &&SignRow| {
+        matches!(row.means, Meaning::Shortage | Meaning::Kill) && row.needs.is_empty() && !row.one_name
+    };
+    for row in signs.rows().iter().filter(may_be_cut) {
         for words in row.words.iter().filter(|words| words.len() > LEFT && words.is_ascii()) {
             let end = (LEFT.max(words.len() * 3 / 5)..words.len()).rev().find(|length| {
                 // Between words it is the whole of something else.

@@ -49,7 +49,7 @@ impl Plain {
             match c {
                 '\n' if wrap == Wrap::Nothing => {}
                 '\n' => {
-                    if !next.is_lowercase() {
+                    if !next.is_lowercase() || begins_anew(&rest[1..]) {
                         plain.end_sentence();
                     }
                     plain.blank(offset + at);
@@ -129,6 +129,12 @@ impl Plain {
 
 fn behind_is_word(next: char) -> bool {
     next.is_alphabetic()
+}
+
+/// Whether a line begins with a label and so goes on with nothing: `time=…`, `g++: …`
+fn begins_anew(line: &str) -> bool {
+    let word = line.split_whitespace().next().unwrap_or_default();
+    word.contains('=') || word.ends_with(':')
 }
 
 /// The length of an entity of HTML that `text` begins with: `&quot;`, `&#39;`.

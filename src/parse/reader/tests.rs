@@ -108,6 +108,23 @@ fn an_amount_is_a_figure_only_beside_a_word_that_says_what_it_is() {
 }
 
 #[test]
+fn an_amount_belongs_to_its_own_clause() {
+    let line = "TrainerError: GPU out of memory, failed to allocate 4500 MB, available 1,200 MB";
+    assert_eq!(figure(line, FigureName::Requested).as_deref(), Some("4500 MB"));
+    assert_eq!(figure(line, FigureName::GpuFree).as_deref(), Some("1,200 MB"));
+    let chinese = "GPU 0上出现内存不足错误，可用内存仅为0.5 GB，无法在GPU上分配50 MB内存";
+    believed(chinese);
+}
+
+#[test]
+fn words_may_stand_between_and_labels_begin_a_sentence() {
+    assert_eq!(kinds("GPU #2 does not have enough free graphics memory for the table").len(), 1);
+    assert!(kinds("not enough workers started yet; they share one memory").is_empty());
+    // The line before is not what it is about.
+    assert_eq!(kinds("[ 43%] how to simulate\nrenderer: error: GPU out of memory"), ["gpu_oom"]);
+}
+
+#[test]
 fn a_message_of_several_lines_is_cited_where_it_stands() {
     let events = believed("x\nTrainerError: GPU out of\nmemory, giving up\ny");
     let lines: Vec<u64> = events

@@ -74,6 +74,11 @@ pub(super) const EXAMPLES: &[Example] = &[
         text: "joblib.externals.loky.process_executor.TerminatedWorkerError: A worker process managed by the executor was unexpectedly terminated. This could be caused by a segmentation fault while calling the function or by an excessive memory usage causing the Operating System to kill the worker. The exit codes of the workers are {SIGTERM(-15), SIGKILL(-9)}\nRuntimeError: One of the subprocesses has abruptly died during map operation.To debug the error, disable multiprocessing.",
         states: &[("exit", "signal 9"), ("exit", "vanished")],
     },
+    Example {
+        version: "joblib's loky ≥3.0, the codes behind a blank line",
+        text: "joblib.externals.loky.process_executor.TerminatedWorkerError: A worker process managed by the executor was unexpectedly terminated. This could be caused by a segmentation fault while calling the function or by an excessive memory usage causing the Operating System to kill the worker.\n\nThe exit codes of the workers are {EXIT(1)}",
+        states: &[("exit", "code 1")],
+    },
 ];
 
 #[cfg(test)]

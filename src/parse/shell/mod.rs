@@ -11,7 +11,7 @@ use nom::combinator::{eof, opt};
 use nom::sequence::{delimited, preceded, terminated};
 use nom::{IResult, Offset, Parser};
 
-use super::{Example, Grammar, Record, signals, statement, text};
+use super::{Example, Follow, Grammar, Joint, Line, Record, signals, statement, text};
 use crate::model::{Event, Exit, FigureName, Victim};
 
 mod examples;
@@ -48,6 +48,20 @@ impl Grammar for Shell {
             "SIGNAL: ",
             "died",
         ]
+    }
+
+    fn is_multiline(&self) -> bool {
+        true
+    }
+
+    /// loky says behind a blank line how its workers ended.
+    fn follows(&self, record: &Record, next: &Line<'_>) -> Follow {
+        let is_pool = record.len() == 1 && record.text().contains(python::POOL_WORKER);
+        match next.body().trim() {
+            "" if is_pool => Follow::Pass,
+            line if is_pool && line.starts_with(python::EXIT_CODES) => Follow::Join(Joint::Line),
+            _ => Follow::End,
+        }
     }
 
     fn parse(&self, record: &Record) -> Vec<Event> {
@@ -117,7 +131,12 @@ fn script(words: &str) -> IResult<&str, (&str, i32)> {
 /// `[1]+  Killed                  python train.py` of bash, `[1]  + 4711 killed     python train.py` of zsh.
 fn background(line: &str) -> IResult<&str, (Option<&str>, i32)> {
     let number = (delimited(tag("["), text::digits, tag("]")), take_while(|c| "+- ".contains(c)));
-    let zsh = alt((tag("killed").map(|_| 9), tag("terminated").map(|_| 15), tag("segmentation fault").map(|_| 11)));
+    let zsh = alt((
+        tag("killed").map(|_| 9),
+        tag("terminated").map(|_| 15),
+        tag("segmentation fault").map(|_| 11),
+        tag("abort").map(|_| 6),
+    ));
     let pid = opt(terminated(text::digits, space1));
     terminated(preceded(number, (pid, alt((zsh, signals::description)))), tag("  ")).parse(line)
 }

@@ -109,19 +109,24 @@ fn engine_worker(words: &str) -> IResult<&str, (&str, &str, Exit)> {
     alt((new.map(|(role, exit)| (role, "", exit)), old)).parse(words)
 }
 
+/// What loky says of a worker that is gone, and behind that how it ended.
+pub(super) const POOL_WORKER: &str = "A worker process managed by the executor was unexpectedly terminated";
+pub(super) const EXIT_CODES: &str = "The exit codes of the workers are {";
+
 /// Pools of processes that lost one.
 fn pool(record: &Record) -> Option<Event> {
     const GONE: [&str; 4] = [
         "A process in the process pool was terminated abruptly",
         "A child process terminated abruptly, the process pool is not usable",
-        "A worker process managed by the executor was unexpectedly terminated",
+        POOL_WORKER,
         "One of the subprocesses has abruptly died during map operation",
     ];
     let text = record.text();
     // loky: `The exit codes of the workers are {SIGKILL(-9), SIGTERM(-15)}`
-    if let Some(words) = text::spoken(text, "The exit codes of the workers are {").next().or_else(|| {
-        text::each(text, "The exit codes of the workers are {").find(|_| GONE.iter().any(|gone| text.contains(gone)))
-    }) {
+    if let Some(words) = text::spoken(text, EXIT_CODES)
+        .next()
+        .or_else(|| text::each(text, EXIT_CODES).find(|_| GONE.iter().any(|gone| text.contains(gone))))
+    {
         let codes = words.split(|c| "(){}".contains(c)).filter_map(|code| code.parse().ok());
         let exits: Vec<Exit> = codes.map(Exit::from_status).collect();
         let kill = exits.iter().find(|exit| **exit == Exit::KILL);

@@ -69,6 +69,38 @@ pub(super) const EXAMPLES: &[Example] = &[
         ],
     },
     Example {
+        version: "torch 1.4–2.0, CUDA, copied without its head",
+        text: "(GPU 1; 15.75 GiB total capacity; 79.11 MiB already allocated; 3.62 MiB free; 86.00 MiB reserved in total by PyTorch)",
+        states: &[
+            ("kind", "gpu_oom"),
+            ("gpu_index", "GPU 1"),
+            ("gpu_total", "15.75 GiB"),
+            ("torch_allocated", "79.11 MiB"),
+            ("gpu_free", "3.62 MiB"),
+            ("torch_reserved", "86.00 MiB"),
+        ],
+    },
+    Example {
+        version: "torch 1.4–2.0, CUDA, its head lost and its clauses broken into lines",
+        text: "Tried to allocate 418.00 MiB\n (GPU 0; 6.00 GiB total capacity; \n 3.01 GiB already allocated;\n 363.12 MiB free; \n 3.82 GiB reserved in total by PyTorch)",
+        states: &[
+            ("kind", "gpu_oom"),
+            ("requested", "418.00 MiB"),
+            ("gpu_total", "6.00 GiB"),
+            ("gpu_free", "363.12 MiB"),
+        ],
+    },
+    Example {
+        version: "torch 2.0–2.15, cudaMallocAsync, in somebody's quotes",
+        text: "panicked at 'Unable to warmup: Generation(\"Allocation on device 0 would exceed allowed memory. (out of memory)\\nCurrently allocated     : 16.08 GiB\\nRequested               : 4.83 GiB\\nDevice limit            : 22.20 GiB\")'",
+        states: &[
+            ("kind", "gpu_oom"),
+            ("requested", "4.83 GiB"),
+            ("torch_allocated", "16.08 GiB"),
+            ("gpu_total", "22.20 GiB"),
+        ],
+    },
+    Example {
         version: "torch 1.4–2.0, CUDA, with a memory fraction set",
         text: "torch.cuda.OutOfMemoryError: CUDA out of memory. Tried to allocate 4.00 GiB (GPU 3; 11.93 GiB total capacity; 10.67 GiB already allocated; 515.38 MiB free; 11.93 GiB allowed; 10.92 GiB reserved in total by PyTorch)",
         states: &[

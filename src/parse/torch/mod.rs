@@ -29,11 +29,11 @@ impl Grammar for Torch {
     }
 
     fn anchors(&self) -> &'static [&'static str] {
-        &["out of memory", "OutOfMemoryError", "failed with OOM on device"]
+        &["out of memory", "OutOfMemoryError", "failed with OOM on device", "already allocated;"]
     }
 
     fn triggers(&self) -> &'static [&'static str] {
-        &["out of memory", "OutOfMemoryError", "failed with OOM on device"]
+        &["out of memory", "OutOfMemoryError", "failed with OOM on device", " total capacity; ", "Tried to allocate "]
     }
 
     fn is_multiline(&self) -> bool {
@@ -67,7 +67,11 @@ impl Grammar for Torch {
 
 /// Where messages begin in `text`: two ranks may print into one line.
 fn heads(text: &str) -> impl Iterator<Item = &str> {
-    let starts: Vec<usize> = text.char_indices().map(|(at, _)| at).filter(|at| head(&text[*at..]).is_ok()).collect();
+    let starts = |head: fn(&str) -> IResult<&str, Head<'_>>| -> Vec<usize> {
+        text.char_indices().map(|(at, _)| at).filter(|at| head(&text[*at..]).is_ok()).collect()
+    };
+    let whole = starts(head);
+    let starts = if whole.is_empty() { starts(headless).into_iter().take(1).collect() } else { whole };
     let ends: Vec<usize> = starts.iter().skip(1).copied().chain([text.len()]).collect();
     starts.into_iter().zip(ends).map(|(start, end)| &text[start..end])
 }
@@ -85,10 +89,16 @@ enum Speaker {
     Warning,
     /// `OutOfMemoryError:` alone.
     Bare,
+    /// What was left of a message that was copied without its beginning: `Tried to allocate …`, `(GPU 0; 15.75 GiB total
+    /// capacity; …`. Only the device in it tells whose it is.
+    Headless,
 }
 
 /// Who speaks, and the device if it is named at once.
-fn head(text: &str) -> IResult<&str, (Speaker, Option<Clause<'_>>)> {
+type Head<'a> = (Speaker, Option<Clause<'a>>);
+
+/// The words with which a message begins.
+fn head(text: &str) -> IResult<&str, Head<'_>> {
     // Cheap first: most bytes begin none of these.
     if !matches!(text.as_bytes().first(), Some(b'C' | b'H' | b'X' | b'N' | b'M' | b'A' | b'm' | b'O')) {
         return Err(nom::Err::Error(nom::error::Error::new(text, nom::error::ErrorKind::Tag)));
@@ -104,6 +114,15 @@ fn head(text: &str) -> IResult<&str, (Speaker, Option<Clause<'_>>)> {
         terminated(tag("OutOfMemoryError: "), peek(tag("Tried to allocate "))).map(|_| (Speaker::Bare, None)),
     )))
     .parse(text)
+}
+
+/// The clauses of a message that has lost its head.
+fn headless(text: &str) -> IResult<&str, Head<'_>> {
+    let capacity = (size, tag(" total capacity; "), size, tag(" already allocated"));
+    let device = delimited(char('('), device, (tag("; "), peek(capacity)));
+    let request = preceded(opt(tag("out of memory. ")), peek((tag("Tried to allocate "), size)));
+    complete(alt((device.map(|device| (Speaker::Headless, Some(device))), request.map(|_| (Speaker::Headless, None)))))
+        .parse(text)
 }
 
 /// One clause of a message.
@@ -122,7 +141,20 @@ enum Clause<'a> {
 
 /// What stands at the beginning of `text`. `Incomplete` when more text might make it a clause.
 fn clause(text: &str) -> IResult<&str, Clause<'_>> {
-    preceded(multispace0, alt((caching_clause, described_clause, other_clause))).parse(text)
+    preceded(blank, alt((caching_clause, described_clause, other_clause))).parse(text)
+}
+
+/// Blanks and ends of lines, also those that somebody's quotes escaped: `\n`.
+fn blank(text: &str) -> IResult<&str, &str> {
+    let mut rest = text;
+    loop {
+        let next = rest.trim_start();
+        let next = ["\\n", "\\t"].iter().find_map(|escaped| next.strip_prefix(escaped)).unwrap_or(next);
+        if next.len() == rest.len() {
+            return Ok((rest, &text[..text.len() - rest.len()]));
+        }
+        rest = next;
+    }
 }
 
 /// Up to 2.0, and NPU: `(GPU 3; 79.15 GiB total capacity; 74.02 GiB already allocated; …`
@@ -164,7 +196,7 @@ fn described_clause(text: &str) -> IResult<&str, Clause<'_>> {
 /// cudaMallocAsync's table, MPS, the warnings of expandable segments, and the words between clauses.
 fn other_clause(text: &str) -> IResult<&str, Clause<'_>> {
     let of = |name| move |size| Clause::Size(name, size);
-    let cell = |label| preceded((tag(label), multispace0, tag(": ")), size);
+    let cell = |label| preceded((tag(label), blank, tag(": ")), size);
     let words = alt((
         tag("."),
         tag(","),
@@ -182,8 +214,7 @@ fn other_clause(text: &str) -> IResult<&str, Clause<'_>> {
         recognize(pair(size, tag(" allowed"))),
     ));
     let words = alt((words, recognize((tag("(private"), tag(" pools)")))));
-    let async_limit =
-        recognize((tag("PyTorch limit (set by user-supplied memory fraction)"), multispace0, tag(": "), size));
+    let async_limit = recognize((tag("PyTorch limit (set by user-supplied memory fraction)"), blank, tag(": "), size));
     alt((
         words.map(|_| Clause::Words),
         cell("Currently allocated").map(of(FigureName::TorchAllocated)),
@@ -243,7 +274,7 @@ enum Progress {
 }
 
 fn progress(message: &str) -> Progress {
-    let Ok((mut rest, _)) = head(message) else { return Progress::Stuck(0) };
+    let Ok((mut rest, _)) = head(message).or_else(|_| headless(message)) else { return Progress::Stuck(0) };
     loop {
         match clause(rest) {
             Ok((_, Clause::Size(FigureName::TorchReservedUnallocated | FigureName::TorchReserved, _))) => {
@@ -258,7 +289,7 @@ fn progress(message: &str) -> Progress {
 
 /// Everything that `message` states.
 fn event(record: &Record, message: &str) -> Option<Event> {
-    let (mut rest, (speaker, device)) = head(message).ok()?;
+    let (mut rest, (speaker, device)) = head(message).or_else(|_| headless(message)).ok()?;
     let mut clauses = Vec::from_iter(device);
     while let Ok((next, clause)) = clause(rest) {
         clauses.push(clause);
@@ -267,7 +298,11 @@ fn event(record: &Record, message: &str) -> Option<Event> {
     clauses.extend(cut_clause(rest));
     let requested = clauses.iter().any(|clause| matches!(clause, Clause::Size(FigureName::Requested, _)));
     let absurd = rest.trim_start().starts_with("Tried to allocate more than 1EB");
-    if !requested && !absurd && !is_exception(record.before(message), message) {
+    let proves = match speaker {
+        Speaker::Headless => clauses.iter().any(|clause| matches!(clause, Clause::Device(..))),
+        _ => requested || absurd || is_exception(record.before(message), message),
+    };
+    if !proves {
         return None;
     }
     Some(to_event(record, message, speaker, &clauses))
@@ -275,8 +310,9 @@ fn event(record: &Record, message: &str) -> Option<Event> {
 
 /// The last clause of a message that was cut off within a label: `17.19 MiB f`.
 fn cut_clause(rest: &str) -> Option<Clause<'_>> {
-    const LABELS: [(&str, FigureName); 3] = [
+    const LABELS: [(&str, FigureName); 4] = [
         ("total capacity", FigureName::GpuTotal),
+        ("already allocated", FigureName::TorchAllocated),
         ("free", FigureName::GpuFree),
         ("reserved in total by PyTorch", FigureName::TorchReserved),
     ];

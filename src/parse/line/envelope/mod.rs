@@ -12,7 +12,7 @@ use std::ops::Range;
 
 use memchr::memmem;
 use nom::branch::alt;
-use nom::bytes::complete::{tag, take_till, take_until, take_while, take_while_m_n, take_while1};
+use nom::bytes::complete::{tag, tag_no_case, take_till, take_until, take_while, take_while_m_n, take_while1};
 use nom::character::complete::{char, multispace0, one_of, satisfy, space0, space1, u32 as integer};
 use nom::combinator::{map_opt, opt, peek, recognize, rest, value, verify};
 use nom::multi::many0_count;
@@ -111,6 +111,8 @@ fn prefix(text: &str) -> IResult<&str, Facts<'_>> {
     match text.as_bytes().first() {
         Some(b'[') => alt((
             rank,
+            host_and_rank,
+            mpi_task,
             kernel_stamp,
             human_stamp,
             dated_level,
@@ -124,10 +126,10 @@ fn prefix(text: &str) -> IResult<&str, Facts<'_>> {
         Some(b'(') => alt((vllm_worker, ray_actor)).parse(text),
         Some(b'<') => alt((kernel_level, syslog_5424)).parse(text),
         Some(b'0'..=b'9') => alt((cri, plain_time, mpi_task, slurm_task, address)).parse(text),
-        Some(b'A'..=b'Z') => alt((level, klog, syslog_time)).parse(text),
+        Some(b'A'..=b'Z') => alt((level, klog, syslog_time, bare_rank)).parse(text),
         Some(b'a'..=b'z') => {
-            alt((dmesg_level, kernel_program, slurm_daemon, nccl, daemon, compose, host_label, torchrun_label))
-                .parse(text)
+            let process = alt((slurm_daemon, nccl, daemon, compose, host_label, torchrun_label, bare_rank));
+            alt((dmesg_level, kernel_program, process)).parse(text)
         }
         Some(b'-') => preceded(tag("-- "), success).parse(text),
         Some(0xe2) => alt((tag("│"), tag("┃"))).map(|_| Facts::default()).parse(text),
@@ -154,16 +156,32 @@ fn blank(text: &str) -> IResult<&str, ()> {
     alt((one_of(" \t").map(|_| ()), peek(verify(rest, str::is_empty)).map(|_| ()))).parse(text)
 }
 
-/// `[rank3]:`, `[Rank 3] `
+/// `[rank3]:`, `[Rank 3] `, `[RANK:3] `, `[rank: 3] `, and the same of a process: `[PID:4711] `.
 fn rank(text: &str) -> IResult<&str, Facts<'_>> {
-    let torch = delimited(tag("[rank"), integer, (char(']'), opt(char(':'))));
-    let spoken = delimited(
-        (alt((tag("[Rank "), tag("[rank "), tag("[rank-"), tag("[RANK "))),),
-        integer,
-        (char(']'), opt(char(':'))),
-    );
-    let (rest, rank) = alt((torch, spoken)).parse(text)?;
+    let joint = take_while_m_n(0, 2, |c: char| " :-=".contains(c));
+    let label = alt((tag_no_case("rank").map(|_| true), tag_no_case("pid").map(|_| false)));
+    let (rest, (is_rank, _, number)) =
+        delimited(char('['), (label, joint, integer), (char(']'), opt(char(':')))).parse(text)?;
     let (rest, _) = opt(char(' ')).parse(rest)?;
+    let facts = match is_rank {
+        true => Facts { rank: Some(number), ..Facts::default() },
+        false => Facts { pid: Some(number), ..Facts::default() },
+    };
+    Ok((rest, facts))
+}
+
+/// `[node1:3]: ` of launchers that name the machine and the rank.
+fn host_and_rank(text: &str) -> IResult<&str, Facts<'_>> {
+    let (rest, (host, _, rank)) = delimited(char('['), (host_name, char(':'), integer), tag("]:")).parse(text)?;
+    let (rest, _) = blank(rest)?;
+    Ok((rest, Facts { host: Some(host), rank: Some(rank), ..Facts::default() }))
+}
+
+/// `Rank 3: `, `rank=3 `, without brackets.
+fn bare_rank(text: &str) -> IResult<&str, Facts<'_>> {
+    let spoken = delimited((alt((tag("Rank"), tag("rank"), tag("RANK"))), opt(char(' '))), integer, char(':'));
+    let set = preceded(alt((tag("rank="), tag("Rank="))), integer);
+    let (rest, rank) = terminated(alt((spoken, set)), char(' ')).parse(text)?;
     Ok((rest, Facts { rank: Some(rank), ..Facts::default() }))
 }
 
@@ -329,7 +347,11 @@ fn word_in_parens(text: &str) -> IResult<&str, &str> {
 /// `(VllmWorker rank=1 pid=2978) `, `(EngineCore_DP0 pid=6880) ` (the latter reads as a Ray actor).
 fn vllm_worker(text: &str) -> IResult<&str, Facts<'_>> {
     let name = take_while1(|c: char| c.is_alphanumeric() || c == '_');
-    let inner = (name, preceded(tag(" rank="), integer), opt(preceded(tag(" pid="), integer)));
+    let inner = (
+        name,
+        preceded((opt(char(',')), tag(" rank=")), integer),
+        opt(preceded((opt(char(',')), tag(" pid=")), integer)),
+    );
     let (rest, (role, rank, pid)) = delimited(char('('), inner, char(')')).parse(text)?;
     let (rest, _) = blank(rest)?;
     Ok((rest, Facts { role: Some(role), rank: Some(rank), pid, ..Facts::default() }))
@@ -455,10 +477,10 @@ fn host_label(text: &str) -> IResult<&str, Facts<'_>> {
     // Words that carry a number and are no machine.
     const NO_HOST: &[&str] = &[
         "step", "epoch", "iter", "loss", "layer", "batch", "shard", "cuda", "gpu", "cpu", "hip", "cuda:", "fp", "bf",
-        "int", "stage", "test", "frame", "zero",
+        "int", "stage", "test", "frame", "zero", "cc1plus", "cc", "collect", "lc", "h", "mp", "nvcc", "ld", "python",
     ];
     // Units of systemd, of which it writes in the same shape.
-    const UNITS: &[&str] = &[".service", ".scope", ".slice", ".mount", ".swap", ".socket"];
+    const UNITS: &[&str] = &[".service", ".scope", ".slice", ".mount", ".swap", ".socket", ".error"];
     let numbered = |host: &str| {
         host.bytes().any(|byte| byte.is_ascii_digit())
             && !UNITS.iter().any(|unit| host.ends_with(unit))
@@ -502,7 +524,8 @@ fn slurm_task(text: &str) -> IResult<&str, Facts<'_>> {
 /// `1,3<stderr>:` and `[1,3]<stderr>:` of mpirun.
 fn mpi_task(text: &str) -> IResult<&str, Facts<'_>> {
     let stream = delimited(char('<'), alt((tag("stdout"), tag("stderr"))), tag(">:"));
-    let (rest, (_, _, rank, _)) = (integer, char(','), integer, stream).parse(text)?;
+    let task = preceded((integer, char(',')), integer);
+    let (rest, rank) = terminated(delimited(opt(char('[')), task, opt(char(']'))), stream).parse(text)?;
     Ok((rest, Facts { rank: Some(rank), ..Facts::default() }))
 }
 

@@ -23,6 +23,15 @@ fn peels_what_others_put_before_a_line() {
     peels("[rank3]:   File \"a.py\"", "rank=3", "  File \"a.py\"");
     peels("[rank2]:[W512 07:57:26.1 a.cpp:508] x", "rank=2 time=05-12T07:57:26", "x");
     peels("[default1]:[rank1]: Traceback", "rank=1 local=1", "Traceback");
+    peels("[PID:34] [RANK:1] x", "rank=1 pid=34", "x");
+    peels("[rank: 3] x", "rank=3", "x");
+    peels("[node1:3]: x", "host=node1 rank=3", "x");
+    peels("Rank 5: x", "rank=5", "x");
+    peels("[1,3]<stderr>:x", "rank=3", "x");
+    peels("(TrainWorker, rank=2, pid=45) x", "role=TrainWorker rank=2 pid=45", "x");
+    peels("rank 5 of 8", "", "rank 5 of 8");
+    peels("cc1plus: out of memory", "", "cc1plus: out of memory");
+    peels("cv2.error: OpenCV(4.5.1)", "", "cv2.error: OpenCV(4.5.1)");
     peels("(WorkerDict pid=12, ip=10.0.0.8) x", "host=10.0.0.8 role=WorkerDict pid=12", "x");
     peels("(raylet, ip=10.0.0.7) x", "host=10.0.0.7 role=raylet", "x");
     peels("(pid=7) x", "pid=7", "x");

@@ -5,7 +5,7 @@ const LONGEST: usize = 24;
 
 /// The words of `text`, in lower case: `loadStateDict`, `load_state_dict` and `load state dict` are three each. Single letters
 /// and numbers say nothing. A run of characters beyond ASCII (Chinese has no blanks) is given two by two.
-pub(super) fn tokens(text: &str) -> impl Iterator<Item = String> {
+pub fn tokens(text: &str) -> impl Iterator<Item = String> {
     text.split(|c: char| !c.is_alphabetic()).flat_map(words)
 }
 

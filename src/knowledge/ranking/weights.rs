@@ -1,0 +1,149 @@
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use super::WordRow;
+
+/// What signals weigh for the answers of one question: as people wrote it, and how much more or less labelled incidents say.
+#[derive(Debug, Clone, Default)]
+pub struct Weights {
+    written: HashMap<Arc<str>, BTreeMap<Arc<str>, f64>>,
+    learned: Learned,
+    /// What the build made of `learned.signal`: `build.rs` says how.
+    prepared: &'static str,
+}
+
+/// What was learned from labelled incidents, as differences from what is written. `oomdoc rules fit` writes it.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Learned {
+    /// The answers, in the order in which a signal's weights stand.
+    pub answers: Vec<Arc<str>>,
+    /// How likely each answer is before anything is seen.
+    pub bias: BTreeMap<Arc<str>, f64>,
+    /// What a sign of a rule adds to the answer that it names, by the kind of sign; of causes by the row of evidence.
+    pub vote: BTreeMap<Arc<str>, f64>,
+    /// What a signal adds to each answer, in hundredths. `None` where the build keeps it elsewhere.
+    pub signal: Option<BTreeMap<String, Vec<i16>>>,
+}
+
+/// One weight of a signal.
+const HUNDREDTH: f64 = 0.01;
+
+impl Weights {
+    /// What people wrote of `answer_of` the rows, as weights of signals.
+    fn written<'r>(rows: &'r [WordRow], answer_of: impl Fn(&'r WordRow) -> Option<Arc<str>>) -> Weights {
+        let mut weights = Weights::default();
+        for row in rows {
+            let Some(answer) = answer_of(row) else { continue };
+            for (place, word) in row.places.iter().flat_map(|place| row.words.iter().map(move |word| (place, word))) {
+                let of_signal = weights.written.entry(Arc::from(format!("{place}:{word}"))).or_default();
+                *of_signal.entry(answer.clone()).or_default() += row.log_odds;
+            }
+        }
+        weights
+    }
+
+    /// What people wrote of phases.
+    pub fn of_phases(rows: &[WordRow]) -> Weights {
+        Weights::written(rows, |row| row.phase.map(|phase| Arc::from(phase.as_str())))
+    }
+
+    /// What people wrote of causes.
+    pub fn of_causes(rows: &[WordRow]) -> Weights {
+        Weights::written(rows, |row| row.cause.clone())
+    }
+
+    /// The same, and what was learned beside it; `prepared` are its signals where it does not hold them itself.
+    pub(in crate::knowledge) fn with(self, learned: Learned, prepared: &'static str) -> Weights {
+        Weights { learned, prepared, ..self }
+    }
+
+    /// The signals of which people wrote, and what they wrote.
+    pub fn of_people(&self) -> BTreeMap<&str, &BTreeMap<Arc<str>, f64>> {
+        self.written.iter().map(|(name, weights)| (&**name, weights)).collect()
+    }
+
+    /// How much likelier `answer` is than written before anything is seen.
+    pub fn bias(&self, answer: &str) -> f64 {
+        self.learned.bias.get(answer).copied().unwrap_or(0.0)
+    }
+
+    /// What a vote of `kind` weighs that is `written` as so much.
+    pub fn vote(&self, kind: &str, written: f64) -> f64 {
+        written + self.learned.vote.get(kind).copied().unwrap_or(0.0)
+    }
+
+    /// What the signal `name` adds to answers.
+    pub fn signal(&self, name: &str) -> impl Iterator<Item = (&str, f64)> {
+        let written = self.written.get(name).into_iter().flatten().map(|(answer, weight)| (&**answer, *weight));
+        let own = self.learned.signal.as_ref().and_then(|rows| rows.get(name)).cloned();
+        let row = own.or_else(|| line(self.prepared, name)).unwrap_or_default();
+        let learned = self.learned.answers.iter().zip(row);
+        let learned = learned.filter(|(_, weight)| *weight != 0);
+        written.chain(learned.map(|(answer, weight)| (&**answer, f64::from(weight) * HUNDREDTH)))
+    }
+
+    /// What the signal `name` adds to `answer`.
+    pub fn of(&self, name: &str, answer: &str) -> f64 {
+        self.signal(name).filter(|(of, _)| *of == answer).map(|(_, weight)| weight).sum()
+    }
+}
+
+/// The weights in the line of `name` among sorted lines `name\t3 0 -12`.
+fn line(lines: &str, name: &str) -> Option<Vec<i16>> {
+    let (mut low, mut high) = (0, lines.len());
+    while low < high {
+        let middle = lines.floor_char_boundary(low + (high - low) / 2);
+        let start = lines[..middle].rfind('\n').map_or(0, |before| before + 1).max(low);
+        let end = lines[start..].find('\n').map_or(lines.len(), |at| start + at);
+        let (key, weights) = lines[start..end].split_once('\t')?;
+        match key.cmp(name) {
+            std::cmp::Ordering::Equal => return weights.split(' ').map(|weight| weight.parse().ok()).collect(),
+            std::cmp::Ordering::Less => low = (end + 1).min(high),
+            std::cmp::Ordering::Greater => high = start,
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_line_is_found_and_no_other() {
+        let lines = "around:a\t1 2\nnear:epoch\t-3 0\nnear:epochs\t7 7\nsign:x\t0 1\n";
+        for (name, weights) in
+            [("around:a", [1, 2]), ("near:epoch", [-3, 0]), ("near:epochs", [7, 7]), ("sign:x", [0, 1])]
+        {
+            assert_eq!(line(lines, name), Some(weights.to_vec()), "{name}");
+        }
+        for name in ["", "a", "near:epo", "near:epochss", "z"] {
+            assert_eq!(line(lines, name), None, "{name}");
+        }
+        assert_eq!(line("", "a"), None);
+    }
+
+    #[test]
+    fn what_is_learned_adds_to_what_is_written() {
+        let learned = Learned {
+            answers: vec!["forward".into(), "inference".into()],
+            vote: [(Arc::from("mark"), -0.5)].into(),
+            signal: Some([("near:epoch".to_owned(), vec![25, -10])].into()),
+            ..Learned::default()
+        };
+        let rows = [WordRow {
+            places: vec!["near".into()],
+            words: vec!["epoch".into()],
+            phase: Some(crate::model::Phase::Forward),
+            cause: None,
+            log_odds: 1.0,
+        }];
+        let weights = Weights::of_phases(&rows).with(learned, "");
+        assert!((weights.of("near:epoch", "forward") - 1.25).abs() < 1e-9);
+        assert!((weights.of("near:epoch", "inference") + 0.1).abs() < 1e-9);
+        assert!((weights.vote("mark", 2.0) - 1.5).abs() < 1e-9);
+    }
+}
