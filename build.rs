@@ -2,8 +2,7 @@
 //!
 //! TOML is for people: parsing it took most of the time of analysing a small log. JSON of the same content, without the
 //! examples, which an analysis does not need, takes a tenth of that. Of the thousands of frames in `rules/phases/` an incident asks
-//! for some dozens: they become a table of rows, and tables in which a row is found by its function, file or words. So do the
-//! weights of signals in `rules/ranking/`.
+//! for some dozens: they become a table of rows, and tables in which a row is found by its function, file or words.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::error::Error;
@@ -19,27 +18,12 @@ fn main() -> Result<(), Box<dyn Error>> {
     let out = PathBuf::from(env::var("OUT_DIR")?);
     let rules = env::current_dir()?.join("rules");
     let (mut rows, mut frames) = (String::new(), Frames::default());
-    for learned in ["phases", "causes"] {
-        fs::write(out.join(format!("learned_{learned}.txt")), "")?;
-    }
     for (index, file) in files.iter().enumerate() {
         let written = rules.join(file);
         let prepared = out.join(format!("rule{index}.json"));
-        let wrong = |error| format!("rules/{file}: {error}");
-        let mut table: toml::Table = fs::read_to_string(&written)?.parse()?;
-        if file.starts_with("phases/") {
-            frames.take(&mut table).map_err(wrong)?;
-        }
-        if let Some(learned) =
-            file.strip_prefix("ranking/").filter(|name| table.contains_key("signal") && name.len() > 5)
-        {
-            let name = out.join(format!("learned_{}.txt", &learned[..learned.len() - ".toml".len()]));
-            fs::write(name, signals(&mut table).map_err(wrong)?)?;
-        }
-        for of_people in ["example", "near_miss"] {
-            table.remove(of_people);
-        }
-        fs::write(&prepared, serde_json::to_string(&table)?)?;
+        let json = prepare(&fs::read_to_string(&written)?, file.starts_with("phases/"), &mut frames)
+            .map_err(|error| format!("rules/{file}: {error}"))?;
+        fs::write(&prepared, json)?;
         writeln!(rows, "    ({file:?}, include_str!({written:?}), include_str!({prepared:?})),")?;
     }
     fs::write(out.join("rules.rs"), format!("&[\n{rows}]\n"))?;
@@ -58,14 +42,6 @@ struct Frames {
 }
 
 impl Frames {
-    /// Takes the frames out of a file.
-    fn take(&mut self, table: &mut toml::Table) -> Result<(), Box<dyn Error>> {
-        match table.remove("frame") {
-            Some(toml::Value::Array(rows)) => rows.iter().try_for_each(|row| self.add(row)),
-            _ => Ok(()),
-        }
-    }
-
     fn add(&mut self, row: &toml::Value) -> Result<(), Box<dyn Error>> {
         let number = self.places.len() / 4;
         let words = |key: &str| -> Vec<String> {
@@ -113,19 +89,16 @@ impl Frames {
     }
 }
 
-/// Takes what signals weigh out of a file: a line each, sorted by name, so that one is found by halving.
-fn signals(table: &mut toml::Table) -> Result<String, Box<dyn Error>> {
-    let Some(toml::Value::Table(signals)) = table.remove("signal") else { return Ok(String::new()) };
-    let mut lines: Vec<String> = Vec::new();
-    for (name, row) in signals {
-        let numbers =
-            row.as_array().and_then(|row| row.iter().map(toml::Value::as_integer).collect::<Option<Vec<i64>>>());
-        let numbers = numbers.ok_or_else(|| format!("signal {name:?} has no list of whole numbers"))?;
-        let weights: Vec<String> = numbers.iter().map(i64::to_string).collect();
-        lines.push(format!("{name}\t{}\n", weights.join(" ")));
+/// What an analysis reads of a file.
+fn prepare(content: &str, is_phases: bool, frames: &mut Frames) -> Result<String, Box<dyn Error>> {
+    let mut table: toml::Table = content.parse()?;
+    if is_phases && let Some(toml::Value::Array(rows)) = table.remove("frame") {
+        rows.iter().try_for_each(|row| frames.add(row))?;
     }
-    lines.sort_by(|a, b| a.split('\t').next().cmp(&b.split('\t').next()));
-    Ok(lines.concat())
+    for of_people in ["example", "near_miss"] {
+        table.remove(of_people);
+    }
+    Ok(serde_json::to_string(&table)?)
 }
 
 fn collect(folder: &Path, files: &mut Vec<String>) -> io::Result<()> {

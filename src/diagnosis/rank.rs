@@ -132,15 +132,16 @@ fn rows<'k>(rule: &'k CauseRule, scene: &Scene<'_>, not_checked: &mut Vec<String
 pub fn rank<'k>(rules: &'k [CauseRule], kind: Kind, scene: &Scene<'_>) -> (Vec<Ranked<'k>>, Vec<String>) {
     let mut not_checked = Vec::new();
     let weights = scene.weights;
-    let learned = sums(scene.signals, weights);
-    let of_phases = |cause: &str| -> f64 {
-        scene.phases.iter().map(|(phase, share, _)| share * weights.of(&format!("phase:{phase}"), cause)).sum()
-    };
+    let mut learned = sums(scene.signals, weights);
+    for (phase, share, _) in &scene.phases {
+        for (cause, weight) in weights.signal(&format!("phase:{phase}")) {
+            *learned.entry(cause).or_default() += share * weight;
+        }
+    }
     let mut ranked: Vec<Ranked<'k>> = holding(rules, kind, scene, &mut not_checked)
         .into_iter()
         .map(|(rule, rows)| {
-            let learned = learned.get(&*rule.cause).copied().unwrap_or(0.0);
-            let learned = learned + of_phases(&rule.cause) + weights.bias(&rule.cause);
+            let learned = learned.get(&*rule.cause).copied().unwrap_or(0.0) + weights.bias(&rule.cause);
             let weigh =
                 |(row, name, share): &(&EvidenceRow, String, f64)| share * (row.log_odds + weights.vote(name, 0.0));
             let score = rule.prior + learned + rows.iter().map(weigh).sum::<f64>();

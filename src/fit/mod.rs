@@ -55,7 +55,7 @@ pub enum FitError {
 /// Weights, a calibration, and how well they do.
 #[derive(Debug, Clone)]
 pub struct Fitted {
-    /// For phases.
+    /// For phases; `None` where only causes were to be learned.
     pub phases: Option<Learned>,
     /// For causes.
     pub causes: Learned,

@@ -229,21 +229,25 @@ impl Task {
         let signal = |(signal, name): (usize, &String)| {
             let answers = 0..self.answers.len();
             let learned = answers.map(|answer| numbers.signal(signal, answer) - self.start.signal(signal, answer));
-            let row: Vec<i16> = learned.map(|weight| (weight * 100.0).round() as i16).collect();
+            let row: Vec<i16> = learned.map(hundredths).collect();
             row.iter().any(|weight| *weight != 0).then(|| (name.clone(), row))
         };
         Learned {
             answers: self.answers.clone(),
             bias: self.answers.iter().enumerate().map(bias).filter(|(_, weight)| *weight != 0.0).collect(),
             vote: self.votes.iter().enumerate().map(vote).filter(|(_, weight)| *weight != 0.0).collect(),
-            signal: Some(self.signals.iter().enumerate().filter_map(signal).collect()),
+            signal: self.signals.iter().enumerate().filter_map(signal).collect(),
         }
     }
 }
 
 /// Two digits say all that a few hundred incidents can.
+fn hundredths(weight: f64) -> i16 {
+    (weight * 100.0).round() as i16
+}
+
 fn rounded(weight: f64) -> f64 {
-    (weight * 100.0).round() / 100.0
+    f64::from(hundredths(weight)) / 100.0
 }
 
 /// How much of the truth `answer` is.

@@ -57,11 +57,11 @@ fn lone_death(case: &Case, kind: Kind) -> Option<Victim> {
     let is_killed = |exit| exit == Exit::KILL || exit == Exit::Vanished && kind == Kind::HostOomRay;
     let is_failed = |exit| !kind.is_host() && exit != Exit::Stopped || kind == Kind::HostAllocFailure;
     let only = |is_meant: &dyn Fn(Exit) -> bool| {
-        let mut dead = case.events.iter().filter_map(|event| match &event.what {
+        let dead = case.events.iter().filter_map(|event| match &event.what {
             What::Death(death) if is_meant(death.exit) => Some(&death.victim),
             _ => None,
         });
-        let mut dead = dead.by_ref().filter(|victim| victim.pid.is_some() || victim.rank.is_some());
+        let mut dead = dead.filter(|victim| victim.pid.is_some() || victim.rank.is_some());
         let first = dead.next()?;
         dead.all(|other| other.pid == first.pid && other.rank == first.rank).then(|| first.clone())
     };

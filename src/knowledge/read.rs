@@ -110,10 +110,6 @@ pub(super) fn calibration(files: &[File<'_>]) -> Outcome<Calibration> {
     }
 }
 
-/// The signals of `rules/ranking/phases.toml` and `causes.toml`, as the build sorted them.
-static OF_PHASES: &str = include_str!(concat!(env!("OUT_DIR"), "/learned_phases.txt"));
-static OF_CAUSES: &str = include_str!(concat!(env!("OUT_DIR"), "/learned_causes.txt"));
-
 /// What was learned adds to what is written; what a user's own incidents taught stands in place of the shipped.
 pub(super) fn ranking(files: &[File<'_>]) -> Outcome<Ranking> {
     let mut ranking = Ranking::default();
@@ -129,11 +125,8 @@ pub(super) fn ranking(files: &[File<'_>]) -> Outcome<Ranking> {
             }
         }
     }
-    // Of the shipped ones the build keeps the signals.
-    let prepared = |learned: &Learned, lines| if learned.signal.is_none() { lines } else { "" };
-    let (of_phases, of_causes) = (prepared(&phases, OF_PHASES), prepared(&causes, OF_CAUSES));
-    ranking.phases = Weights::of_phases(&ranking.written).with(phases, of_phases);
-    ranking.causes = Weights::of_causes(&ranking.written).with(causes, of_causes);
+    ranking.phases = Weights::of_phases(&ranking.written).with(phases);
+    ranking.causes = Weights::of_causes(&ranking.written).with(causes);
     Ok(ranking)
 }
 

@@ -112,7 +112,7 @@ fn weights(learned: &Learned, what: &str) -> Result<String, fmt::Error> {
         }
     }
     writeln!(rules, "\n# For each of the answers, in hundredths.\n[signal]")?;
-    for (name, row) in learned.signal.iter().flatten() {
+    for (name, row) in &learned.signal {
         let row: Vec<String> = row.iter().map(i16::to_string).collect();
         writeln!(rules, "{name:?} = [{}]", row.join(", "))?;
     }
@@ -151,7 +151,7 @@ mod tests {
             answers: vec!["backward".into(), "forward".into()],
             bias: [("forward".into(), 0.5)].into(),
             vote: [("mark".into(), -2.0)].into(),
-            signal: Some([(name.to_owned(), vec![0, 125])].into()),
+            signal: [(name.to_owned(), vec![0, 125])].into(),
         };
         let (calibration, weights) = (calibration(&sure)?, weights(&learned, "phases")?);
         let files = [("calibration.toml", &*calibration), ("ranking/phases.toml", &*weights)];

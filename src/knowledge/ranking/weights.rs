@@ -10,8 +10,6 @@ use super::WordRow;
 pub struct Weights {
     written: HashMap<Arc<str>, BTreeMap<Arc<str>, f64>>,
     learned: Learned,
-    /// What the build made of `learned.signal`: `build.rs` says how.
-    prepared: &'static str,
 }
 
 /// What was learned from labelled incidents, as differences from what is written. `oomdoc rules fit` writes it.
@@ -24,8 +22,8 @@ pub struct Learned {
     pub bias: BTreeMap<Arc<str>, f64>,
     /// What a sign of a rule adds to the answer that it names, by the kind of sign; of causes by the row of evidence.
     pub vote: BTreeMap<Arc<str>, f64>,
-    /// What a signal adds to each answer, in hundredths. `None` where the build keeps it elsewhere.
-    pub signal: Option<BTreeMap<String, Vec<i16>>>,
+    /// What a signal adds to each answer, in hundredths.
+    pub signal: BTreeMap<String, Vec<i16>>,
 }
 
 /// One weight of a signal.
@@ -55,9 +53,9 @@ impl Weights {
         Weights::written(rows, |row| row.cause.clone())
     }
 
-    /// The same, and what was learned beside it; `prepared` are its signals where it does not hold them itself.
-    pub(in crate::knowledge) fn with(self, learned: Learned, prepared: &'static str) -> Weights {
-        Weights { learned, prepared, ..self }
+    /// The same, and what was learned beside it.
+    pub(in crate::knowledge) fn with(self, learned: Learned) -> Weights {
+        Weights { learned, ..self }
     }
 
     /// The signals of which people wrote, and what they wrote.
@@ -78,11 +76,9 @@ impl Weights {
     /// What the signal `name` adds to answers.
     pub fn signal(&self, name: &str) -> impl Iterator<Item = (&str, f64)> {
         let written = self.written.get(name).into_iter().flatten().map(|(answer, weight)| (&**answer, *weight));
-        let own = self.learned.signal.as_ref().and_then(|rows| rows.get(name)).cloned();
-        let row = own.or_else(|| line(self.prepared, name)).unwrap_or_default();
-        let learned = self.learned.answers.iter().zip(row);
-        let learned = learned.filter(|(_, weight)| *weight != 0);
-        written.chain(learned.map(|(answer, weight)| (&**answer, f64::from(weight) * HUNDREDTH)))
+        let row = self.learned.signal.get(name).into_iter().flatten();
+        let learned = self.learned.answers.iter().zip(row).filter(|(_, weight)| **weight != 0);
+        written.chain(learned.map(|(answer, weight)| (&**answer, f64::from(*weight) * HUNDREDTH)))
     }
 
     /// What the signal `name` adds to `answer`.
@@ -91,47 +87,16 @@ impl Weights {
     }
 }
 
-/// The weights in the line of `name` among sorted lines `name\t3 0 -12`.
-fn line(lines: &str, name: &str) -> Option<Vec<i16>> {
-    let (mut low, mut high) = (0, lines.len());
-    while low < high {
-        let middle = lines.floor_char_boundary(low + (high - low) / 2);
-        let start = lines[..middle].rfind('\n').map_or(0, |before| before + 1).max(low);
-        let end = lines[start..].find('\n').map_or(lines.len(), |at| start + at);
-        let (key, weights) = lines[start..end].split_once('\t')?;
-        match key.cmp(name) {
-            std::cmp::Ordering::Equal => return weights.split(' ').map(|weight| weight.parse().ok()).collect(),
-            std::cmp::Ordering::Less => low = (end + 1).min(high),
-            std::cmp::Ordering::Greater => high = start,
-        }
-    }
-    None
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn every_line_is_found_and_no_other() {
-        let lines = "around:a\t1 2\nnear:epoch\t-3 0\nnear:epochs\t7 7\nsign:x\t0 1\n";
-        for (name, weights) in
-            [("around:a", [1, 2]), ("near:epoch", [-3, 0]), ("near:epochs", [7, 7]), ("sign:x", [0, 1])]
-        {
-            assert_eq!(line(lines, name), Some(weights.to_vec()), "{name}");
-        }
-        for name in ["", "a", "near:epo", "near:epochss", "z"] {
-            assert_eq!(line(lines, name), None, "{name}");
-        }
-        assert_eq!(line("", "a"), None);
-    }
 
     #[test]
     fn what_is_learned_adds_to_what_is_written() {
         let learned = Learned {
             answers: vec!["forward".into(), "inference".into()],
             vote: [(Arc::from("mark"), -0.5)].into(),
-            signal: Some([("near:epoch".to_owned(), vec![25, -10])].into()),
+            signal: [("near:epoch".to_owned(), vec![25, -10])].into(),
             ..Learned::default()
         };
         let rows = [WordRow {
@@ -141,7 +106,7 @@ mod tests {
             cause: None,
             log_odds: 1.0,
         }];
-        let weights = Weights::of_phases(&rows).with(learned, "");
+        let weights = Weights::of_phases(&rows).with(learned);
         assert!((weights.of("near:epoch", "forward") - 1.25).abs() < 1e-9);
         assert!((weights.of("near:epoch", "inference") + 0.1).abs() < 1e-9);
         assert!((weights.vote("mark", 2.0) - 1.5).abs() < 1e-9);
