@@ -82,7 +82,8 @@ fn cites(figure: &Figure) -> Vec<Citation> {
 }
 
 /// The device's memory told alike for every version of the message: `gpu.held` by PyTorch, of it `gpu.unused`, and
-/// `gpu.others`: what everybody else holds, the process' own context included.
+/// `gpu.others`: what everybody else holds, the process' own context included. `gpu.limit`: the capacity, or what the process
+/// may take of it where that is less. `gpu.room`: what it could still have taken of that.
 fn device(facts: &mut Facts, incident: &Incident) {
     let figure =
         |name: FigureName| incident.figures.iter().find(|figure| figure.name == name && figure.bytes.is_some());
@@ -93,7 +94,7 @@ fn device(facts: &mut Facts, incident: &Incident) {
         Some((sum(&amounts), figures.into_iter().flat_map(cites).collect::<Vec<_>>()))
     };
     use FigureName::{
-        GpuFree, GpuTotal, ProcessInUse, Requested, TorchAllocated, TorchReserved, TorchReservedUnallocated,
+        GpuAllowed, GpuFree, GpuTotal, ProcessInUse, Requested, TorchAllocated, TorchReserved, TorchReservedUnallocated,
     };
     let first = |amounts: &[f64]| amounts[0];
     let difference = |amounts: &[f64]| (amounts[0] - amounts[1]).max(0.0);
@@ -107,12 +108,24 @@ fn device(facts: &mut Facts, incident: &Incident) {
         from.extend(more);
         ((taken - own).max(0.0), from)
     });
+    let least = |amounts: &[f64]| amounts.iter().copied().fold(f64::INFINITY, f64::min);
+    let limit = known(&[GpuTotal, GpuAllowed], least).or_else(|| known(&[GpuTotal], first));
+    let unclaimed = known(&[GpuAllowed], first).zip(held.clone().or_else(|| own.clone()));
+    let room = known(&[GpuFree], first).map(|(free, mut from)| match unclaimed {
+        Some(((allowed, more), (held, _))) if allowed - held < free => {
+            from.extend(more);
+            ((allowed - held).max(0.0), from)
+        }
+        _ => (free, from),
+    });
     let share = known(&[Requested, GpuTotal], |amounts| amounts[0] / amounts[1].max(1.0));
     for (name, value) in [
         ("gpu.held", held),
         ("gpu.unused", unused),
         ("gpu.own", own),
         ("gpu.others", others),
+        ("gpu.limit", limit),
+        ("gpu.room", room),
         ("gpu.requested_share", share),
     ] {
         if let Some((amount, from)) = value {

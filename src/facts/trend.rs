@@ -38,7 +38,10 @@ pub(super) fn add(facts: &mut Facts, incident: &Incident) {
     }
     let is_device = |name: &str| series.contains_key(&(name, FigureName::GpuTotal));
     for place in [Place::Host, Place::Gpu] {
-        let of_place = series.iter().filter(|((series, name), _)| Place::of(*name, is_device(series)) == Some(place));
+        let of_place = series.iter().filter(|((series, name), _)| {
+            let unnamed = if is_device(series) { Place::Gpu } else { Place::named(series, incident.kind) };
+            Place::of(*name, unnamed) == Some(place)
+        });
         let trends = of_place.filter_map(|((series, name), points)| trend(series, *name, points));
         if let Some(trend) = trends.max_by(|a, b| a.rank().total_cmp(&b.rank())) {
             say(facts, incident.kind, place, &trend);
@@ -58,14 +61,23 @@ enum Place {
 }
 
 impl Place {
-    /// Whose memory a series of `name` measures, on a device when its lines state the device's capacity too.
-    fn of(name: FigureName, is_device: bool) -> Option<Place> {
+    /// Whose memory a series of `name` measures; `unnamed` where the name does not say.
+    fn of(name: FigureName, unnamed: Place) -> Option<Place> {
         match name {
             FigureName::HostUsed | FigureName::WorkerUsed | FigureName::NodeUsed => Some(Place::Host),
             FigureName::TorchAllocated | FigureName::TorchReserved | FigureName::ProcessInUse => Some(Place::Gpu),
-            FigureName::Other if is_device => Some(Place::Gpu),
-            FigureName::Other => Some(Place::Host),
+            FigureName::Other => Some(unnamed),
             _ => None,
+        }
+    }
+
+    /// Whose memory a program means by its own words: `mem=4.5G` beside a refusal of the device is the device's.
+    fn named(series: &str, kind: Kind) -> Place {
+        let says = |words: &[&str]| words.iter().any(|word| series.to_lowercase().contains(word));
+        match kind {
+            _ if says(&["gpu", "cuda", "vram"]) => Place::Gpu,
+            Kind::GpuOom if says(&["mem"]) && !says(&["cpu", "host", "ram", "rss"]) => Place::Gpu,
+            _ => Place::Host,
         }
     }
 }
@@ -253,8 +265,15 @@ mod tests {
 
     #[test]
     fn used_memory_beside_a_capacity_is_a_devices() {
-        assert_eq!(Place::of(FigureName::Other, true), Some(Place::Gpu));
-        assert_eq!(Place::of(FigureName::Other, false), Some(Place::Host));
-        assert_eq!(Place::of(FigureName::Requested, true), None);
+        assert_eq!(Place::of(FigureName::Other, Place::Gpu), Some(Place::Gpu));
+        assert_eq!(Place::of(FigureName::Requested, Place::Gpu), None);
+    }
+
+    #[test]
+    fn memory_of_a_progress_bar_is_of_what_ran_out() {
+        assert_eq!(Place::named("train mem", Kind::GpuOom), Place::Gpu);
+        assert_eq!(Place::named("train mem", Kind::HostOomCgroup), Place::Host);
+        assert_eq!(Place::named("cpu mem", Kind::GpuOom), Place::Host);
+        assert_eq!(Place::named("gpu_mem", Kind::SigkillUnattributed), Place::Gpu);
     }
 }

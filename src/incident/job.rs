@@ -1,8 +1,8 @@
 //! What the logs say of the job itself.
 
 use super::Case;
-use crate::knowledge::{Framework, Knowledge};
-use crate::model::{Event, FactValue, Job, What};
+use crate::knowledge::{Framework, Knowledge, installed};
+use crate::model::{Event, FactValue, Frame, Job, What};
 
 /// The job that `case` is of.
 pub(super) fn of(case: &Case, knowledge: &Knowledge) -> Job {
@@ -18,7 +18,7 @@ pub(super) fn of(case: &Case, knowledge: &Knowledge) -> Job {
             FactValue::Text(_) => None,
         })
     };
-    let files = || case.stacks().flat_map(|(_, frames)| frames).map(|frame| frame.file.as_str());
+    let files = || case.stacks().flat_map(|(_, frames)| frames).map(path_of);
     let producers = || case.events.iter().map(|event| event.producer);
     let roles = || case.events.iter().flat_map(roles);
     let shows = |framework: &&Framework| {
@@ -38,6 +38,11 @@ pub(super) fn of(case: &Case, knowledge: &Knowledge) -> Job {
         gpu: text("job.gpu"),
         config_digest: None,
     }
+}
+
+/// Where the source of `frame` stands, below the packages: an environment's own folder may be called as a framework is.
+fn path_of(frame: &Frame) -> &str {
+    installed(&frame.file).unwrap_or(&frame.file)
 }
 
 /// What the processes that `event` speaks of call themselves.

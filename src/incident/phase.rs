@@ -132,7 +132,7 @@ pub(super) fn signs(case: &Case, group: &Group, knowledge: &Knowledge) -> Vec<Ph
 
 /// The outermost enclosing frame decides, save that weights or samples on their way are `weight_sync` within anything.
 /// Without one: the optimizer's step before backward before forward, wherever they stand, as recomputation runs forward
-/// frames beneath backward ones.
+/// frames beneath backward ones; save that a step above them only runs the closure it was given.
 fn of_stack(frames: &[Frame], knowledge: &Knowledge) -> Option<Found> {
     let rows: Vec<_> = frames
         .iter()
@@ -143,8 +143,12 @@ fn of_stack(frames: &[Frame], knowledge: &Knowledge) -> Option<Found> {
         Some((frame, mark))
     });
     let role = |role| rows.iter().find(move |(_, row)| row.role == role);
-    let operation =
-        |phase| rows.iter().rev().find(move |(_, row)| row.role == FrameRole::Operation && row.phase == phase);
+    let place = |phase| rows.iter().rposition(|(_, row)| row.role == FrameRole::Operation && row.phase == phase);
+    let in_closure = [Phase::Backward, Phase::Forward].into_iter().filter_map(place).max();
+    let operation = |phase| {
+        let place = place(phase).filter(|place| phase != Phase::OptimizerStep || Some(*place) > in_closure)?;
+        rows.get(place)
+    };
     let enclosing = [FrameRole::Transfer, FrameRole::Enclosing, FrameRole::Handler].into_iter().find_map(role);
     let is_step = |phase| matches!(phase, Phase::Forward | Phase::Backward | Phase::OptimizerStep);
     let innermost = rows.last();

@@ -140,6 +140,8 @@ vocabulary! {
         GpuTotal = "gpu_total",
         /// Free memory of the device.
         GpuFree = "gpu_free",
+        /// What the process may take of the device at most, by its own limit (`set_per_process_memory_fraction`).
+        GpuAllowed = "gpu_allowed",
         /// All device memory of a process, PyTorch's or not.
         ProcessInUse = "process_in_use",
         /// Handed out by PyTorch's allocator.

@@ -74,7 +74,8 @@ impl Grammar for Traceback {
         let mut lines = record.text().lines().peekable();
         while let Some(line) = lines.next() {
             if let Ok((_, call)) = call(line) {
-                let code = lines.peek().filter(|below| sort(below) == Sort::Code).map_or("", |below| below.trim());
+                let below = lines.next_if(|below| sort(below) == Sort::Code).unwrap_or_default();
+                let code = lines.peek().and_then(|next| marked_part(below, next)).unwrap_or(below).trim();
                 remote_pid = call.pid.or(remote_pid);
                 // rich wraps a long place: the function stands on the next line.
                 let function = if call.function.is_empty() { code.trim_matches(['│', ' ']) } else { call.function };
@@ -236,6 +237,16 @@ fn marked_code(line: &str) -> Option<&str> {
     )
 }
 
+/// What the line of carets beneath a source line marks: the part that was running (CPython 3.11–3.14).
+fn marked_part<'a>(code: &'a str, carets: &str) -> Option<&'a str> {
+    let marks = carets.trim();
+    let is_marked = !marks.is_empty() && marks.chars().all(|c| matches!(c, '^' | '~'));
+    let before = carets.chars().take_while(|c| c.is_whitespace()).count();
+    let (from, _) = code.char_indices().nth(before).filter(|_| is_marked)?;
+    let to = code[from..].char_indices().nth(marks.len()).map_or(code.len(), |(length, _)| from + length);
+    Some(&code[from..to])
+}
+
 /// `torch.OutOfMemoryError: …`, `MemoryError`, `ray.exceptions.RayTaskError(ValueError): …`
 fn exception(words: &str) -> IResult<&str, &str> {
     const ENDS: &[&str] =
@@ -338,9 +349,27 @@ mod tests {
         assert_eq!(stacks(text).len(), 2);
     }
 
+    fn code(text: &str) -> String {
+        let text = format!(
+            "Traceback (most recent call last):\n  File \"train.py\", line 7, in main\n{text}\nValueError: no\n"
+        );
+        match &testing::read(text.as_bytes())[0].what {
+            What::Traceback(stack) => stack.frames[0].code.clone(),
+            _ => String::new(),
+        }
+    }
+
     #[test]
     fn the_source_line_is_kept() {
-        let read = testing::read(b"Traceback (most recent call last):\n  File \"train.py\", line 7, in main\n    loss.backward()\n    ^^^^^^^\nValueError: no\n");
-        assert!(matches!(&read[0].what, What::Traceback(stack) if stack.frames[0].code == "loss.backward()"));
+        assert_eq!(code("    loss.backward()"), "loss.backward()");
+    }
+
+    #[test]
+    fn of_a_marked_source_line_the_part_that_was_running_is_kept() {
+        let line = "    opt.zero_grad(); loss = -mll(net(x), y); loss.backward(); opt.step()";
+        assert_eq!(code(&format!("{line}\n                             ^^^^^^^^^^^^^^")), "mll(net(x), y)");
+        assert_eq!(code("    engine.step(lr)\n    ~~~~~~~~~~~^^^^"), "engine.step(lr)");
+        assert_eq!(code("    损失 = net(x)\n         ^^^^^^"), "net(x)");
+        assert_eq!(code("    x()\n              ^^^"), "x()");
     }
 }

@@ -281,6 +281,7 @@ pub(super) fn figure(name: FigureName, language: Language) -> &'static str {
         FigureName::Requested => ("requested", "请求大小"),
         FigureName::GpuTotal => ("capacity of the GPU", "显存总量"),
         FigureName::GpuFree => ("free on the GPU", "空闲显存"),
+        FigureName::GpuAllowed => ("allowed to the process", "进程允许使用的显存"),
         FigureName::ProcessInUse => ("held by a process on the GPU", "进程占用显存"),
         FigureName::TorchAllocated => ("allocated by PyTorch", "PyTorch 已分配"),
         FigureName::TorchReserved => ("reserved by PyTorch", "PyTorch 已保留"),

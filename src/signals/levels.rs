@@ -51,7 +51,7 @@ fn says(name: &str) -> bool {
 fn amounts(signals: &mut Signals, facts: &Facts) {
     let number = |name: &str| facts.number(name);
     let cite = |name: &str| facts.get(name).and_then(|known| known.cites.first());
-    let total = number("figures.gpu_total").filter(|total| *total > 0.0);
+    let total = number("gpu.limit").filter(|total| *total > 0.0);
     if let Some(requested) = number("figures.requested") {
         let gib = Bytes::GIB.0 as f64;
         let size = match requested / gib {
@@ -62,9 +62,9 @@ fn amounts(signals: &mut Signals, facts: &Facts) {
             _ => "absurd",
         };
         signals.add(format!("level:requested={size}"), 1.0, cite("figures.requested"));
-        if let Some(free) = number("figures.gpu_free").filter(|free| *free > requested) {
+        if let Some(free) = number("gpu.room").filter(|free| *free > requested) {
             let name = if free > 4.0 * requested { "level:free=plenty" } else { "level:free=enough" };
-            signals.add(name.to_owned(), 1.0, cite("figures.gpu_free"));
+            signals.add(name.to_owned(), 1.0, cite("gpu.room"));
         }
     }
     for (name, part) in [
@@ -72,7 +72,7 @@ fn amounts(signals: &mut Signals, facts: &Facts) {
         ("unused_share", number("gpu.unused")),
         ("others_share", number("gpu.others")),
         ("own_share", number("gpu.own")),
-        ("free_share", number("figures.gpu_free")),
+        ("free_share", number("gpu.room")),
     ] {
         let Some(share) = part.zip(total).map(|(part, total)| part / total) else { continue };
         for (least, level) in [(0.02, "2%"), (0.1, "10%"), (0.25, "25%"), (0.5, "50%"), (0.8, "80%")] {

@@ -1,4 +1,5 @@
-//! Any amount of memory that a program prints again and again: `step 12: buffered 480 MB`, `shard 3: 132 MB held`.
+//! Any amount of memory that a program prints again and again: `step 12: buffered 480 MB`, `shard 3: 132 MB held`,
+//! `12/5000 [00:02<04:16, mem=4.5G]`.
 //!
 //! Nobody's format: a line that no other grammar reads, with a number, a unit of memory, and words that come back with
 //! every print. Alone it says nothing; a series of them that rises is how leaks show in the logs of plain scripts.
@@ -23,7 +24,7 @@ impl Grammar for Growing {
     }
 
     fn triggers(&self) -> &'static [&'static str] {
-        &[" MB", " GB", " MiB", " GiB", " kB"]
+        &[" MB", " GB", " MiB", " GiB", " kB", "mem=", "mem: ", "memory=", "memory: "]
     }
 
     fn is_last_resort(&self) -> bool {
@@ -35,7 +36,7 @@ impl Grammar for Growing {
         if line.len() > LONGEST {
             return Vec::new();
         }
-        let Some((before, size)) = amount(line) else { return Vec::new() };
+        let Some((before, size)) = named(line).or_else(|| amount(line)) else { return Vec::new() };
         let Some(figure) = record.figure(FigureName::Other, size) else { return Vec::new() };
         let series: Arc<str> = origin::series(&label(before), record.origin());
         let mut event = record.event(self.producer(), line, What::Memory { series });
@@ -46,6 +47,16 @@ impl Grammar for Growing {
     fn examples(&self) -> &'static [Example] {
         EXAMPLES
     }
+}
+
+/// `mem=4.5G` of a progress bar's end, `max_mem: 3456M`: an amount whose name says that it is memory, its unit behind the number.
+fn named(line: &str) -> Option<(&str, Size<'_>)> {
+    const NAMES: &[&str] = &["mem=", "mem: ", "memory=", "memory: "];
+    NAMES.iter().filter_map(|name| line.rfind(name).map(|at| at + name.len())).find_map(|start| {
+        let (rest, size) = text::size(&line[start..]).ok()?;
+        let whole = !rest.starts_with(|c: char| c.is_alphanumeric() || c == '/') && !size.text.contains(' ');
+        (whole && size.bytes? > Bytes(0)).then_some((&line[..start], size))
+    })
 }
 
 /// The last amount of memory in `line`, and what stands before it.
@@ -67,12 +78,23 @@ fn label(before: &str) -> String {
     words[words.len().saturating_sub(WORDS)..].join(" ")
 }
 
-const EXAMPLES: &[Example] = &[Example {
-    version: "any program",
-    text: "[rank1] step 11 loss 0.3 replay 448 MB\n[rank1] step 12 loss 0.3 replay 480 MB\n[rank1] step 13 loss 0.2 replay 512 MB\n\
+const EXAMPLES: &[Example] = &[
+    Example {
+        version: "tqdm, set_postfix",
+        text: "train:   3%|▎         | 160/5000 [00:08<04:16, 18.87it/s, mem=66.2G]\n\
+               train:   3%|▎         | 162/5000 [00:08<04:16, 18.87it/s, mem=66.9G]\n\
+               train:   3%|▎         | 164/5000 [00:08<04:16, 18.87it/s, mem=67.7G]\n\
+               train:   3%|▎         | 166/5000 [00:08<04:16, 18.87it/s, mem=68.5G]\n\
+               train:   3%|▎         | 168/5000 [00:08<04:16, 18.87it/s, mem=69.1G]",
+        states: &[("other", "69.1G")],
+    },
+    Example {
+        version: "any program",
+        text: "[rank1] step 11 loss 0.3 replay 448 MB\n[rank1] step 12 loss 0.3 replay 480 MB\n[rank1] step 13 loss 0.2 replay 512 MB\n\
            [rank1] step 14 loss 0.2 replay 544 MB\n[rank1] step 15 loss 0.2 replay 576 MB",
-    states: &[("series", "step loss replay rank 1"), ("other", "512 MB")],
-}];
+        states: &[("series", "step loss replay rank 1"), ("other", "512 MB")],
+    },
+];
 
 #[cfg(test)]
 mod tests {

@@ -101,12 +101,24 @@ pub(super) const EXAMPLES: &[Example] = &[
         ],
     },
     Example {
+        version: "torch 2.1–2.12, CUDA, with a memory fraction set",
+        text: "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 54.00 MiB. GPU 0 has a total capacity of 79.18 GiB of which 50.10 GiB is free. Including non-PyTorch memory, this process has 29.07 GiB memory in use. 28.50 GiB allowed; Of the allocated memory 28.01 GiB is allocated by PyTorch, and 483.83 MiB is reserved by PyTorch but unallocated.",
+        states: &[
+            ("kind", "gpu_oom"),
+            ("requested", "54.00 MiB"),
+            ("gpu_free", "50.10 GiB"),
+            ("gpu_allowed", "28.50 GiB"),
+            ("torch_allocated", "28.01 GiB"),
+        ],
+    },
+    Example {
         version: "torch 1.4–2.0, CUDA, with a memory fraction set",
         text: "torch.cuda.OutOfMemoryError: CUDA out of memory. Tried to allocate 4.00 GiB (GPU 3; 11.93 GiB total capacity; 10.67 GiB already allocated; 515.38 MiB free; 11.93 GiB allowed; 10.92 GiB reserved in total by PyTorch)",
         states: &[
             ("kind", "gpu_oom"),
             ("requested", "4.00 GiB"),
             ("gpu_free", "515.38 MiB"),
+            ("gpu_allowed", "11.93 GiB"),
             ("torch_reserved", "10.92 GiB"),
         ],
     },

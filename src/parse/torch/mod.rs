@@ -164,7 +164,7 @@ fn caching_clause(text: &str) -> IResult<&str, Clause<'_>> {
         tag(" already allocated").map(|_| Some(FigureName::TorchAllocated)),
         tag(" current active").map(|_| None),
         tag(" free").map(|_| Some(FigureName::GpuFree)),
-        tag(" allowed").map(|_| None),
+        tag(" allowed").map(|_| Some(FigureName::GpuAllowed)),
         tag(" reserved in total by PyTorch").map(|_| Some(FigureName::TorchReserved)),
         tag(" cached").map(|_| Some(FigureName::TorchReservedUnallocated)),
     ));
@@ -189,6 +189,7 @@ fn described_clause(text: &str) -> IResult<&str, Clause<'_>> {
         preceded(tag("Of the allocated memory "), size).map(of(FigureName::TorchAllocated)),
         preceded(tag("with "), size).map(Clause::PrivatePools),
         preceded(tag("and "), size).map(of(FigureName::TorchReservedUnallocated)),
+        terminated(size, tag(" allowed")).map(of(FigureName::GpuAllowed)),
     ))
     .parse(text)
 }
@@ -211,7 +212,6 @@ fn other_clause(text: &str) -> IResult<&str, Clause<'_>> {
         tag("would exceed allowed memory. (out of memory)"),
         tag("on private pool"),
         tag("on shared pool"),
-        recognize(pair(size, tag(" allowed"))),
     ));
     let words = alt((words, recognize((tag("(private"), tag(" pools)")))));
     let async_limit = recognize((tag("PyTorch limit (set by user-supplied memory fraction)"), blank, tag(": "), size));
