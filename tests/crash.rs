@@ -12,6 +12,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use oomdoc::history::{self, Order, Query, Record};
+use oomdoc::redact::Redactor;
 use oomdoc::store::DiskStore;
 
 #[allow(dead_code)]
@@ -116,7 +117,7 @@ fn writes_until_it_is_killed() -> Done {
             3 => {
                 let mut store = history::drain(&home, PATIENCE)?;
                 let line = generate::incidents::incident(12, number).to_string();
-                history::import(&mut store, &mut line.as_bytes())?;
+                history::import(&mut store, &mut line.as_bytes(), &Redactor::new(&[])?)?;
                 history::publish(&mut store)?;
                 let id = generate::incidents::incident(12, number)["incident"]["incident"]["id"].clone();
                 acknowledge(id.as_str().ok_or("no id")?)?;

@@ -11,10 +11,12 @@ use super::fail_on::{self, FailOn};
 use super::home::{Home, warn};
 use super::progress::Progress;
 use super::save;
+use super::screen::printed;
 use crate::Options;
 use crate::facts::Value;
-use crate::knowledge::Language;
+use crate::knowledge::{Knowledge, Language};
 use crate::model::Report;
+use crate::redact::Redactor;
 use crate::report;
 use crate::triage::{self, HttpError, Patience};
 use crate::watch::Watch;
@@ -43,6 +45,9 @@ pub(super) struct Analyze {
     /// Post one message about it to this address (Slack and others), as JSON
     #[arg(long, value_name = "URL")]
     notify: Option<String>,
+    /// Mask secrets in what is printed, as in what is kept or sent
+    #[arg(long)]
+    redact: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -79,29 +84,39 @@ impl Analyze {
         if self.format == Format::Html {
             report::neighbours(&mut report, &self.paths);
         }
-        let out = &mut std::io::stdout();
-        match self.format {
-            Format::Text => anstream::stdout().write_all(report::text(&report, self.lang).as_bytes())?,
-            Format::Json => writeln!(out, "{}", report::json(&report)?)?,
-            Format::Markdown => out.write_all(report::markdown(&report, self.lang).as_bytes())?,
-            Format::Html => out.write_all(report::html(&report, self.lang).as_bytes())?,
-            Format::Sarif => writeln!(out, "{}", report::sarif(&report, self.lang, &repository(), &knowledge.causes)?)?,
-            Format::Github => {
-                let sent = report::outgoing(&report, &knowledge.secrets)?;
-                out.write_all(report::github(&sent, self.lang, &repository()).as_bytes())?;
-                summarize(&report::markdown(&sent, self.lang))?;
-            }
+        let redactor = Redactor::new(&knowledge.secrets)?;
+        let (sent, masked) = report::outgoing(&report, &redactor);
+        let is_verbatim = !self.redact && self.format != Format::Github;
+        self.print(if is_verbatim { &report } else { &sent }, &knowledge)?;
+        if is_verbatim && masked > 0 {
+            let what = format!("what looks like a secret stands in {masked} of the texts above, as in the inputs");
+            warn(&what, "`--redact` masks it; what is kept or sent is masked in any case");
         }
-        std::io::stdout().flush()?;
         if let Some(url) = &self.notify {
-            tell(url, &report::outgoing(&report, &knowledge.secrets)?, self.lang, None);
+            tell(url, &sent, self.lang, None);
         }
         if !self.no_save {
-            save::save(&report, &knowledge, home);
+            save::save(&report, &redactor, home);
         }
         // The process ends: giving thousands of rules back piece by piece is time for nothing.
         std::mem::forget(knowledge);
         Ok(fail_on::status(&self.fail_on, &report))
+    }
+
+    fn print(&self, report: &Report, knowledge: &Knowledge) -> Result<(), CliError> {
+        let out = &mut std::io::stdout();
+        match self.format {
+            Format::Text => anstream::stdout().write_all(printed(&report::text(report, self.lang)).as_bytes())?,
+            Format::Json => writeln!(out, "{}", report::json(report)?)?,
+            Format::Markdown => out.write_all(report::markdown(report, self.lang).as_bytes())?,
+            Format::Html => out.write_all(report::html(report, self.lang).as_bytes())?,
+            Format::Sarif => writeln!(out, "{}", report::sarif(report, self.lang, &repository(), &knowledge.causes)?)?,
+            Format::Github => {
+                out.write_all(report::github(report, self.lang, &repository()).as_bytes())?;
+                summarize(&report::markdown(report, self.lang))?;
+            }
+        }
+        Ok(out.flush()?)
     }
 }
 

@@ -5,6 +5,7 @@ use std::process::ExitCode;
 use anstyle::{AnsiColor, Style};
 use thiserror::Error as ThisError;
 
+use super::screen::said;
 use crate::Error;
 use crate::estimate::EstimateError;
 use crate::fit::{FitError, LabelError};
@@ -105,15 +106,15 @@ impl CliError {
         if matches!(self, CliError::Output(error) if error.kind() == io::ErrorKind::BrokenPipe) {
             return ExitCode::SUCCESS;
         }
-        anstream::eprintln!("{ERROR}error{ERROR:#}: {self}");
+        anstream::eprintln!("{ERROR}error{ERROR:#}: {}", said(&self.to_string()));
         if let CliError::Analysis(Error::NothingRead(errors))
         | CliError::Estimate(EstimateError::Analysis(Error::NothingRead(errors)))
         | CliError::Fix(FixError::Analysis(Error::NothingRead(errors))) = self
         {
-            errors.iter().for_each(|error| anstream::eprintln!("  {error}"));
+            errors.iter().for_each(|error| anstream::eprintln!("  {}", said(&error.to_string())));
         }
         if let Some(hint) = self.hint() {
-            anstream::eprintln!("{HINT}hint{HINT:#}: {hint}");
+            anstream::eprintln!("{HINT}hint{HINT:#}: {}", said(&hint));
         }
         ExitCode::from(2)
     }

@@ -5,8 +5,10 @@ use anstyle::{AnsiColor, Style};
 use clap::Args;
 
 use super::error::CliError;
+use super::screen::said;
 use crate::knowledge::{Knowledge, RuleFile};
 use crate::model::Experience;
+use crate::redact::Redactor;
 use crate::store::{self, HomeUnknown, Snapshot};
 
 /// Where oomdoc keeps what is the user's.
@@ -31,6 +33,11 @@ impl Home {
     /// The shipped rules with the user's own over them, or without them where they do not fit.
     pub fn knowledge(&self) -> Result<Arc<Knowledge>, CliError> {
         Ok(Arc::new(self.load()?))
+    }
+
+    /// Masks what the shipped rules and the user's own call secret.
+    pub fn redactor(&self) -> Result<Redactor, CliError> {
+        Ok(Redactor::new(&self.knowledge()?.secrets)?)
     }
 
     /// [`Home::knowledge`], to be changed.
@@ -66,6 +73,6 @@ fn overlaid(own: &[RuleFile]) -> Result<Knowledge, CliError> {
 pub(super) fn warn(problem: &str, advice: &str) {
     const WARNING: Style = AnsiColor::Yellow.on_default().bold();
     const HINT: Style = AnsiColor::Cyan.on_default();
-    anstream::eprintln!("{WARNING}warning{WARNING:#}: {problem}");
-    anstream::eprintln!("{HINT}hint{HINT:#}: {advice}");
+    anstream::eprintln!("{WARNING}warning{WARNING:#}: {}", said(problem));
+    anstream::eprintln!("{HINT}hint{HINT:#}: {}", said(advice));
 }

@@ -11,6 +11,7 @@ mod home;
 mod progress;
 mod rules;
 mod save;
+mod screen;
 mod table;
 mod triage;
 

@@ -3,12 +3,11 @@ use std::process::{Command, Stdio};
 
 use super::home::{Home, warn};
 use crate::history::{self, HistoryError, Likeness, Record};
-use crate::knowledge::Knowledge;
 use crate::model::{Earlier, Experience, Report};
 use crate::redact::Redactor;
 
 /// Keeps the incident of `report`. What goes wrong is said on standard error: it costs nobody the analysis.
-pub(super) fn save(report: &Report, knowledge: &Knowledge, home: &Home) {
+pub(super) fn save(report: &Report, redactor: &Redactor, home: &Home) {
     if report.incidents.is_empty() {
         return;
     }
@@ -18,7 +17,7 @@ pub(super) fn save(report: &Report, knowledge: &Knowledge, home: &Home) {
             return warn(&format!("the incident is not kept: {error}"), "name a folder with --home, or say --no-save");
         }
     };
-    match keep(report, knowledge, &home) {
+    match keep(report, redactor, &home) {
         Ok(()) => drain(&home),
         Err(error) => warn(&format!("the incident is not kept: {error}"), &error.advice()),
     }
@@ -27,14 +26,14 @@ pub(super) fn save(report: &Report, knowledge: &Knowledge, home: &Home) {
 /// The incidents of the history that are most like that of `report`, at most so many. What goes wrong is said on standard error.
 pub(super) fn earlier(
     report: &Report,
-    knowledge: &Knowledge,
+    redactor: &Redactor,
     experience: &Experience,
     home: &Home,
     most: usize,
 ) -> Vec<Earlier> {
     let Ok(home) = home.path() else { return Vec::new() };
     let alike = || {
-        let Some(record) = Record::of(report, &Redactor::new(&knowledge.secrets)?)? else { return Ok(Vec::new()) };
+        let Some(record) = Record::of(report, redactor)? else { return Ok(Vec::new()) };
         Ok::<_, HistoryError>(history::ask_similar(&home, &record, most)?.found)
     };
     let of = |Likeness { incident, score, .. }: Likeness| Earlier {
@@ -54,9 +53,8 @@ pub(super) fn earlier(
     }
 }
 
-fn keep(report: &Report, knowledge: &Knowledge, home: &Path) -> Result<(), HistoryError> {
-    let redactor = Redactor::new(&knowledge.secrets)?;
-    if let Some(record) = Record::of(report, &redactor)? {
+fn keep(report: &Report, redactor: &Redactor, home: &Path) -> Result<(), HistoryError> {
+    if let Some(record) = Record::of(report, redactor)? {
         history::put(home, &record)?;
     }
     Ok(())

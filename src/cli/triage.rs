@@ -11,10 +11,12 @@ use super::error::CliError;
 use super::fail_on::{self, FailOn};
 use super::home::{Home, warn};
 use super::save;
+use super::screen::printed;
 use crate::Options;
 use crate::facts::Value;
 use crate::knowledge::{CauseRule, Language};
 use crate::model::Report;
+use crate::redact::Redactor;
 use crate::report;
 use crate::triage::{self, Environment, HttpError, Missing, Patience, Pipeline, Posted};
 
@@ -78,16 +80,17 @@ impl Triage {
             Err(error) => return Err(error.into()),
         };
         report::neighbours(&mut report, &self.paths);
-        let earlier = save::earlier(&report, &knowledge, &experience, home, EARLIER);
+        let redactor = Redactor::new(&knowledge.secrets)?;
+        let earlier = save::earlier(&report, &redactor, &experience, home, EARLIER);
         if let Some(root) = report.incidents.first_mut() {
             root.seen.earlier = earlier;
         }
-        let sent = report::outgoing(&report, &knowledge.secrets)?;
+        let (sent, _) = report::outgoing(&report, &redactor);
         // First what nobody can refuse.
         self.write(&sent, &environment, &knowledge.causes)?;
         self.show(&sent, &environment)?;
         if !self.no_save {
-            save::save(&report, &knowledge, home);
+            save::save(&report, &redactor, home);
         }
         if !self.no_comment {
             self.comment(&sent, &environment)?;
@@ -118,7 +121,7 @@ impl Triage {
             std::io::stdout().write_all(annotation.as_bytes())?;
             summarize(&report::markdown(sent, self.lang))
         } else {
-            Ok(anstream::stdout().write_all(report::text(sent, self.lang).as_bytes())?)
+            Ok(anstream::stdout().write_all(printed(&report::text(sent, self.lang)).as_bytes())?)
         }
     }
 

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::{GROUPS, HistoryError, OUTCOMES, Record, changes, now};
-use crate::model::{Experience, Group, Kind, Outcomes, Phase, Tally};
+use crate::model::{Experience, Group, Kind, Outcomes, Phase, Tally, Text, Texts};
 use crate::report;
 use crate::store::{Change, Store, StoreError};
 
@@ -74,6 +74,13 @@ impl Outcome {
         let digest = Sha256::digest(&self.knob);
         let digest: String = digest.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
         format!("{OUTCOMES}{}/{digest}", self.incident)
+    }
+}
+
+impl Texts for Outcome {
+    fn texts(&mut self, see: &mut dyn FnMut(Text<'_>)) {
+        let Outcome { incident: _, group: _, kind: _, phase: _, cause: _, knob: _, change, worked: _, time: _ } = self;
+        change.texts(see);
     }
 }
 

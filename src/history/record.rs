@@ -1,7 +1,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::HistoryError;
-use crate::model::{Citation, FigureName, Incident, InputSummary, Job, Report, Seen};
+use crate::model::{Citation, FigureName, Incident, InputSummary, Job, Report, Seen, Text, Texts};
 use crate::redact::Redactor;
 
 /// A record has no more bytes than this; the store's limit is a little above.
@@ -38,7 +38,7 @@ impl Record {
         let saved = now();
         let time = [&root.failed_at, &root.started].into_iter().flatten().find_map(|time| date_and_time(time));
         let time = time.unwrap_or_else(|| saved.clone());
-        let record = Record {
+        let mut record = Record {
             schema: SCHEMA.to_owned(),
             version: report.version.clone(),
             saved,
@@ -49,7 +49,8 @@ impl Record {
             incident: Incident { seen: Seen::default(), ..root.clone() },
             shortened: false,
         };
-        Ok(Some(redactor.value(&record)?.fitting()?))
+        redactor.mask(&mut record);
+        Ok(Some(record.fitting()?))
     }
 
     /// Reads what [`Record::bytes`] wrote.
@@ -147,6 +148,15 @@ impl Record {
             figures.truncate(4 * most);
         }
         self.inputs.truncate(4 * most);
+    }
+}
+
+impl Texts for Record {
+    fn texts(&mut self, see: &mut dyn FnMut(Text<'_>)) {
+        let Record { schema: _, version: _, saved: _, time: _, inputs, job, incident, shortened: _ } = self;
+        inputs.texts(see);
+        job.texts(see);
+        incident.texts(see);
     }
 }
 

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::outcome::Outcome;
 use super::{HistoryError, INCIDENTS, OUTCOMES, Record, add, changes};
+use crate::redact::Redactor;
 use crate::store::{Change, Store};
 
 /// Lines to a commit.
@@ -52,8 +53,8 @@ pub fn export(store: &dyn Store, out: &mut dyn Write) -> Result<u64, HistoryErro
 }
 
 /// Takes over what another history exported. What is there already is not doubled and stays; of two outcomes of one change
-/// the later one counts.
-pub fn import(store: &mut dyn Store, lines: &mut dyn BufRead) -> Result<Imported, HistoryError> {
+/// the later one counts. Secrets that the other one did not know are masked.
+pub fn import(store: &mut dyn Store, lines: &mut dyn BufRead, redactor: &Redactor) -> Result<Imported, HistoryError> {
     let mut lines = lines.lines().enumerate();
     let mut done = Imported::default();
     thread::scope(|scope| {
@@ -62,7 +63,8 @@ pub fn import(store: &mut dyn Store, lines: &mut dyn BufRead) -> Result<Imported
         let (send_read, read) = sync_channel(AHEAD);
         scope.spawn(move || {
             for batch in text {
-                let batch: Vec<Result<Option<Line>, HistoryError>> = batch.into_iter().map(parse).collect();
+                let batch: Vec<Result<Option<Line>, HistoryError>> =
+                    batch.into_iter().map(|line| parse(line, redactor)).collect();
                 if send_read.send(batch).is_err() {
                     break;
                 }
@@ -89,13 +91,18 @@ pub fn import(store: &mut dyn Store, lines: &mut dyn BufRead) -> Result<Imported
     })
 }
 
-fn parse((place, text): (usize, io::Result<String>)) -> Result<Option<Line>, HistoryError> {
+fn parse((place, text): (usize, io::Result<String>), redactor: &Redactor) -> Result<Option<Line>, HistoryError> {
     let wrong = |problem: String| HistoryError::Line { line: place + 1, problem };
     let text = text.map_err(|error| wrong(error.to_string()))?;
     if text.trim().is_empty() {
         return Ok(None);
     }
-    serde_json::from_str(&text).map(Some).map_err(|error| wrong(error.to_string()))
+    let mut line = serde_json::from_str(&text).map_err(|error| wrong(error.to_string()))?;
+    match &mut line {
+        Line::Incident(record) => redactor.mask(&mut **record),
+        Line::Outcome(outcome) => redactor.mask(outcome),
+    };
+    Ok(Some(line))
 }
 
 /// Takes over lines that follow one another; what comes before a faulty one is kept.

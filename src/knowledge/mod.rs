@@ -55,7 +55,7 @@ pub use name::Name;
 pub use part::Part;
 pub use phases::{FrameRole, FrameRow, Mark, Phases};
 pub use ranking::{Learned, Ranking, Weights, WordRow};
-pub use secrets::Secret;
+pub use secrets::{Secret, example as example_of_secret};
 pub use signs::{AmountRow, FoundSign, Meaning, MemoryOf, NumberOf, NumberRow, Place, SignRow, Signs};
 pub use version::Version;
 pub use words::{Language, Words};

@@ -133,7 +133,7 @@ pub(super) fn ranking(files: &[File<'_>]) -> Outcome<Ranking> {
 pub(super) fn secrets(files: &[File<'_>]) -> Outcome<Vec<Secret>> {
     let mut secrets = Vec::new();
     for file in of("redaction", files) {
-        secrets.extend(file.read::<SecretFile>()?.read(file.path, file.origin)?);
+        file.read::<SecretFile>()?.read(file.path, file.origin, &mut secrets)?;
     }
     Ok(secrets)
 }

@@ -8,7 +8,9 @@ mod experience;
 mod figure;
 mod incident;
 mod location;
+mod one_line;
 mod report;
+mod texts;
 mod time;
 mod units;
 mod vocabulary;
@@ -24,7 +26,9 @@ pub use incident::{
     PhaseFinding, PhaseShare, Seen, Victim,
 };
 pub use location::{Citation, Column, LineNumber, Location};
+pub use one_line::one_line;
 pub use report::{InputSummary, Job, OtherFailure, Report, Role, SCHEMA, TimelinePoint};
+pub use texts::{Text, Texts};
 pub use time::{Clock, Timestamp};
 pub use units::Bytes;
 pub use vocabulary::{Basis, FigureName, Kind, OtherFailureName, Phase, UnknownWord};

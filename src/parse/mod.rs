@@ -42,6 +42,7 @@ mod vllm;
 
 pub use extract::{Extractor, Findings, Grammars};
 use line::clock;
+pub(crate) use line::terminal_code;
 pub use line::{Envelope, Line};
 pub use record::text::Size;
 pub use record::{Joint, Record};

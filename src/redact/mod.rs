@@ -1,126 +1,248 @@
 //! Masks secrets in what leaves the process: what is stored and what is sent. What is printed here stays verbatim.
 //!
-//! In go texts, or any value that becomes JSON, and the rows of `rules/redaction/`; out comes the same with masks like
-//! `‹hf-token›`. Citations that were changed say so. Figures, paths and line numbers stay as they are.
+//! In go texts, or whatever has some ([`Texts`]), and the rows of `rules/redaction/`; out comes the same with masks like
+//! `‹hf-token›`. Secrets are looked for in a text as it stands and as a reader would take it (`view.rs`), and masked where they
+//! stand. Citations that were changed say so. Figures, line numbers and names of our own are no texts: they stay as they are.
+
+mod lines;
+mod row;
+mod view;
 
 use std::borrow::Cow;
-use std::sync::OnceLock;
+use std::ops::Range;
 
-use regex::{Captures, Regex, RegexSet};
-use serde::Serialize;
-use serde::de::DeserializeOwned;
-use serde_json::Value;
+use aho_corasick::AhoCorasick;
 use thiserror::Error;
 
 use crate::knowledge::Secret;
+use crate::model::{Text, Texts};
+use lines::{Lines, Pieces};
+use row::Row;
+use view::View;
 
 /// Why nothing could be masked.
 #[derive(Debug, Error)]
 pub enum RedactError {
-    /// A row's pattern is no regular expression.
+    /// There are too many triggers.
     #[error("secrets cannot be looked for: {0}")]
-    Pattern(#[from] regex::Error),
-    /// A value is not the same kind of value afterwards.
-    #[error("what was masked cannot be read back: {0}")]
-    Json(#[from] serde_json::Error),
+    Search(#[from] aho_corasick::BuildError),
 }
 
 /// Finds secrets and masks them.
 pub struct Redactor {
-    /// All patterns at once: nearly every text holds none.
-    any: RegexSet,
-    patterns: Vec<Pattern>,
+    rows: Vec<Row>,
+    /// The triggers of all rows at once: nearly every text holds none.
+    triggers: AhoCorasick,
+    /// The row of each trigger.
+    row_of: Vec<usize>,
+    /// Rows that every text is asked for.
+    always: Vec<usize>,
 }
 
-/// One pattern, which is read only where it is needed: most never are.
-struct Pattern {
-    mask: String,
-    pattern: String,
-    regex: OnceLock<Option<Regex>>,
-}
-
-impl Pattern {
-    fn mask(&self, text: &str) -> String {
-        match self.regex.get_or_init(|| Regex::new(&self.pattern).ok()) {
-            Some(regex) => regex.replace_all(text, |found: &Captures<'_>| replace(found, &self.mask)).into_owned(),
-            // It is part of the set, so that it can be read; all else would let a secret through.
-            None => self.mask.clone(),
-        }
-    }
+/// A secret in a text.
+#[derive(Debug)]
+struct Found {
+    /// Where what tells of it begins.
+    from: usize,
+    secret: Range<usize>,
+    row: usize,
 }
 
 impl Redactor {
     /// Masks what `secrets` describe.
     pub fn new(secrets: &[Secret]) -> Result<Redactor, RedactError> {
-        let pattern = |secret: &Secret| Pattern {
-            mask: format!("‹{}›", secret.name),
-            pattern: secret.pattern.clone(),
-            regex: OnceLock::new(),
-        };
-        let any = RegexSet::new(secrets.iter().map(|secret| &secret.pattern))?;
-        Ok(Redactor { any, patterns: secrets.iter().map(pattern).collect() })
+        let triggers =
+            || secrets.iter().enumerate().flat_map(|(row, secret)| secret.triggers.iter().map(move |t| (row, t)));
+        Ok(Redactor {
+            rows: secrets.iter().map(Row::new).collect(),
+            triggers: AhoCorasick::builder()
+                .ascii_case_insensitive(true)
+                .build(triggers().map(|(_, trigger)| trigger))?,
+            row_of: triggers().map(|(row, _)| row).collect(),
+            always: (0..secrets.len()).filter(|row| secrets[*row].triggers.is_empty()).collect(),
+        })
     }
 
     /// `text` without its secrets; borrowed where it holds none.
     pub fn text<'t>(&self, text: &'t str) -> Cow<'t, str> {
-        let mut masked = Cow::Borrowed(text);
-        for place in self.any.matches(text) {
-            let changed = self.patterns[place].mask(&masked);
-            if changed != masked {
-                masked = Cow::Owned(changed);
-            }
-        }
+        self.without(text, self.secrets(text))
+    }
+
+    /// Masks all secrets in the texts of `it`; how many texts had some.
+    pub fn mask(&self, it: &mut impl Texts) -> usize {
+        let mut lines = Lines::default();
+        it.texts(&mut |text| lines.add(&text));
+        let lines = lines.search(self);
+        let mut masked = 0;
+        it.texts(&mut |text| masked += usize::from(self.mask_text(text, &lines)));
         masked
     }
 
-    /// `value` without its secrets, in all its strings.
-    pub fn value<T: Serialize + DeserializeOwned>(&self, value: &T) -> Result<T, RedactError> {
-        let mut json = serde_json::to_value(value)?;
-        self.json(&mut json);
-        Ok(serde_json::from_value(json)?)
+    fn mask_text(&self, text: Text<'_>, lines: &Pieces) -> bool {
+        match text {
+            Text::Own(words) | Text::Lines(words) => replace(words, |words| self.text(words)),
+            Text::Shared(words) => replace(words, |words| self.text(words)),
+            Text::Cited { location, words, redacted } => {
+                let beside = lines.of(location);
+                let masked = replace(words, |words| {
+                    let mut secrets = self.secrets(words);
+                    beside.iter().for_each(|piece| piece.find(words, &mut secrets));
+                    self.without(words, secrets)
+                });
+                redacted.into_iter().for_each(|redacted| *redacted |= masked);
+                masked | replace(&mut location.path, |path| self.text(path))
+            }
+        }
     }
 
-    /// Masks in place; whether anything was masked.
-    pub fn json(&self, value: &mut Value) -> bool {
-        match value {
-            Value::String(text) => match self.text(text) {
-                Cow::Owned(masked) => {
-                    *text = masked;
-                    true
-                }
-                Cow::Borrowed(_) => false,
-            },
-            Value::Array(items) => items.iter_mut().fold(false, |masked, item| self.json(item) | masked),
-            Value::Object(fields) => {
-                let mut masked = false;
-                let mut is_citation = false;
-                for (name, field) in fields.iter_mut() {
-                    let changed = self.json(field);
-                    masked |= changed;
-                    is_citation |= changed && name == "text";
-                }
-                if is_citation && fields.contains_key("line") {
-                    fields.insert("redacted".to_owned(), Value::Bool(true));
-                }
-                masked
-            }
-            Value::Null | Value::Bool(_) | Value::Number(_) => false,
+    /// All secrets of `text`: as it is meant, with what was torn in one piece, and what they have more as it stands, where escapes are part
+    /// of them.
+    fn secrets(&self, text: &str) -> Vec<(Range<usize>, usize)> {
+        let plain = View::plain(text);
+        let origin = |range: &Range<usize>| plain.as_ref().map_or(range.clone(), |plain| plain.origin(range));
+        let meant = plain.as_ref().map_or(text, |plain| &plain.text);
+        let mut secrets: Vec<_> =
+            self.find(meant).into_iter().map(|found| (origin(&found.secret), found.row)).collect();
+        let known = merged(secrets.iter().map(|(range, _)| range.clone()).collect());
+        let is_known = |range: &Range<usize>| {
+            let before = known.partition_point(|known| known.start < range.end).checked_sub(1);
+            before.is_some_and(|place| known[place].end > range.start)
+        };
+        if plain.is_some() && !known.is_empty() {
+            let verbatim = self.find(text).into_iter().map(|found| (found.secret, found.row));
+            secrets.extend(verbatim.filter(|(range, _)| is_known(range)));
         }
+        if let Some((joined, joints)) = View::joined(meant) {
+            for found in self.find(&joined.text) {
+                let secret = origin(&joined.origin(&found.secret));
+                let start = secret.start..secret.start + 1;
+                if self.is_torn(&found, &joined.text, &joints, is_known(&start)) {
+                    secrets.push((secret, found.row));
+                }
+            }
+        }
+        secrets
+    }
+
+    /// Whether what was `found` goes on over one of `joints`, and is not a secret that ends there beside other words.
+    fn is_torn(&self, found: &Found, text: &str, joints: &[usize], is_known: bool) -> bool {
+        let Found { from, secret, row } = found;
+        let first = joints.partition_point(|joint| joint <= from);
+        let last = joints.partition_point(|joint| *joint < secret.end).max(first);
+        let joints = &joints[first..last];
+        let ends = joints.iter().skip(1).copied().chain([secret.end]);
+        let mut pieces = joints.iter().zip(ends).map(|(start, end)| &text[(*start).max(secret.start).min(end)..end]);
+        let is_only_whole = !self.rows[*row].is_named && !is_known;
+        !joints.is_empty() && pieces.all(|piece| is_of_a_token(piece) && looks_random(piece, is_only_whole))
+    }
+
+    /// What stands in `text` as it is.
+    fn find(&self, text: &str) -> Vec<Found> {
+        let mut found = Vec::new();
+        let mut asked = vec![false; self.rows.len()];
+        self.always.iter().for_each(|row| asked[*row] = true);
+        for hit in self.triggers.find_overlapping_iter(text) {
+            asked[self.row_of[hit.pattern().as_usize()]] = true;
+        }
+        for (row, _) in asked.iter().enumerate().filter(|(_, asked)| **asked) {
+            self.rows[row].find(text, &mut |from, secret| found.push(Found { from, secret, row }));
+        }
+        found
+    }
+
+    /// `text` with masks in place of `secrets`. Of two that overlap, one that is told by its own shape says what it is.
+    fn without<'t>(&self, text: &'t str, mut secrets: Vec<(Range<usize>, usize)>) -> Cow<'t, str> {
+        // Masks stay masks.
+        secrets.retain(|(range, _)| !text[range.clone()].contains('‹') && !range.is_empty());
+        if secrets.is_empty() {
+            return Cow::Borrowed(text);
+        }
+        secrets.sort_by_key(|(range, row)| (range.start, *row));
+        let mut merged: Vec<(Range<usize>, usize)> = Vec::new();
+        for (range, row) in secrets {
+            match merged.last_mut() {
+                Some((before, kind)) if range.start < before.end => {
+                    before.end = before.end.max(range.end);
+                    let rank = |row: usize| (self.rows[row].is_named, row);
+                    *kind = if rank(row) < rank(*kind) { row } else { *kind };
+                }
+                _ => merged.push((range, row)),
+            }
+        }
+        let mut masked = String::with_capacity(text.len());
+        let mut at = 0;
+        for (range, row) in merged {
+            masked.push_str(&text[at..range.start]);
+            cover(&text[range.clone()], &self.rows[row].mask, &mut masked);
+            at = range.end;
+        }
+        masked.push_str(&text[at..]);
+        Cow::Owned(masked)
     }
 }
 
-/// All that was found, with `mask` instead of its group `secret` or of all of it.
-fn replace(found: &Captures<'_>, mask: &str) -> String {
-    let whole = found.get_match();
-    let secret = found.name("secret").unwrap_or(whole);
-    let (before, after) = (secret.start() - whole.start(), secret.end() - whole.start());
-    [&whole.as_str()[..before], mask, &whole.as_str()[after..]].concat()
+/// Puts what `mask` makes of `words` in their place, if it is another text.
+fn replace<T: AsRef<str> + From<String>>(words: &mut T, mask: impl Fn(&str) -> Cow<'_, str>) -> bool {
+    let Cow::Owned(masked) = mask(words.as_ref()) else { return false };
+    *words = masked.into();
+    true
+}
+
+/// Writes `mask` for `secret`: once in each of its lines, so that there are as many as before, behind their indentation and a diff's sign.
+fn cover(secret: &str, mask: &str, out: &mut String) {
+    for (place, line) in secret.split_inclusive('\n').enumerate() {
+        let words = line.trim_end_matches(['\r', '\n']);
+        let signed = if place > 0 { words.trim_start_matches(['+', '-']) } else { words };
+        let indented = signed.trim_start_matches([' ', '\t']);
+        let before = if place > 0 { words.len() - indented.len() } else { 0 };
+        out.push_str(&words[..before]);
+        out.push_str(if words.len() > before { mask } else { "" });
+        out.push_str(&line[words.len()..]);
+    }
+}
+
+/// `ranges` in order, those that overlap as one.
+fn merged(mut ranges: Vec<Range<usize>>) -> Vec<Range<usize>> {
+    ranges.sort_by_key(|range| range.start);
+    let mut merged: Vec<Range<usize>> = Vec::with_capacity(ranges.len());
+    for range in ranges {
+        match merged.last_mut() {
+            Some(before) if range.start < before.end => before.end = before.end.max(range.end),
+            _ => merged.push(range),
+        }
+    }
+    merged
+}
+
+/// Whether `piece` has only what tokens are made of.
+fn is_of_a_token(piece: &str) -> bool {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"+/_-.~".contains(&byte);
+    piece.trim_end_matches('=').bytes().all(is_plain)
+}
+
+/// Whether `piece` is no word of a language and no figure: letters and digits that change often. Where it `completes` a token, fewer or
+/// letters alone are enough.
+fn looks_random(piece: &str, completes: bool) -> bool {
+    let kind = |byte: u8| match byte {
+        b'a'..=b'z' => 1,
+        b'A'..=b'Z' => 2,
+        b'0'..=b'9' => 3,
+        _ => 0,
+    };
+    let kinds: Vec<u8> = piece.bytes().map(kind).filter(|kind| *kind > 0).collect();
+    let changes = kinds.windows(2).filter(|pair| pair[0] != pair[1]).count();
+    let has_digit = kinds.contains(&3);
+    match completes {
+        true => changes >= if has_digit { 2 } else { 4 },
+        false => has_digit && changes >= 3 && kinds.len() >= 6,
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::knowledge::Knowledge;
+    use crate::model::{Citation, Column, LineNumber, Location};
 
     type Outcome = Result<(), Box<dyn std::error::Error>>;
 
@@ -132,17 +254,17 @@ mod tests {
     #[test]
     fn every_row_does_what_its_examples_say() -> Outcome {
         let (redactor, secrets) = redactor()?;
-        assert!(secrets.len() >= 20);
+        assert!(secrets.len() >= 40);
         for secret in &secrets {
             let alone = Redactor::new(std::slice::from_ref(secret))?;
             for example in &secret.examples {
                 let mask = format!("‹{}›", secret.name);
-                assert!(alone.text(example).contains(&mask), "{}: {example}", secret.name);
+                assert!(alone.text(example).contains(&mask), "{} by {}: {example}", secret.name, secret.pattern);
                 let masked = redactor.text(example);
-                let found = secret.regex()?;
-                let words = found.captures(example).ok_or("not found")?;
-                let words = words.name("secret").unwrap_or(words.get_match()).as_str();
-                assert!(!masked.contains(words), "{} is left of {example}: {masked}", secret.name);
+                for (range, _) in alone.secrets(example) {
+                    let words = &example[range];
+                    assert!(words.len() < 4 || !masked.contains(words), "{words} is left of {example}: {masked}");
+                }
             }
             for example in &secret.counter_examples {
                 assert_eq!(redactor.text(example), example.as_str(), "{}", secret.name);
@@ -170,16 +292,14 @@ mod tests {
     #[test]
     fn a_changed_citation_says_so() -> Outcome {
         let (redactor, _) = redactor()?;
-        let mut value = serde_json::json!([
-            {"path": "job.log", "line": 3, "column": 1, "text": "HF_TOKEN=hf_aBcDeFgHiJkLmNoPqRsTuVwXyZ0123456789"},
-            {"path": "job.log", "line": 4, "column": 1, "text": "step 4"},
-            {"title": "mail ada@example.org"},
-        ]);
-        assert!(redactor.json(&mut value));
-        assert_eq!(value[0]["redacted"], true);
-        assert!(!value[0]["text"].to_string().contains("aBcDeF"));
-        assert_eq!(value[1], serde_json::json!({"path": "job.log", "line": 4, "column": 1, "text": "step 4"}));
-        assert_eq!(value[2], serde_json::json!({"title": "mail ‹e-mail›"}));
+        let cite = |line: u64, text: &str| {
+            let location = Location { path: "job.log".into(), line: LineNumber(line), column: Column(1) };
+            Citation::new(location, text)
+        };
+        let mut cites = vec![cite(3, "HF_TOKEN=hf_aBcDeFgHiJkLmNoPqRsTuVwXyZ0123456789"), cite(4, "step 4")];
+        assert_eq!(redactor.mask(&mut cites), 1);
+        assert!(cites[0].redacted && !cites[0].text.contains("aBcDeF"));
+        assert_eq!(cites[1], cite(4, "step 4"));
         Ok(())
     }
 
@@ -190,6 +310,17 @@ mod tests {
             let once = redactor.text(example).into_owned();
             assert_eq!(redactor.text(&once), once);
         }
+        Ok(())
+    }
+
+    #[test]
+    fn a_key_keeps_its_lines() -> Outcome {
+        let (redactor, _) = redactor()?;
+        let key = crate::knowledge::example_of_secret(
+            "+-----BEGIN PRIVATE KEY-----\n+  ⟨64⟩\n+⟨20⟩==\n+-----END PRIVATE KEY-----\n+x\n",
+        );
+        let masked = "+-----BEGIN PRIVATE KEY-----\n+  ‹private-key›\n+‹private-key›\n+-----END PRIVATE KEY-----\n+x\n";
+        assert_eq!(redactor.text(&key), masked);
         Ok(())
     }
 }

@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io::{BufRead, BufReader, Read};
+use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 use memchr::{memchr, memchr_iter, memmem};
@@ -13,6 +14,8 @@ use crate::source::{Input, walk};
 
 /// As many lines before and after.
 pub(super) const BESIDE: u64 = 2;
+/// So many more are read, to tell what a line goes on with; nobody is shown them.
+const MARGIN: u64 = 1;
 /// Beside as many citations of each kind.
 const CITES: usize = 50;
 /// Behind so many bytes of an input nobody looks: reading it twice must not take long.
@@ -51,6 +54,22 @@ pub fn neighbours(report: &mut Report, paths: &[String]) {
     report.neighbours = found.into_iter().collect();
 }
 
+/// Leaves out the lines that were only read to tell what others go on with.
+pub(super) fn narrow(report: &mut Report) {
+    let mut neighbours = std::mem::take(&mut report.neighbours);
+    let cited: BTreeSet<(&str, u64)> = proof(report)
+        .flatten()
+        .flat_map(|Citation { location, .. }| around(location.line.0, BESIDE).map(|line| (&*location.path, line)))
+        .collect();
+    neighbours.retain(|line| cited.contains(&(&*line.location.path, line.location.line.0)));
+    report.neighbours = neighbours;
+}
+
+/// The lines up to `far` beside that of this number, and itself.
+fn around(line: u64, far: u64) -> RangeInclusive<u64> {
+    line.saturating_sub(far).max(1)..=line.saturating_add(far)
+}
+
 /// What a report is proven with, less what its diagnoses go by.
 fn proof(report: &Report) -> impl Iterator<Item = &Vec<Citation>> {
     let root = report.incidents.first().into_iter().flat_map(|incident| [&incident.phase.evidence, &incident.evidence]);
@@ -61,7 +80,7 @@ fn proof(report: &Report) -> impl Iterator<Item = &Vec<Citation>> {
 fn beside(input: Input<'_>, cites: &[&Citation]) -> Vec<Citation> {
     let path = input.path.clone();
     let lines: BTreeSet<u64> = cites.iter().map(|cite| cite.location.line.0).collect();
-    let around = |line: u64| line.saturating_sub(BESIDE).max(1)..=line + BESIDE;
+    let around = |line: u64| around(line, BESIDE + MARGIN);
     let near: BTreeSet<u64> = lines.iter().flat_map(|line| around(*line)).collect();
     let read = read(input, &near);
     let is_there = |cite: &&Citation| {

@@ -1,8 +1,11 @@
-use crate::knowledge::Secret;
+use super::neighbours::narrow;
 use crate::model::Report;
-use crate::redact::{RedactError, Redactor};
+use crate::redact::Redactor;
 
-/// `report` as it may leave the process: what `secrets` describe is masked.
-pub fn outgoing(report: &Report, secrets: &[Secret]) -> Result<Report, RedactError> {
-    Redactor::new(secrets)?.value(report)
+/// `report` as it may leave the process, its secrets masked, and how many of its texts had some.
+pub fn outgoing(report: &Report, redactor: &Redactor) -> (Report, usize) {
+    let mut sent = report.clone();
+    let masked = redactor.mask(&mut sent);
+    narrow(&mut sent);
+    (sent, masked)
 }

@@ -2,7 +2,7 @@
 
 use super::words::{self, Labels};
 use crate::knowledge::Language;
-use crate::model::{Bytes, Figure, FigureName, Incident, Job, Patch, Report, Victim};
+use crate::model::{Bytes, Figure, FigureName, Incident, Job, Patch, Report, Text, Texts, Victim, one_line};
 
 /// A cited line is cut to this many characters.
 const WIDTH: usize = 150;
@@ -110,11 +110,20 @@ pub(super) fn shorten(text: &str) -> String {
 
 /// Without what a terminal or a browser would obey: control sequences, line ends, changes of the direction of writing.
 pub(super) fn strip(text: &str) -> String {
-    let is_plain = |c: &char| (!c.is_control() || *c == '\t') && !is_bidirectional(*c);
-    anstream::adapter::strip_str(text).to_string().chars().filter(is_plain).collect()
+    one_line(&anstream::adapter::strip_str(text).to_string())
 }
 
-/// Whether `c` turns around how what follows is shown: a log line could be made to look like another one.
-fn is_bidirectional(c: char) -> bool {
-    matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+/// `report` as a screen may show it: whatever stems from inputs is lines of our own making, and obeyed by nobody.
+pub(super) fn printable(report: &Report) -> Report {
+    let mut report = report.clone();
+    report.texts(&mut |text| match text {
+        Text::Own(words) => *words = strip(words),
+        Text::Lines(lines) => *lines = lines.lines().map(strip).collect::<Vec<_>>().join("\n"),
+        Text::Shared(words) => *words = strip(words).into(),
+        Text::Cited { location, words, .. } => {
+            location.path = strip(&location.path).into();
+            *words = strip(words);
+        }
+    });
+    report
 }

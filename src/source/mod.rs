@@ -17,7 +17,7 @@ use std::sync::atomic::AtomicU64;
 
 use thiserror::Error;
 
-use crate::model::Role;
+use crate::model::{Role, one_line};
 pub use archive::Visit;
 use archive::{Bound, Format};
 pub use blocks::read_blocks;
@@ -27,7 +27,7 @@ pub use walk::walk;
 #[derive(Debug, Error)]
 pub enum SourceError {
     /// There is nothing at this path, or it is not ours to read.
-    #[error("cannot read {path}: {error}")]
+    #[error("cannot read {}: {error}", one_line(.path))]
     Unreadable {
         /// As the user named it.
         path: String,
@@ -36,7 +36,7 @@ pub enum SourceError {
         error: io::Error,
     },
     /// A folder without a regular file in it.
-    #[error("{path} is a folder without a file in it")]
+    #[error("{} is a folder without a file in it", one_line(.path))]
     EmptyFolder {
         /// As the user named it.
         path: String,

@@ -19,11 +19,16 @@ pub enum Posted {
     Nothing,
 }
 
-/// The first line of a job's comment, which nobody sees.
+/// The first line of a job's comment, which nobody sees; no two jobs have the same. It is part of a comment of HTML, which a hyphen could end.
 pub fn marker(job: &str) -> String {
-    let is_plain = |c: char| c.is_alphanumeric() || matches!(c, '_' | '.');
-    let job: String = job.chars().map(|c| if is_plain(c) { c } else { '_' }).collect();
-    format!("<!-- oomdoc job={job} -->")
+    let mut name = String::with_capacity(job.len());
+    for c in job.chars() {
+        match c.is_alphanumeric() || matches!(c, '_' | '.') {
+            true => name.push(c),
+            false => name.extend(c.to_string().bytes().map(|byte| format!("%{byte:02X}"))),
+        }
+    }
+    format!("<!-- oomdoc job={name} -->")
 }
 
 /// Says `text` in the comment with `marker`.
@@ -75,4 +80,18 @@ pub fn solve(forge: &dyn Forge, marker: &str, text: &str, summary: &str) -> Resu
     let body = format!("{marker}\n{SOLVED}\n{text}\n\n<details><summary>{summary}</summary>\n\n{was}\n\n</details>\n");
     forge.update(*id, &body)?;
     Ok(Posted::Solved)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_two_jobs_have_one_marker() {
+        let jobs = ["a-b", "a_b", "a b", "a%2Db", "a.b", "a--b", "a-->b", "train", "训练"];
+        let markers: std::collections::BTreeSet<String> = jobs.iter().map(|job| marker(job)).collect();
+        assert_eq!(markers.len(), jobs.len(), "{markers:?}");
+        assert!(markers.iter().all(|marker| marker.matches("--").count() == 2), "{markers:?}");
+        assert_eq!(marker("train"), "<!-- oomdoc job=train -->");
+    }
 }

@@ -40,9 +40,10 @@ fn message(report: &Report, language: Language, run: Option<&str>) -> Value {
     })
 }
 
-/// What Slack's text means as markup and as mentions all begins with one of these.
+/// What Slack's text means as markup and as mentions all begins with one of the first three. Mattermost, Rocket.Chat and Discord call whoever
+/// stands behind an `@`: something that cannot be seen stands between.
 fn escape(line: &str) -> String {
-    line.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
+    line.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('@', "@\u{200b}")
 }
 
 #[cfg(test)]
@@ -51,6 +52,7 @@ mod tests {
 
     #[test]
     fn a_log_calls_nobody() {
-        assert_eq!(escape("<!channel> & <@U1>"), "&lt;!channel&gt; &amp; &lt;@U1&gt;");
+        assert_eq!(escape("<!channel> & <@U1>"), "&lt;!channel&gt; &amp; &lt;@\u{200b}U1&gt;");
+        assert_eq!(escape("@channel @here @all"), "@\u{200b}channel @\u{200b}here @\u{200b}all");
     }
 }

@@ -7,6 +7,7 @@ use clap::Args;
 use super::{open, publish};
 use crate::cli::error::CliError;
 use crate::history::{self, HistoryError};
+use crate::redact::Redactor;
 
 /// Takes over what another history exported; what is there already is not doubled
 #[derive(Debug, Args)]
@@ -17,7 +18,7 @@ pub(super) struct Import {
 }
 
 impl Import {
-    pub fn run(self, home: &Path) -> Result<(), CliError> {
+    pub fn run(self, home: &Path, redactor: &Redactor) -> Result<(), CliError> {
         let mut lines: Box<dyn BufRead> = match self.file.as_os_str() == "-" {
             true => Box::new(BufReader::new(std::io::stdin())),
             false => {
@@ -26,7 +27,7 @@ impl Import {
             }
         };
         let mut store = open(home)?;
-        let done = history::import(&mut store, &mut lines);
+        let done = history::import(&mut store, &mut lines, redactor);
         // What came before a faulty line is there.
         publish(&mut store)?;
         let done = done?;

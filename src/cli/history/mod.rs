@@ -54,17 +54,17 @@ enum Command {
 
 impl History {
     pub fn run(self, home: &Home) -> Result<ExitCode, CliError> {
-        let home = &home.path()?;
+        let (settings, home) = (home, &home.path()?);
         match self.command {
             Command::List(list) => list.run(home),
             Command::Search(search) => search.run(home),
             Command::Show(show) => show.run(home),
-            Command::Similar(similar) => similar.run(home),
+            Command::Similar(similar) => similar.run(home, &settings.redactor()?),
             Command::Stats(stats) => stats.run(home),
-            Command::Resolve(resolve) => resolve.run(home),
+            Command::Resolve(resolve) => resolve.run(home, &settings.redactor()?),
             Command::Outcomes(outcomes) => outcomes.run(home),
             Command::Export(export) => export.run(home),
-            Command::Import(import) => import.run(home),
+            Command::Import(import) => import.run(home, &settings.redactor()?),
             Command::Prune(prune) => prune.run(home),
             Command::Reindex(reindex) => reindex.run(home),
             Command::Verify(verify) => verify.run(home),

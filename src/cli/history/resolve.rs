@@ -5,6 +5,7 @@ use clap::Args;
 use super::{open, publish};
 use crate::cli::error::CliError;
 use crate::history::{self, Outcome};
+use crate::redact::Redactor;
 
 /// Keeps what was tried after an incident and how it went: the next diagnosis takes it into account
 #[derive(Debug, Args)]
@@ -27,13 +28,14 @@ pub(super) struct Resolve {
 }
 
 impl Resolve {
-    pub fn run(self, home: &Path) -> Result<(), CliError> {
+    pub fn run(self, home: &Path, redactor: &Redactor) -> Result<(), CliError> {
         let mut store = open(home)?;
         let record = history::find(&store, &self.id)?;
-        let outcome = match (self.patch, &self.knob) {
+        let mut outcome = match (self.patch, &self.knob) {
             (Some(number), _) => Outcome::of_patch(&record, number, self.worked)?,
             (None, knob) => Outcome::of_knob(&record, knob.as_deref().unwrap_or_default(), self.worked),
         };
+        redactor.mask(&mut outcome);
         history::resolve(&mut store, &outcome)?;
         publish(&mut store)?;
         let how = if self.worked { "worked" } else { "failed" };

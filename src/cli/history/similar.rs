@@ -7,8 +7,7 @@ use super::{found, look, page};
 use crate::Options;
 use crate::cli::error::CliError;
 use crate::cli::table::table;
-use crate::history::{self, HistoryError, Record};
-use crate::knowledge::Knowledge;
+use crate::history::{self, Record};
 use crate::redact::Redactor;
 
 /// Finds incidents like another one, or like that of a log, and says what is alike
@@ -32,9 +31,9 @@ enum Format {
 }
 
 impl Similar {
-    pub fn run(self, home: &Path) -> Result<(), CliError> {
+    pub fn run(self, home: &Path, redactor: &Redactor) -> Result<(), CliError> {
         let record = match Path::new(&self.what).exists() {
-            true => self.analyzed()?,
+            true => self.analyzed(redactor)?,
             false => history::find(&*look(home)?, &self.what)?,
         };
         let found = found(home, history::ask_similar(home, &record, self.limit)?);
@@ -56,9 +55,8 @@ impl Similar {
     }
 
     /// The incident of a log, which is not kept.
-    fn analyzed(&self) -> Result<Record, CliError> {
+    fn analyzed(&self, redactor: &Redactor) -> Result<Record, CliError> {
         let report = crate::analyze(std::slice::from_ref(&self.what), &Options::default())?;
-        let redactor = Redactor::new(&Knowledge::shipped()?.secrets).map_err(HistoryError::from)?;
-        Record::of(&report, &redactor)?.ok_or_else(|| CliError::NothingAlike { path: self.what.clone() })
+        Record::of(&report, redactor)?.ok_or_else(|| CliError::NothingAlike { path: self.what.clone() })
     }
 }

@@ -67,7 +67,7 @@ fn is_suspicious(byte: u8) -> bool {
 ///
 /// Besides the true escape character it knows what is left of it after a log shipper: `^[[36m`, syslog's `#033[36m`, the
 /// literal `\x1b[36m`, `\u001b[36m`, `\033[36m`, and `[36m` where the escape was dropped.
-fn removed(raw: &[u8]) -> usize {
+pub(crate) fn removed(raw: &[u8]) -> usize {
     const ESCAPES: &[&[u8]] = &[b"\x1b", b"^[", b"#033", b"\\x1b", b"\\u001b", b"\\033", b"\\e"];
     let escape = ESCAPES.iter().find(|escape| raw.starts_with(escape)).map_or(0, |escape| escape.len());
     let rest = &raw[escape..];

@@ -14,6 +14,7 @@ use std::ops::Range;
 use memchr::{memchr, memchr_iter};
 
 use clean::clean;
+pub(crate) use clean::removed as terminal_code;
 
 use crate::model::{Citation, Column, LineNumber, Location};
 use crate::scan::RawLine;

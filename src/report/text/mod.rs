@@ -7,7 +7,7 @@ use std::fmt::{self, Write};
 
 use anstyle::{AnsiColor, Style};
 
-use super::plain::{shorten, title};
+use super::plain::{printable, shorten, title};
 use super::words::{self, Labels};
 use crate::knowledge::Language;
 use crate::model::{Bytes, Citation, Incident, InputSummary, Report};
@@ -27,7 +27,7 @@ const INPUTS: usize = 4;
 pub fn text(report: &Report, language: Language) -> String {
     let mut page = Page { text: String::new(), language, labels: words::labels(language) };
     // Writing to a string does not fail.
-    let _ = page.write(report);
+    let _ = page.write(&printable(report));
     page.text
 }
 

@@ -1,0 +1,47 @@
+//! How people, programs and formats write a name and its value.
+
+/// A value: a list, words between quotes, or all up to a blank or what ends a value where it has no quotes.
+const VALUE: &str = r#"\[[^\]\r\n]*\]|[rbuf]{0,2}"(?:[^"\\\r\n]|\\.)*"?|[rbuf]{0,2}'(?:[^'\\\r\n]|\\.)*'?|`[^`\r\n]*`?|[^\s"'`,;&<>‹\[][^\s"'`,;&<>‹]*"#;
+/// The same behind an option, where what begins with a hyphen is the next one.
+const AFTER_OPTION: &str = r#""(?:[^"\\\r\n]|\\.)*"?|'(?:[^'\\\r\n]|\\.)*'?|[^\s"'`,;&<>‹|\-][^\s"'`,;&<>‹]*"#;
+/// Only between quotes.
+const QUOTED: &str = r#""(?:[^"\\\r\n]|\\.)*"?|'(?:[^'\\\r\n]|\\.)*'?"#;
+/// What a name may begin with.
+const BEFORE: &str = r"[a-z0-9_.\-]*";
+
+/// What finds a value behind one of `names`.
+pub(super) fn pattern(names: &[String]) -> String {
+    let names: Vec<String> = names.iter().map(|name| spelled(name)).collect();
+    let name = format!("{BEFORE}(?:{})", names.join("|"));
+    // `name=`, `"name": `, `name => `, `['name'] = `, `name: str = `, YAML's `name: >-` with the value below.
+    let annotated = r":[ \t]*(?:optional\[)?(?:str|string|bytes|secretstr)\]?(?:[ \t]*\|[ \t]*none)?[ \t]*=";
+    let block = r"(?:[|>][\-+]?[ \t]*\r?\n[+\- ]?[ \t]+)?";
+    let assigned =
+        format!(r#"["'`)\]]{{0,3}}[ \t]*(?:{annotated}|:=|=>|->|={{1,3}}|:{{1,2}})[ \t]*{block}(?P<secret>{VALUE})"#);
+    // `("name", "value")`, `name("value")`.
+    let paired = format!(r#"(?:["'][ \t]*,[ \t]*|\([ \t]*)[rbuf]{{0,2}}(?P<secret_paired>{QUOTED})"#);
+    // Kubernetes: `- name: NAME` and `value: …` below, or both in JSON.
+    let listed = format!(r#"["']?[\s,:{{+\-]*["']?value["']?[ \t]*[:=][ \t]*(?P<secret_listed>{VALUE})"#);
+    // `--name value`, a Dockerfile's `ENV NAME value`.
+    let option = format!(r"(?:--?|\b(?:env|setenv)[ \t]+){name}[ \t\x0b\\]+(?P<secret_option>{AFTER_OPTION})");
+    let tagged = format!(r"<{name}[^<>\r\n]{{0,80}}>(?P<secret_tagged>[^<>\r\n]+)</");
+    format!("(?i)(?:{name}(?:{assigned}|{paired}|{listed})|{option}|{tagged})")
+}
+
+/// Literals of which one stands in whatever [`pattern`] finds: the last word of each name.
+pub(super) fn triggers(names: &[String]) -> Vec<String> {
+    let mut triggers: Vec<String> =
+        names.iter().filter_map(|name| name.rsplit('_').next()).map(str::to_lowercase).collect();
+    triggers.sort();
+    triggers.dedup();
+    triggers
+}
+
+/// `api_key` as people write it: `apiKey`, `API-KEY`, `api.key`.
+fn spelled(name: &str) -> String {
+    let words = regex::escape(name).replace('_', r"[_\-. ]?");
+    match name.chars().any(char::is_lowercase) || name.chars().all(|c| !c.is_uppercase()) {
+        true => words,
+        false => format!("(?-i:{words})"),
+    }
+}

@@ -1,0 +1,242 @@
+//! What of a report are words that stem from its inputs: what may be secret, or mean harm. All fields are named here, so that a new
+//! one is not forgotten; those that are left out are numbers, digests and names of our own, which nobody's rule may change.
+
+use std::sync::Arc;
+
+use super::{
+    Citation, Consumer, Derivation, Diagnosis, Earlier, Figure, Fingerprint, Incident, InputSummary, Job, Location,
+    Memory, NotAdvised, OtherFailure, Patch, PhaseFinding, Report, Seen, TimelinePoint, Victim,
+};
+
+/// A text of a report.
+pub enum Text<'a> {
+    /// A line of its own.
+    Own(&'a mut String),
+    /// Several lines.
+    Lines(&'a mut String),
+    /// One that may stand in several places.
+    Shared(&'a mut Arc<str>),
+    /// Part of a line of an input.
+    Cited {
+        /// Where it stands.
+        location: &'a mut Location,
+        /// It.
+        words: &'a mut String,
+        /// Whether it is no longer verbatim, where that is kept.
+        redacted: Option<&'a mut bool>,
+    },
+}
+
+/// What has texts.
+pub trait Texts {
+    /// Shows all of them.
+    fn texts(&mut self, see: &mut dyn FnMut(Text<'_>));
+}
+
+impl<T: Texts> Texts for Vec<T> {
+    fn texts(&mut self, see: &mut dyn FnMut(Text<'_>)) {
+        self.iter_mut().for_each(|item| item.texts(see));
+    }
+}
+
+impl<T: Texts> Texts for Option<T> {
+    fn texts(&mut self, see: &mut dyn FnMut(Text<'_>)) {
+        self.iter_mut().for_each(|item| item.texts(see));
+    }
+}
+
+impl Texts for String {
+    fn texts(&mut self, see: &mut dyn FnMut(Text<'_>)) {
+        see(Text::Own(self));
+    }
+}
+
+impl Texts for Arc<str> {
+    fn texts(&mut self, see: &mut dyn FnMut(Text<'_>)) {
+        see(Text::Shared(self));
+    }
+}
+
+impl Texts for Report {
+    fn texts(&mut self, see: &mut dyn FnMut(Text<'_>)) {
+        let Report { schema: _, version: _, verdict: _, inputs, job, incidents, other_failure, neighbours } = self;
+        inputs.texts(see);
+        job.texts(see);
+        incidents.texts(see);
+        other_failure.texts(see);
+        neighbours.texts(see);
+    }
+}
+
+impl Texts for InputSummary {
+    fn texts(&mut self, see: &mut dyn FnMut(Text<'_>)) {
+        let InputSummary { path, role: _, bytes: _, lines: _, producers: _, warning } = self;
+        path.texts(see);
+        warning.texts(see);
+    }
+}
+
+impl Texts for Job {
+    fn texts(&mut self, see: &mut dyn FnMut(Text<'_>)) {
+        let Job {
+            framework: _,
+            framework_version,
+            framework_version_at_most: _,
+            model,
+            parameters: _,
+            world_size: _,
+            gpu,
+            config_digest: _,
+        } = self;
+        [framework_version, model, gpu].into_iter().for_each(|text| text.texts(see));
+    }
+}
+
+impl Texts for OtherFailure {
+    fn texts(&mut self, see: &mut dyn FnMut(Text<'_>)) {
+        let OtherFailure { name: _, evidence } = self;
+        evidence.texts(see);
+    }
+}
+
+impl Texts for Citation {
+    fn texts(&mut self, see: &mut dyn FnMut(Text<'_>)) {
+        let Citation { location, text, redacted } = self;
+        see(Text::Cited { location, words: text, redacted: Some(redacted) });
+    }
+}
+
+impl Texts for Incident {
+    fn texts(&mut self, see: &mut dyn FnMut(Text<'_>)) {
+        let Incident {
+            id: _,
+            fingerprint: Fingerprint { version: _, key: _, parts },
+            kind: _,
+            basis: _,
+            recovered: _,
+            started,
+            failed_at,
+            phase: PhaseFinding { name: _, site, confidence: _, evidence: phase_evidence, basis: _, alternatives: _ },
+            victim,
+            victims,
+            consumers,
+            figures,
+            timeline,
+            memory: Memory { predicted, observed, explains },
+            evidence,
+            diagnoses,
+            not_checked,
+            capture_next,
+            seen: Seen { count: _, first: _, last: _, worked, earlier },
+        } = self;
+        parts.texts(see);
+        explains.iter_mut().for_each(|lines| see(Text::Lines(lines)));
+        [started, failed_at, site].into_iter().for_each(|text| text.texts(see));
+        phase_evidence.texts(see);
+        victim.texts(see);
+        victims.texts(see);
+        consumers.texts(see);
+        [figures, predicted, observed].into_iter().for_each(|figures| figures.texts(see));
+        timeline.texts(see);
+        evidence.texts(see);
+        diagnoses.texts(see);
+        [not_checked, capture_next, worked].into_iter().for_each(|texts| texts.texts(see));
+        earlier.texts(see);
+    }
+}
+
+impl Texts for Victim {
+    fn texts(&mut self, see: &mut dyn FnMut(Text<'_>)) {
+        let Victim { host, rank: _, device: _, pid: _, role } = self;
+        [host, role].into_iter().for_each(|text| text.texts(see));
+    }
+}
+
+impl Texts for Consumer {
+    fn texts(&mut self, see: &mut dyn FnMut(Text<'_>)) {
+        let Consumer { pid: _, role, bytes: _, source, text } = self;
+        role.texts(see);
+        see(Text::Cited { location: source, words: text, redacted: None });
+    }
+}
+
+impl Texts for Figure {
+    fn texts(&mut self, see: &mut dyn FnMut(Text<'_>)) {
+        let Figure { name: _, bytes: _, value: _, text, source, derived } = self;
+        see(Text::Cited { location: source, words: text, redacted: None });
+        if let Some(Derivation { formula, from }) = derived {
+            formula.texts(see);
+            from.texts(see);
+        }
+    }
+}
+
+impl Texts for TimelinePoint {
+    fn texts(&mut self, see: &mut dyn FnMut(Text<'_>)) {
+        let TimelinePoint { series, time, phase: _, name: _, bytes: _, source, text } = self;
+        series.texts(see);
+        time.texts(see);
+        see(Text::Cited { location: source, words: text, redacted: None });
+    }
+}
+
+impl Texts for Diagnosis {
+    fn texts(&mut self, see: &mut dyn FnMut(Text<'_>)) {
+        let Diagnosis {
+            cause: _,
+            rule: _,
+            confidence: _,
+            title,
+            why,
+            evidence,
+            basis: _,
+            patches,
+            not_advised,
+            outcomes: _,
+        } = self;
+        [title, why].into_iter().for_each(|text| text.texts(see));
+        evidence.texts(see);
+        patches.texts(see);
+        not_advised.texts(see);
+    }
+}
+
+impl Texts for Patch {
+    fn texts(&mut self, see: &mut dyn FnMut(Text<'_>)) {
+        let Patch {
+            lever: _,
+            knob: _,
+            from,
+            to,
+            target: _,
+            file,
+            diff,
+            edited,
+            effect: _,
+            needs: _,
+            cost,
+            constraint,
+            outcomes: _,
+        } = self;
+        // A whole file is no part of what is kept or sent.
+        *edited = None;
+        to.texts(see);
+        diff.iter_mut().for_each(|lines| see(Text::Lines(lines)));
+        [from, file, cost, constraint].into_iter().for_each(|text| text.texts(see));
+    }
+}
+
+impl Texts for NotAdvised {
+    fn texts(&mut self, see: &mut dyn FnMut(Text<'_>)) {
+        let NotAdvised { knob: _, why } = self;
+        why.texts(see);
+    }
+}
+
+impl Texts for Earlier {
+    fn texts(&mut self, see: &mut dyn FnMut(Text<'_>)) {
+        let Earlier { id: _, time: _, title, likeness: _, worked } = self;
+        title.texts(see);
+        worked.texts(see);
+    }
+}
