@@ -198,8 +198,12 @@ fn report(log: &'static str) -> Outcome<Report> {
     Ok(oomdoc::analyze_inputs(vec![input], Vec::new(), &Options::default())?)
 }
 
-const HASTE: Patience =
-    Patience { attempts: 4, first_wait: Duration::from_millis(1), longest_wait: Duration::from_millis(20) };
+const HASTE: Patience = Patience {
+    attempts: 4,
+    first_wait: Duration::from_millis(1),
+    longest_wait: Duration::from_millis(20),
+    in_all: Duration::from_secs(60),
+};
 
 fn comment(environment: &Environment, log: &'static str) -> Outcome<Result<Posted, HttpError>> {
     let forge = environment.forge(HASTE).map_err(|missing| format!("{missing:?}"))?;

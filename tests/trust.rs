@@ -20,8 +20,12 @@ use rustls::{ServerConfig, ServerConnection, Stream};
 
 type Outcome<T = ()> = Result<T, Box<dyn Error>>;
 
-const HASTE: Patience =
-    Patience { attempts: 2, first_wait: Duration::from_millis(1), longest_wait: Duration::from_millis(10) };
+const HASTE: Patience = Patience {
+    attempts: 2,
+    first_wait: Duration::from_millis(1),
+    longest_wait: Duration::from_millis(10),
+    in_all: Duration::from_secs(60),
+};
 const OOM: &str = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total capacity of 79.15 GiB of which 1.00 GiB is free.\n";
 
 fn fixture(name: &str) -> PathBuf {

@@ -1,7 +1,8 @@
 //! A small HTTP client that is patient with servers.
 
+use std::cell::Cell;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use thiserror::Error;
@@ -25,11 +26,14 @@ pub struct Patience {
     pub first_wait: Duration,
     /// No wait is longer, whatever the server asks for: a job pays for each minute.
     pub longest_wait: Duration,
+    /// All requests that failed took, with the waits between them, no longer than this.
+    pub in_all: Duration,
 }
 
 impl Default for Patience {
     fn default() -> Patience {
-        Patience { attempts: 5, first_wait: Duration::from_secs(1), longest_wait: Duration::from_secs(60) }
+        let longest_wait = Duration::from_secs(60);
+        Patience { attempts: 5, first_wait: Duration::from_secs(1), longest_wait, in_all: longest_wait }
     }
 }
 
@@ -71,6 +75,8 @@ pub struct Client {
     agent: Agent,
     headers: Vec<(&'static str, String)>,
     patience: Patience,
+    /// What is left of the time for a server that does not answer.
+    left: Cell<Duration>,
 }
 
 impl Client {
@@ -88,7 +94,7 @@ impl Client {
             .max_redirects(0)
             .tls_config(trust)
             .user_agent(concat!("oomdoc/", env!("CARGO_PKG_VERSION")));
-        Ok(Client { agent: config.build().into(), headers, patience })
+        Ok(Client { agent: config.build().into(), headers, patience, left: Cell::new(patience.in_all) })
     }
 
     /// How patient it is.
@@ -105,10 +111,10 @@ impl Client {
                 Attempt::Failed(error) => return Err(error),
                 Attempt::Again(error, asked) => (error, asked),
             };
-            if attempt >= self.patience.attempts {
+            if attempt >= self.patience.attempts || self.left.get().is_zero() {
                 return Err(error);
             }
-            std::thread::sleep(asked.unwrap_or(wait).min(self.patience.longest_wait));
+            self.wait(asked.unwrap_or(wait));
             wait *= 2;
         }
         Err(HttpError::Unavailable("not asked".to_owned()))
@@ -120,21 +126,41 @@ impl Client {
             Attempt::Done(answer) => Ok(answer),
             Attempt::Failed(error) => Err(error),
             Attempt::Again(error, asked) => {
-                let wait = asked.unwrap_or(self.patience.first_wait);
-                std::thread::sleep(wait.min(self.patience.longest_wait));
+                self.wait(asked.unwrap_or(self.patience.first_wait));
                 Err(error)
             }
         }
     }
 
+    fn wait(&self, long: Duration) {
+        let long = long.min(self.patience.longest_wait).min(self.left.get());
+        self.left.set(self.left.get() - long);
+        std::thread::sleep(long);
+    }
+
     fn attempt(&self, method: &Method, url: &str, body: Option<&Value>) -> Attempt {
+        let begun = Instant::now();
+        let attempt = self.ask(method, url, body);
+        if matches!(attempt, Attempt::Again(..)) {
+            self.left.set(self.left.get().saturating_sub(begun.elapsed()));
+        }
+        attempt
+    }
+
+    fn ask(&self, method: &Method, url: &str, body: Option<&Value>) -> Attempt {
+        // Zero would mean for ever.
+        let timeout = TIMEOUT.min(self.left.get()).max(Duration::from_millis(1));
         let mut request = Request::builder().method(method).uri(url).header("content-type", "application/json");
         for (name, value) in &self.headers {
             request = request.header(*name, value);
         }
         let answer = match body {
-            Some(body) => request.body(body.to_string()).map(|request| self.agent.run(request)),
-            None => request.body(()).map(|request| self.agent.run(request)),
+            Some(body) => request.body(body.to_string()).map(|request| {
+                self.agent.run(self.agent.configure_request(request).timeout_global(Some(timeout)).build())
+            }),
+            None => request.body(()).map(|request| {
+                self.agent.run(self.agent.configure_request(request).timeout_global(Some(timeout)).build())
+            }),
         };
         match answer {
             // An address may hold a secret: nothing of it is said.
@@ -162,5 +188,28 @@ fn judge(mut response: Response<Body>) -> Attempt {
         }
         (401 | 403 | 404, _) => Attempt::Failed(HttpError::NotAllowed(status)),
         _ => Attempt::Failed(HttpError::Refused(status)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_dead_server_is_waited_for_so_long_in_all() -> Result<(), Box<dyn std::error::Error>> {
+        // It takes every connection and never says a word.
+        let listener = std::net::TcpListener::bind("127.0.0.1:0")?;
+        let address = format!("http://{}/", listener.local_addr()?);
+        std::thread::spawn(move || listener.incoming().collect::<Vec<_>>());
+        let (first_wait, in_all) = (Duration::from_millis(1), Duration::from_millis(700));
+        let client =
+            Client::new(Vec::new(), Patience { attempts: 100, first_wait, in_all, ..Patience::default() }, None)?;
+        let begun = Instant::now();
+        for _ in 0..5 {
+            let asked = client.send(&Method::GET, &address, None);
+            assert!(matches!(asked, Err(HttpError::Unavailable(_))), "{asked:?}");
+        }
+        assert!(begun.elapsed() < Duration::from_secs(5), "{:?}", begun.elapsed());
+        Ok(())
     }
 }
