@@ -279,7 +279,7 @@ fn processes_that_analyse_at_once_lose_nothing() -> Done {
     })?;
     let page = history::ask(home.path(), &Query::default(), Order::Time, 0, usize::MAX)?.found;
     assert_eq!(page.total as u64, PROCESSES * each);
-    let store = history::drain(home.path(), Duration::from_secs(30))?;
+    let mut store = history::drain(home.path(), Duration::from_secs(30))?;
     store.verify()?;
     assert_eq!(history::stats(&store)?.total, PROCESSES * each);
     Ok(())

@@ -235,3 +235,144 @@ fn two_teams_histories_become_one() -> Outcome {
     import(copy.path(), "{\"incident\": 3}\n".to_owned()).code(2).stderr(contains("line 1"));
     Ok(())
 }
+
+/// A home with so many incidents.
+fn kept(incidents: u32) -> Result<tempfile::TempDir, Box<dyn Error>> {
+    let home = tempfile::tempdir()?;
+    for day in 1..=incidents {
+        analyze(home.path(), &log(&format!("2026-10-{day:02}"), "29.92"))?;
+        settle(home.path())?;
+    }
+    Ok(home)
+}
+
+#[cfg(unix)]
+#[test]
+fn a_history_that_may_only_be_read_is_read() -> Outcome {
+    use std::os::unix::fs::{MetadataExt, PermissionsExt};
+    use std::os::unix::process::CommandExt;
+    let home = kept(3)?;
+    // It waits in the spool, and nobody may take it from there.
+    let store = DiskStore::open(home.path())?;
+    analyze(home.path(), &log("2026-10-09", "29.92"))?;
+    drop(store);
+    std::thread::sleep(Duration::from_secs(1));
+    for entry in walkdir::WalkDir::new(home.path()) {
+        let entry = entry?;
+        let mode = if entry.file_type().is_dir() { 0o555 } else { 0o444 };
+        fs::set_permissions(entry.path(), fs::Permissions::from_mode(mode))?;
+    }
+    let is_root = fs::metadata(home.path())?.uid() == 0;
+    let ask = |arguments: &[&str]| -> Result<(bool, String, String), Box<dyn Error>> {
+        let mut command = std::process::Command::new(assert_cmd::cargo::cargo_bin!("oomdoc"));
+        command.arg("history").args(arguments).env("OOMDOC_HOME", home.path()).current_dir("/");
+        if is_root {
+            // Nothing is forbidden to root.
+            command.uid(65_534);
+        }
+        let done = command.output()?;
+        let text = |bytes| String::from_utf8(bytes);
+        Ok((done.status.success(), text(done.stdout)?, text(done.stderr)?))
+    };
+    let list = match ask(&["list"]) {
+        Ok(list) => list,
+        Err(error) => {
+            println!("SKIPPED: another user may not run this program here ({error})");
+            return Ok(());
+        }
+    };
+    assert!(list.0 && list.1.contains("4 in all") && list.2.is_empty(), "{list:?}");
+    let id = list.1.split(' ').next().ok_or("no id")?;
+    for (question, answer) in [
+        (&["search", "29.92", "GiB"][..], "4 in all"),
+        (&["stats"], "4 incidents"),
+        (&["show", id], "29.92 GiB"),
+        (&["similar", id], "100 % alike"),
+        (&["export"], "\"incident\""),
+        (&["outcomes"], "nothing was told"),
+    ] {
+        let (is_fine, said, complaint) = ask(question)?;
+        assert!(is_fine && said.contains(answer) && complaint.is_empty(), "{question:?}: {said} {complaint}");
+    }
+    let (is_fine, _, complaint) = ask(&["reindex"])?;
+    assert!(!is_fine && complaint.contains("cannot be written"), "{complaint}");
+    for entry in walkdir::WalkDir::new(home.path()).into_iter().flatten().filter(|entry| entry.file_type().is_dir()) {
+        fs::set_permissions(entry.path(), fs::Permissions::from_mode(0o755))?;
+    }
+    Ok(())
+}
+
+#[test]
+fn one_bad_bit_leaves_the_rest_of_a_history() -> Outcome {
+    let home = kept(4)?;
+    let journal = home.path().join("store/journal");
+    let mut bytes = fs::read(&journal)?;
+    // Within the first incident, which is in the first change.
+    let key = b"incidents/";
+    let at = memchr::memmem::find(&bytes, key).ok_or("no incident")?;
+    bytes[at + 200] ^= 1;
+    fs::write(&journal, bytes)?;
+    fs::remove_dir_all(home.path().join("index"))?;
+    for asked in ["export", "verify", "compact", "list"] {
+        oomdoc(home.path()).args(["history", asked]).assert().code(2).stderr(contains("history salvage"));
+    }
+    // The same incidents in sled, which is as good.
+    oomdoc(home.path()).args(["history", "salvage"]).assert().success().stdout(contains("1 places made no sense"));
+    assert_eq!(json(home.path(), &["list"])?["total"], 4);
+    // Without it.
+    let mut bytes = fs::read(&journal)?;
+    let at = memchr::memmem::find(&bytes, key).ok_or("no incident")?;
+    bytes[at + 200] ^= 1;
+    fs::write(&journal, bytes)?;
+    fs::remove_dir_all(home.path().join("store/sled"))?;
+    oomdoc(home.path()).args(["history", "salvage"]).assert().success();
+    oomdoc(home.path()).args(["history", "verify"]).assert().success().stderr("");
+    assert_eq!(json(home.path(), &["list"])?["total"], 3);
+    assert_eq!(analyze(home.path(), &log("2026-11-30", "29.92"))?["incidents"][0]["seen"]["count"], 3);
+    assert_eq!(String::from_utf8(oomdoc(home.path()).args(["history", "export"]).output()?.stdout)?.lines().count(), 4);
+    Ok(())
+}
+
+#[test]
+fn a_home_that_is_none_is_not_taken_for_an_empty_one() -> Outcome {
+    let file = tempfile::NamedTempFile::new()?;
+    for asked in ["list", "stats", "export", "verify"] {
+        oomdoc(file.path()).args(["history", asked]).assert().code(2).stderr(contains("--home"));
+    }
+    let analysis = || {
+        let mut command = oomdoc(file.path());
+        command.args(["analyze", "-"]).write_stdin(log("2026-10-01", "29.92"));
+        command
+    };
+    analysis().assert().success().stdout(contains("GPU out of memory")).stderr(contains("not kept"));
+    let home = kept(1)?;
+    fs::remove_file(home.path().join("store/FORMAT"))?;
+    oomdoc(home.path()).args(["history", "list"]).assert().code(2).stderr(contains("salvage"));
+    oomdoc(home.path()).args(["history", "salvage"]).assert().success();
+    assert_eq!(json(home.path(), &["list"])?["total"], 1);
+    Ok(())
+}
+
+#[test]
+fn imported_ids_are_checked() -> Outcome {
+    let home = kept(1)?;
+    let export = String::from_utf8(oomdoc(home.path()).args(["history", "export"]).output()?.stdout)?;
+    let mut line: Value = serde_json::from_str(&export)?;
+    let import = |line: &Value| {
+        let mut command = oomdoc(home.path());
+        command.args(["history", "import", "-"]).write_stdin(line.to_string());
+        command
+    };
+    for id in ["", "..", "a/b", "0123456789abcdeF", "0123456789abcdef0", "\u{1b}[31m", "0123456789abcde\n"] {
+        line["incident"]["incident"]["id"] = id.into();
+        import(&line).assert().code(2).stderr(contains("no id of an incident").and(contains("line 1")));
+    }
+    line["incident"]["incident"]["id"] = "0123456789abcdef".into();
+    for key in ["a/b", "a\nb", &"a".repeat(65)] {
+        let mut line = line.clone();
+        line["incident"]["incident"]["fingerprint"]["key"] = key.into();
+        import(&line).assert().code(2).stderr(contains("no name of a group"));
+    }
+    import(&line).assert().success().stdout("1 new, 0 known, 0 outcomes\n");
+    Ok(())
+}

@@ -315,7 +315,7 @@ fn is_whole(root: &Path, acknowledged: &[String], when: &str) -> Done {
     fs::create_dir_all(&home)?;
     let page =
         history::ask(&home, &Query::default(), Order::Time, 0, usize::MAX).map_err(|e| format!("{when}: {e}"))?.found;
-    let store = history::drain(&home, PATIENCE).map_err(|error| format!("{when}: {error}"))?;
+    let mut store = history::drain(&home, PATIENCE).map_err(|error| format!("{when}: {error}"))?;
     store.verify().map_err(|error| format!("{when}: {error}"))?;
     let again = store
         .get("test/again")?
@@ -347,7 +347,7 @@ fn a_power_cut_loses_nothing() -> Done {
     fs::create_dir(&root)?;
     let Some(changes) = recorded(&root, folder.path())? else { return Ok(()) };
     assert!(
-        changes.iter().any(|change| matches!(change, Recorded::Sync(path) if path.ends_with("sled/db"))),
+        changes.iter().any(|change| matches!(change, Recorded::Sync(path) if path.ends_with("store/journal"))),
         "no sync was seen"
     );
     let mut random = Random::new(seed);

@@ -8,11 +8,9 @@ use std::time::Duration;
 use super::alike::{Likeness, ranked, similar};
 use super::index::{Columns, IndexError, Reader, SEPARATOR};
 use super::query::newest;
-use super::{Document, HistoryError, Order, Page, Query, Record, Stats, add, drain, records, search, spool, stats};
+use super::{Document, HistoryError, Order, Page, Query, Record, Stats, add, look, records, search, spool, stats};
 use crate::store::{DiskStore, MemoryStore, Store, quietly};
 
-/// How long to wait for another process where the store must be read.
-const PATIENCE: Duration = Duration::from_secs(3);
 /// A new index takes the place of the old one in two steps; a look between them is repeated.
 const PAUSE: Duration = Duration::from_millis(20);
 
@@ -82,9 +80,7 @@ fn either<T>(
     // Before the index: what is drained meanwhile is known to one of them.
     let waiting = spool::look(home)?;
     if !DiskStore::is_in(home) {
-        let mut store = MemoryStore::default();
-        add(&mut store, &waiting)?;
-        return Ok(Answer { found: of_store(&store)?, without_index: None });
+        return Ok(Answer { found: of_store(&look(home)?)?, without_index: None });
     }
     let asked = || -> Result<T, IndexError> {
         let index = Reader::open(home)?;
@@ -106,14 +102,9 @@ fn either<T>(
         }
         answer => answer,
     };
-    if let Ok(found) = index {
-        return Ok(Answer { found, without_index: None });
-    }
-    let store = drain(home, PATIENCE)?;
-    // Whoever had the store open until now may have mended it.
-    match ask() {
+    match index {
         Ok(found) => Ok(Answer { found, without_index: None }),
-        Err(error) => Ok(Answer { found: of_store(&store)?, without_index: Some(error) }),
+        Err(error) => Ok(Answer { found: of_store(&look(home)?)?, without_index: Some(error) }),
     }
 }
 

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::index::{IndexError, follow};
 use super::{HistoryError, Record, add, changes, experience, spool};
-use crate::store::{DiskStore, Snapshot};
+use crate::store::{DiskStore, Snapshot, View};
 
 /// Records to a commit: few enough that a power cut repeats little, enough that a commit costs each next to nothing.
 const AT_ONCE: usize = 64;
@@ -13,6 +13,7 @@ const AT_ONCE: usize = 64;
 /// spool. A file goes only after the store has acknowledged its record and searches find it elsewhere.
 pub fn drain(home: &Path, patience: Duration) -> Result<DiskStore, HistoryError> {
     let mut store = DiskStore::open_within(home, patience)?;
+    spool::sweep(home);
     let mut drained: BTreeSet<PathBuf> = BTreeSet::new();
     loop {
         let files = spool::waiting(home)?.into_iter().filter(|file| !drained.contains(file));
@@ -33,6 +34,16 @@ pub fn drain(home: &Path, patience: Duration) -> Result<DiskStore, HistoryError>
         drained.iter().try_for_each(|file| spool::remove(file))?;
     }
     Ok(store)
+}
+
+/// The store in `home` with what waits in its spool, for those who only look: it can be had beside a writer and without leave to
+/// write. Why not, where it is damaged.
+pub fn look(home: &Path) -> Result<View, HistoryError> {
+    // Before the store: what is drained meanwhile is known to one of them.
+    let waiting = spool::look(home)?;
+    let mut view = View::of(home)?;
+    add(&mut view, &waiting)?;
+    Ok(view)
 }
 
 /// Tells everybody else what is new in the store: searches by the index, analyses by the snapshot. Why the index does not

@@ -77,7 +77,10 @@ pub enum HistoryError {
 
 impl HistoryError {
     pub(super) fn file(path: &std::path::Path, error: io::Error) -> HistoryError {
-        HistoryError::File { path: path.to_owned(), error }
+        match StoreError::io(path, error) {
+            StoreError::Io { path, error } => HistoryError::File { path, error },
+            error => HistoryError::Store(error),
+        }
     }
 
     /// What to do about it.

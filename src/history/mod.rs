@@ -27,7 +27,7 @@ pub use add::{Occurred, OccurredIncident, add, regroup};
 pub use alike::{Likeness, similar};
 pub use ask::{Answer, ask, ask_similar, ask_stats, is_indexed};
 pub use document::Document;
-pub use drain::{drain, publish, snapshot};
+pub use drain::{drain, look, publish, snapshot};
 pub use error::HistoryError;
 pub use find::{find, records};
 pub use index::{IndexError, Progress, verify_index};

@@ -160,6 +160,11 @@ impl Texts for Record {
     }
 }
 
+/// Whether an incident may be called `id`: ids are keys, and are shown as they are.
+pub(super) fn is_id(id: &str) -> bool {
+    id.len() == 16 && id.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
+}
+
 /// This moment, RFC 3339, in UTC.
 pub fn now() -> String {
     jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string()

@@ -36,9 +36,7 @@ pub(super) fn waiting(home: &Path) -> Result<Vec<PathBuf>, HistoryError> {
     let folder = home.join(FOLDER);
     let entries = match fs::read_dir(&folder) {
         Ok(entries) => entries,
-        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
-            return Ok(Vec::new());
-        }
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
         Err(error) => return Err(HistoryError::file(&folder, error)),
     };
     let mut files = Vec::new();
@@ -74,6 +72,11 @@ pub(super) fn take(path: &Path) -> Result<Option<Record>, HistoryError> {
 pub(super) fn look(home: &Path) -> Result<Vec<Record>, HistoryError> {
     let read = |path: &PathBuf| Record::read(&fs::read(path).ok()?).ok();
     Ok(waiting(home)?.iter().filter_map(read).collect())
+}
+
+/// Removes from the spool of `home` what those left half-written who were killed.
+pub(super) fn sweep(home: &Path) {
+    durable::sweep(&home.join(FOLDER));
 }
 
 /// Removes what the store has acknowledged.

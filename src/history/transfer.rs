@@ -6,12 +6,15 @@ use std::thread;
 use serde::{Deserialize, Serialize};
 
 use super::outcome::Outcome;
+use super::record::is_id;
 use super::{HistoryError, INCIDENTS, OUTCOMES, Record, add, changes};
 use crate::redact::Redactor;
 use crate::store::{Change, Store};
 
 /// Lines to a commit.
 const AT_ONCE: usize = 1024;
+/// The name of a group has no more letters.
+const LONGEST_GROUP: usize = 64;
 /// As many commits' lines are read ahead.
 const AHEAD: usize = 3;
 
@@ -102,6 +105,16 @@ fn parse((place, text): (usize, io::Result<String>), redactor: &Redactor) -> Res
         Line::Incident(record) => redactor.mask(&mut **record),
         Line::Outcome(outcome) => redactor.mask(outcome),
     };
+    let (id, group) = match &line {
+        Line::Incident(record) => (&record.incident.id, &record.incident.fingerprint.key),
+        Line::Outcome(outcome) => (&outcome.incident, &outcome.group),
+    };
+    if !is_id(id) {
+        return Err(wrong(format!("{id:?} is no id of an incident: 16 digits, 0 to 9 and a to f")));
+    }
+    if group.len() > LONGEST_GROUP || !group.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-') {
+        return Err(wrong(format!("{group:?} is no name of a group")));
+    }
     Ok(Some(line))
 }
 

@@ -1,44 +1,48 @@
-//! The store on disk: sled 0.34.7, and what it needs around it to keep its word.
+//! The store on disk: a journal, which is what was acknowledged, and sled, where its records are found without reading all of it.
 //!
-//! sled's `flush` ends in `sync_file_range`, which does not make a grown file durable, so each commit calls fsync on its
-//! file besides. It takes a half-written `snap.*.generating` for a snapshot, so those go before it opens. It panics on some
-//! damaged files, so it is asked inside `catch_unwind`. It accepts a truncated file silently, so records are counted and
-//! changes numbered.
+//! A change is acknowledged when the journal has it. Then sled is told, and the journal notes whether sled has it, too: whoever
+//! opens the store next trusts sled only if that note is the last thing in the journal, and makes it anew otherwise. Whatever
+//! goes wrong with sled, a full disk included, costs time: records are found by reading the journal then.
 
+use std::borrow::Cow;
+use std::cell::RefCell;
 use std::collections::BTreeMap;
-use std::fs::{self, File, OpenOptions};
 use std::path::{Path, PathBuf};
-use std::thread::sleep;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
+use super::engine::{self, Engine, Lost};
 use super::error::StoreError;
 use super::format::{self, State};
+use super::journal::{self, Done, Journal, Places, Sealed};
 use super::owner::Owner;
-use super::quiet::quietly;
-use super::{Change, Snapshot, Store, compact, durable, record, room, space};
+use super::{Change, Snapshot, Store, compact, durable, record, room, upgrade};
 
 /// Where the store is in the home folder.
 pub(super) const FOLDER: &str = "store";
-/// sled's own folder in it.
-pub(super) const ENGINE: &str = "sled";
 /// How long to wait for another process.
 pub(super) const PATIENCE: Duration = Duration::from_secs(3);
-const CACHE: u64 = 64 << 20;
-/// The number of the last change.
-const CHANGE: &str = "meta/change";
-/// The number of records of a space stands below this.
-const COUNT: &str = "meta/count/";
+/// With less room than this and so many times the records, sled is not made anew.
+const ROOM: u64 = 8 << 20;
+const TIMES: u64 = 3;
 
 /// The store in a home folder, open for as long as this lives.
 pub struct DiskStore {
     home: PathBuf,
     path: PathBuf,
-    tree: sled::Db,
-    /// sled's file, to make its growth durable.
-    file: File,
+    journal: Journal,
+    found: RefCell<Found>,
     change: u64,
-    failed: bool,
-    owner: Owner,
+    /// Bytes of all records.
+    live: u64,
+    _owner: Owner,
+}
+
+/// How records are found.
+enum Found {
+    Engine(Engine),
+    Journal(Places),
+    /// Not at all: the journal cannot be read.
+    Nowhere,
 }
 
 impl DiskStore {
@@ -53,52 +57,80 @@ impl DiskStore {
         durable::make_folder(&path).map_err(|error| StoreError::io(&path, error))?;
         format::read(&path)?;
         let owner = Owner::of(&path, patience)?;
-        DiskStore::open_owned(home, owner, patience)
+        let io = |error| StoreError::io(&path, error);
+        // Whoever had it may have just made it.
+        match format::read(&path)? {
+            State::New => {
+                format::mark(&path, State::New)?;
+                // What an interrupted making left was never acknowledged.
+                engine::discard(&path);
+                Journal::create(&path).map_err(io)?;
+                durable::sync_folder(home).map_err(io)?;
+                let parent = home.parent().filter(|parent| !parent.as_os_str().is_empty());
+                parent.map_or(Ok(()), durable::sync_folder).map_err(io)?;
+                format::mark(&path, State::Ready)?;
+            }
+            State::Ready => upgrade::upgrade(&path)?,
+        }
+        // What those left who were killed.
+        [home, &path].into_iter().for_each(durable::sweep);
+        let _ = std::fs::remove_file(path.join(compact::NEW));
+        DiskStore::open_owned(home, owner)
     }
 
-    /// Like [`DiskStore::open`], for who owns it already.
-    pub(super) fn open_owned(home: &Path, owner: Owner, patience: Duration) -> Result<DiskStore, StoreError> {
+    /// Opens what is there, for who owns it already.
+    fn open_owned(home: &Path, owner: Owner) -> Result<DiskStore, StoreError> {
         let path = home.join(FOLDER);
-        // Whoever had it may have just made it.
-        let state = format::read(&path)?;
-        // sled would not say what is wrong.
-        room::is_there(&path, room::LEAST)?;
-        compact::settle(&path)?;
-        let engine = path.join(ENGINE);
-        if state == State::New {
-            format::mark(&path, State::New)?;
-            // What an interrupted making left was never acknowledged, and sled may not open it.
-            remove(&engine)?;
-        }
-        remove_half_written_snapshots(&engine)?;
-        let tree = open_engine(&path, &engine, patience)?;
-        let data = engine.join("db");
-        let io = |error| StoreError::io(&data, error);
-        let file = OpenOptions::new().read(true).write(true).open(&data).map_err(io)?;
-        if state == State::New {
-            // An engine without a record would look like one that lost all of them.
-            guarded(&path, || {
-                tree.insert(CHANGE, record::seal(CHANGE, &0_u64.to_le_bytes())).and_then(|_| tree.flush())
-            })?
-            .map_err(|error| engine_error(&path, error))?;
-            make_durable(home, &path, &engine, &file).map_err(|error| StoreError::io(&path, error))?;
-            format::mark(&path, State::Ready)?;
-        } else if !tree.was_recovered() {
-            let what = "its marker says that there are records, and there are none".to_owned();
-            return Err(StoreError::Damaged { path, what });
-        } else {
-            // Before anything is written that an older oomdoc does not understand.
-            format::upgrade(&path)?;
-        }
-        let mut store = DiskStore { home: home.to_owned(), path, tree, file, change: 0, failed: false, owner };
-        store.change = store.number(CHANGE)?;
-        match Snapshot::read(home) {
-            Ok(snapshot) if snapshot.change > store.change => {
-                Err(StoreError::RolledBack { path: store.path, found: store.change, seen: snapshot.change })
+        let io = |error| StoreError::io(&path.join(journal::FILE), error);
+        let mut seen = Snapshot::last_change(home);
+        if let Some((done, end)) = journal::end(&path).map_err(journal_error(&path))?
+            && done.is_in_engine
+            && let Ok((engine, change)) = Engine::open(&path)
+        {
+            seen = seen.max(change);
+            if change == done.change && seen == change {
+                let journal = Journal::open(&path, end).map_err(io)?;
+                let (found, Done { change, live, .. }) = (RefCell::new(Found::Engine(engine)), done);
+                return Ok(DiskStore { home: home.to_owned(), path, journal, found, change, live, _owner: owner });
             }
-            // A snapshot that does not fit is written anew at the next commit.
-            _ => Ok(store),
         }
+        let places = places(&path)?;
+        if seen > places.change {
+            // What the journal has lost may be in sled.
+            return Err(StoreError::RolledBack { path, found: places.change, seen });
+        }
+        let journal = Journal::open(&path, places.end).map_err(io)?;
+        // Whoever was killed may only have written it, and others may have seen it.
+        journal.sync().map_err(io)?;
+        let (change, live) = (places.change, places.live);
+        let found = RefCell::new(Found::Journal(places));
+        let mut store = DiskStore { home: home.to_owned(), path, journal, found, change, live, _owner: owner };
+        store.make_engine();
+        Ok(store)
+    }
+
+    /// Makes sled anew, where there is room for it.
+    pub(super) fn make_engine(&mut self) {
+        engine::discard(&self.path);
+        let found = self.found.get_mut();
+        let Found::Journal(places) = &*found else { return };
+        if room::is_there(&self.path, ROOM + TIMES * self.live).is_err() {
+            return;
+        }
+        let made = Engine::make(&self.path, self.change, &mut |put| {
+            places.scan("", None, &mut |key, sealed| put(key, sealed.map_err(|_| Lost)?))
+        });
+        match made {
+            Ok(engine) => *found = Found::Engine(engine),
+            Err(Lost) => engine::discard(&self.path),
+        }
+        self.note();
+    }
+
+    /// Notes in the journal what the next one must know; without that, they find out by themselves.
+    fn note(&mut self) {
+        let is_in_engine = matches!(self.found.get_mut(), Found::Engine(_));
+        let _ = self.journal.done(Done { change: self.change, is_in_engine, live: self.live });
     }
 
     /// Tells this store from others; `None` where `home` has none.
@@ -108,12 +140,29 @@ impl DiskStore {
 
     /// How many records a space has.
     pub fn count(&self, space: &str) -> Result<u64, StoreError> {
-        self.number(&format!("{COUNT}{space}"))
+        self.ask(|engine| engine.count(space), |places| Ok(places.count(&format!("{space}/"))))
     }
 
-    /// Whether there is one in `home`.
+    /// The number of the last change in `home`; `None` where that cannot be told, or somebody is writing.
+    pub fn last_change(home: &Path) -> Option<u64> {
+        let path = home.join(FOLDER);
+        if !Owner::is_nobody(&path) {
+            return None;
+        }
+        match journal::end(&path).ok()? {
+            Some((done, _)) => Some(done.change),
+            None => Some(places(&path).ok()?.change),
+        }
+    }
+
+    /// Whether there is something in `home` that is a store, or should be one.
     pub fn is_in(home: &Path) -> bool {
-        home.join(FOLDER).join(format::MARKER).exists()
+        format::is_anything(&home.join(FOLDER))
+    }
+
+    /// Whether there is hardly any room left for what is in `home`.
+    pub fn is_full(home: &Path) -> bool {
+        room::is_there(home, room::LEAST).is_err()
     }
 
     /// The folder of which this is the store.
@@ -121,137 +170,217 @@ impl DiskStore {
         &self.home
     }
 
-    /// Closes it, but keeps others out.
-    pub(super) fn close(self) -> Owner {
-        self.owner
-    }
-
-    pub(super) fn engine(&self) -> PathBuf {
-        self.path.join(ENGINE)
-    }
-
-    pub(super) fn tree(&self) -> &sled::Db {
-        &self.tree
-    }
-
-    /// Reads every record and counts them: the number of records, or the first thing that does not fit.
-    pub fn verify(&self) -> Result<u64, StoreError> {
-        let mut counts: BTreeMap<String, u64> = BTreeMap::new();
-        self.visit("", &mut |key, _| *counts.entry(space(key).to_owned()).or_default() += 1)?;
-        counts.remove(space(COUNT));
-        let mut expected: BTreeMap<String, u64> = BTreeMap::new();
-        let mut unreadable = None;
-        self.visit(COUNT, &mut |key, value| match value.try_into().map(u64::from_le_bytes) {
-            Ok(count) => drop(expected.insert(key.trim_start_matches(COUNT).to_owned(), count)),
-            Err(_) => unreadable = Some(key.to_owned()),
+    /// Reads every record, in the journal and in sled: the number of records, or the first thing that does not fit. Where only
+    /// sled does not, it is made anew.
+    pub fn verify(&mut self) -> Result<u64, StoreError> {
+        let places = places(&self.path)?;
+        let mut records = 0;
+        places.scan("", None, &mut |key, sealed| {
+            records += 1;
+            self.opened(key, sealed).map(drop)
         })?;
-        expected.retain(|_, count| *count > 0);
-        match unreadable {
-            Some(key) => Err(self.damaged(format!("record {key} is no number"))),
-            None if counts != expected => {
-                Err(self.damaged(format!("there are {counts:?} records, and {expected:?} were written")))
-            }
-            None => Ok(counts.values().sum()),
+        let is_same = match self.found.get_mut() {
+            Found::Engine(engine) => is_same(engine, &places) == Ok(true),
+            _ => true,
+        };
+        if !is_same {
+            *self.found.get_mut() = Found::Journal(places);
+            self.make_engine();
         }
+        Ok(records)
     }
 
-    pub(super) fn damaged(&self, what: String) -> StoreError {
-        StoreError::Damaged { path: self.path.clone(), what }
+    /// What was read of the journal under `key`.
+    fn opened(&self, key: &str, sealed: std::io::Result<Vec<u8>>) -> Result<Vec<u8>, StoreError> {
+        let sealed = sealed.map_err(|error| StoreError::io(self.journal.path(), error))?;
+        self.check(key, &sealed).map(Cow::into_owned)
     }
 
-    fn visit(&self, prefix: &str, each: &mut dyn FnMut(&str, &[u8])) -> Result<(), StoreError> {
-        let mut records = self.tree.scan_prefix(prefix);
-        while let Some(found) = guarded(&self.path, || records.next())? {
-            let (key, sealed) = found.map_err(|error| engine_error(&self.path, error))?;
-            let key = std::str::from_utf8(&key).map_err(|_| self.damaged(format!("a record is called {key:?}")))?;
-            each(key, &record::open(key, &sealed).map_err(|what| self.damaged(what))?);
-        }
+    /// The value of `key`, if it lies there as it was written.
+    pub(super) fn check<'s>(&self, key: &str, sealed: &'s [u8]) -> Result<Cow<'s, [u8]>, StoreError> {
+        record::open(key, sealed).map_err(|what| StoreError::Damaged { path: self.path.clone(), what })
+    }
+
+    /// The store's folder.
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    pub(super) fn journal(&self) -> &Journal {
+        &self.journal
+    }
+
+    pub(super) fn live(&self) -> u64 {
+        self.live
+    }
+
+    /// Goes on with the journal that another took the place of, and makes sled anew.
+    pub(super) fn renew(&mut self) -> Result<(), StoreError> {
+        *self.found.get_mut() = Found::Nowhere;
+        let places = places(&self.path)?;
+        self.journal = Journal::open(&self.path, places.end).map_err(|error| StoreError::io(&self.path, error))?;
+        self.live = places.live;
+        *self.found.get_mut() = Found::Journal(places);
+        self.make_engine();
         Ok(())
     }
 
-    /// A number that is stored under `key`, 0 where there is none.
-    fn number(&self, key: &str) -> Result<u64, StoreError> {
-        match self.get(key)?.map(<[u8; 8]>::try_from) {
-            None => Ok(0),
-            Some(Ok(bytes)) => Ok(u64::from_le_bytes(bytes)),
-            Some(Err(_)) => Err(self.damaged(format!("record {key} is no number"))),
+    /// Asks sled, or who knows the journal; sled's failure is nobody's concern.
+    fn ask<T>(
+        &self,
+        of_engine: impl FnOnce(&Engine) -> Result<T, Lost>,
+        of_journal: impl FnOnce(&Places) -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
+        if let Found::Engine(engine) = &*self.found.borrow()
+            && let Ok(answer) = of_engine(engine)
+        {
+            return Ok(answer);
+        }
+        self.lose_engine()?;
+        match &*self.found.borrow() {
+            Found::Journal(places) => of_journal(places),
+            _ => Err(StoreError::Failed { path: self.path.clone() }),
         }
     }
 
-    /// What a commit writes: the changes, the counts of their spaces, the number of the change.
-    fn batch(&self, changes: &[Change]) -> Result<sled::Batch, StoreError> {
-        // Of several changes to a record the last one counts.
-        let last: BTreeMap<&str, Option<&[u8]>> =
-            changes.iter().map(|change| (change.key.as_str(), change.value.as_deref())).collect();
-        let mut batch = sled::Batch::default();
-        let mut counts: BTreeMap<&str, i64> = BTreeMap::new();
-        for (key, value) in last {
-            let is_there = self.get(key)?.is_some();
-            match value {
-                Some(value) if value.len() > record::MOST => {
-                    return Err(StoreError::TooLarge { key: key.to_owned(), bytes: value.len(), most: record::MOST });
-                }
-                Some(value) => batch.insert(key, record::seal(key, value)),
-                None => batch.remove(key),
+    /// Goes on without sled, which takes no more room then; as long as the journal is whole.
+    fn lose_engine(&self) -> Result<(), StoreError> {
+        // Whoever is just being told of records may ask for others.
+        let failed = |_| StoreError::Failed { path: self.path.clone() };
+        let mut found = self.found.try_borrow_mut().map_err(failed)?;
+        if let Found::Engine(_) = &*found {
+            if let Found::Engine(engine) = std::mem::replace(&mut *found, Found::Nowhere) {
+                engine.abandon();
             }
-            *counts.entry(space(key)).or_default() += i64::from(value.is_some()) - i64::from(is_there);
+            *found = Found::Journal(places(&self.path)?);
+            engine::discard(&self.path);
         }
-        for (space, more) in counts {
-            let key = format!("{COUNT}{space}");
-            let count = self.number(&key)?.saturating_add_signed(more);
-            batch.insert(key.as_str(), record::seal(&key, &count.to_le_bytes()));
+        Ok(())
+    }
+}
+
+/// Whether `engine` has the records that `places` has, and no others.
+fn is_same(engine: &Engine, places: &Places) -> Result<bool, Lost> {
+    let mut page = Vec::new().into_iter();
+    let mut last: Option<String> = None;
+    let mut next = || -> Result<Option<(String, Vec<u8>)>, Lost> {
+        if page.len() == 0 {
+            page = engine.page("", last.as_deref())?.into_iter();
         }
-        batch.insert(CHANGE, record::seal(CHANGE, &(self.change + 1).to_le_bytes()));
-        Ok(batch)
+        let found = page.next();
+        last = found.as_ref().map(|(key, _)| key.clone()).or(last.take());
+        Ok(found)
+    };
+    let mut is_same = true;
+    places.scan("", None, &mut |key, sealed| {
+        let sealed = sealed.map_err(|_| Lost)?;
+        is_same = is_same && next()?.is_some_and(|(other, found)| other == key && found == sealed);
+        Ok(())
+    })?;
+    Ok(is_same && next()?.is_none())
+}
+
+/// Reads the journal in the store's folder `path`.
+pub(super) fn places(path: &Path) -> Result<Places, StoreError> {
+    let read = Places::read(&path.join(journal::FILE)).map_err(journal_error(path))?;
+    read.map_err(|what| StoreError::Damaged { path: path.to_owned(), what })
+}
+
+/// Why the journal in `path` cannot be read.
+fn journal_error(path: &Path) -> impl Fn(std::io::Error) -> StoreError {
+    move |error| match error.kind() {
+        std::io::ErrorKind::NotFound => {
+            let what = "its marker says that there are records, and there is no journal".to_owned();
+            StoreError::Damaged { path: path.to_owned(), what }
+        }
+        _ => StoreError::io(&path.join(journal::FILE), error),
     }
 }
 
 impl Store for DiskStore {
     fn get(&self, key: &str) -> Result<Option<Vec<u8>>, StoreError> {
-        let found = guarded(&self.path, || self.tree.get(key))?.map_err(|error| engine_error(&self.path, error))?;
-        let opened = found.map(|sealed| record::open(key, &sealed).map(std::borrow::Cow::into_owned)).transpose();
-        opened.map_err(|what| self.damaged(what))
+        let of_engine = |engine: &Engine| {
+            let opened = |sealed: Vec<u8>| record::open(key, &sealed).map(Cow::into_owned).map_err(|_| Lost);
+            engine.get(key)?.map(opened).transpose()
+        };
+        self.ask(of_engine, |places| places.get(key).map(|sealed| self.opened(key, sealed)).transpose())
     }
 
     fn scan(&self, prefix: &str, each: &mut dyn FnMut(&str, &[u8])) -> Result<(), StoreError> {
-        let mut found = 0;
-        self.visit(prefix, &mut |key, value| {
-            found += 1;
-            each(key, value);
-        })?;
-        // A whole space is known to have so many records.
-        match prefix.strip_suffix('/').filter(|space| !space.contains('/')) {
-            Some(space) if self.number(&format!("{COUNT}{space}"))? != found => {
-                Err(self.damaged(format!("{found} records are left of {space}")))
+        let mut last: Option<String> = None;
+        let whole = prefix.strip_suffix('/').filter(|space| !space.contains('/'));
+        let mut of_engine = |engine: &Engine| {
+            // A whole space is known to have so many records.
+            if whole.is_some_and(|space| engine.is_whole(space) != Ok(true)) {
+                return Err(Lost);
             }
-            _ => Ok(()),
+            loop {
+                let page = engine.page(prefix, last.as_deref())?;
+                if page.is_empty() {
+                    return Ok(());
+                }
+                for (key, sealed) in page {
+                    each(&key, &record::open(&key, &sealed).map_err(|_| Lost)?);
+                    last = Some(key);
+                }
+            }
+        };
+        if let Found::Engine(engine) = &*self.found.borrow()
+            && of_engine(engine) == Ok(())
+        {
+            return Ok(());
         }
+        self.ask(
+            |_| Err(Lost),
+            |places| {
+                places.scan(prefix, last.as_deref(), &mut |key, sealed| {
+                    each(key, &self.opened(key, sealed)?);
+                    Ok(())
+                })
+            },
+        )
     }
 
     fn commit(&mut self, changes: &[Change]) -> Result<u64, StoreError> {
-        if self.failed {
+        if !self.journal.is_open() {
             return Err(StoreError::Failed { path: self.path.clone() });
         }
-        let batch = self.batch(changes)?;
-        let written = guarded(&self.path, || {
-            self.tree.apply_batch(batch)?;
-            self.tree.flush()?;
-            self.file.sync_data().map_err(sled::Error::from)
-        });
-        match written {
-            Ok(Ok(())) => {
-                self.change += 1;
-                Ok(self.change)
+        let sealed = seal(changes)?;
+        let records: Vec<Sealed<'_>> = sealed.iter().map(|(key, value)| (*key, value.as_deref())).collect();
+        let number = self.change + 1;
+        let appended = match self.journal.append(number, &records) {
+            // What sled takes can be had again, and what is to be kept cannot.
+            Err(error) if room::is_lacking(&error) && matches!(self.found.get_mut(), Found::Engine(_)) => {
+                self.lose_engine()?;
+                self.note();
+                self.journal.append(number, &records)
             }
-            Ok(Err(error)) => {
-                self.failed = true;
-                Err(engine_error(&self.path, error))
+            appended => appended,
+        };
+        let values = appended.map_err(|error| StoreError::io(self.journal.path(), error))?;
+        // From here on it is there, whatever becomes of sled.
+        self.change = number;
+        let told = match self.found.get_mut() {
+            Found::Engine(engine) => {
+                let records = sealed.iter().map(|(key, value)| ((*key).to_owned(), value.clone())).collect();
+                engine.apply(number, records).map(|more| self.live = self.live.saturating_add_signed(more))
             }
-            Err(error) => {
-                self.failed = true;
-                Err(error)
+            Found::Journal(places) => {
+                let records = records.iter().zip(values).map(|((key, value), at)| (*key, at, value.map(<[u8]>::len)));
+                places.apply(number, self.journal.size(), records);
+                self.live = places.live;
+                Ok(())
             }
+            Found::Nowhere => Ok(()),
+        };
+        if told == Err(Lost)
+            && self.lose_engine().is_ok()
+            && let Found::Journal(places) = self.found.get_mut()
+        {
+            self.live = places.live;
         }
+        self.note();
+        Ok(number)
     }
 
     fn change(&self) -> u64 {
@@ -259,67 +388,18 @@ impl Store for DiskStore {
     }
 }
 
-fn remove(folder: &Path) -> Result<(), StoreError> {
-    match fs::remove_dir_all(folder) {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(StoreError::io(folder, error)),
-        _ => Ok(()),
-    }
-}
-
-/// They are what a cut-off snapshot leaves; sled would read them as whole ones.
-fn remove_half_written_snapshots(engine: &Path) -> Result<(), StoreError> {
-    let Ok(entries) = fs::read_dir(engine) else { return Ok(()) };
-    for entry in entries.flatten() {
-        let name = entry.file_name();
-        let name = name.to_string_lossy();
-        if name.starts_with("snap.") && name.ends_with(".generating") {
-            fs::remove_file(entry.path()).map_err(|error| StoreError::io(&entry.path(), error))?;
+/// What is written of `changes`; of several to a record the last one counts.
+fn seal(changes: &[Change]) -> Result<BTreeMap<&str, Option<Vec<u8>>>, StoreError> {
+    let mut sealed = BTreeMap::new();
+    for Change { key, value } in changes {
+        let too_large = |bytes, most| StoreError::TooLarge { key: key.clone(), bytes, most };
+        if key.len() > record::LONGEST_KEY {
+            return Err(too_large(key.len(), record::LONGEST_KEY));
         }
-    }
-    Ok(())
-}
-
-/// sled's own lock may linger for a moment after a process was killed.
-pub(super) fn open_engine(path: &Path, engine: &Path, patience: Duration) -> Result<sled::Db, StoreError> {
-    let begun = Instant::now();
-    loop {
-        let config =
-            sled::Config::new().path(engine).cache_capacity(CACHE).flush_every_ms(Some(500)).mode(sled::Mode::LowSpace);
-        match guarded(path, || config.open())? {
-            Ok(tree) => return Ok(tree),
-            Err(error) if !is_locked(&error) => return Err(engine_error(path, error)),
-            Err(_) if begun.elapsed() < patience => sleep(Duration::from_millis(50)),
-            Err(_) => {
-                let holder = "another process".to_owned();
-                return Err(StoreError::Busy { path: path.to_owned(), holder });
-            }
+        if let Some(bytes) = value.as_ref().map(Vec::len).filter(|bytes| *bytes > record::MOST) {
+            return Err(too_large(bytes, record::MOST));
         }
+        sealed.insert(key.as_str(), value.as_ref().map(|value| record::seal(key, value)));
     }
-}
-
-fn is_locked(error: &sled::Error) -> bool {
-    matches!(error, sled::Error::Io(error) if error.to_string().contains("could not acquire lock"))
-}
-
-/// What was created is there after a power cut only when its folders are written out, too.
-fn make_durable(home: &Path, path: &Path, engine: &Path, file: &File) -> std::io::Result<()> {
-    file.sync_all()?;
-    OpenOptions::new().read(true).write(true).open(engine.join("conf"))?.sync_all()?;
-    for folder in [engine, path, home] {
-        durable::sync_folder(folder)?;
-    }
-    home.parent().filter(|parent| !parent.as_os_str().is_empty()).map_or(Ok(()), durable::sync_folder)
-}
-
-/// sled panics on some damaged files; that is an answer, too.
-pub(super) fn guarded<T>(path: &Path, ask: impl FnOnce() -> T) -> Result<T, StoreError> {
-    let nonsense = || StoreError::Damaged { path: path.to_owned(), what: "sled cannot make sense of it".to_owned() };
-    quietly(ask).ok_or_else(nonsense)
-}
-
-pub(super) fn engine_error(path: &Path, error: sled::Error) -> StoreError {
-    match error {
-        sled::Error::Io(error) => StoreError::io(path, error),
-        error => StoreError::Damaged { path: path.to_owned(), what: error.to_string() },
-    }
+    Ok(sealed)
 }

@@ -3,6 +3,12 @@
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::Path;
+use std::time::Duration;
+
+/// What is written beside a file before it takes its place ends so, behind the number of the process.
+const NEW: &str = ".new";
+/// Nobody takes so long to write one.
+const FORSAKEN: Duration = Duration::from_secs(60);
 
 /// Replaces the file at `path`: whoever reads it sees the old or the new content, never a part.
 pub fn replace(path: &Path, content: &[u8]) -> io::Result<()> {
@@ -16,7 +22,7 @@ pub fn replace_like(path: &Path, content: &[u8], like: &Path) -> io::Result<()> 
 
 fn place(path: &Path, content: &[u8], permissions: Option<fs::Permissions>) -> io::Result<()> {
     let mut name = path.file_name().unwrap_or_default().to_owned();
-    name.push(format!(".{}.new", std::process::id()));
+    name.push(format!(".{}{NEW}", std::process::id()));
     let temporary = path.with_file_name(name);
     let written = File::create(&temporary).and_then(|mut file| {
         file.write_all(content)?;
@@ -34,7 +40,23 @@ fn place(path: &Path, content: &[u8], permissions: Option<fs::Permissions>) -> i
     folder.map_or(Ok(()), sync_folder)
 }
 
-/// Makes `folder` and those above it, as far as they are missing, durably.
+/// Removes from `folder` what processes that were killed had not put in its place.
+pub fn sweep(folder: &Path) {
+    let Ok(entries) = fs::read_dir(folder) else { return };
+    for entry in entries.flatten() {
+        let name = entry.file_name();
+        let name = name.to_string_lossy();
+        let process = name.strip_suffix(NEW).and_then(|name| name.rsplit_once('.')).map(|(_, process)| process);
+        let is_ours = process.is_some_and(|process| process.parse::<u32>().is_ok());
+        let age = entry.metadata().and_then(|data| data.modified()).ok().and_then(|time| time.elapsed().ok());
+        if is_ours && age.is_some_and(|age| age > FORSAKEN) {
+            // The next one tries again.
+            let _ = fs::remove_file(entry.path());
+        }
+    }
+}
+
+/// Makes `folder` and those above it, as far as they are missing, durably. Nobody else may look into them.
 pub fn make_folder(folder: &Path) -> io::Result<()> {
     if folder.is_dir() {
         return Ok(());
@@ -42,11 +64,19 @@ pub fn make_folder(folder: &Path) -> io::Result<()> {
     match folder.parent().filter(|parent| !parent.as_os_str().is_empty()) {
         Some(parent) => {
             make_folder(parent)?;
-            fs::create_dir_all(folder)?;
+            make(folder)?;
             sync_folder(parent)
         }
-        None => fs::create_dir_all(folder),
+        None => make(folder),
     }
+}
+
+/// Makes a folder, if nobody was faster.
+fn make(folder: &Path) -> io::Result<()> {
+    let mut builder = fs::DirBuilder::new();
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.recursive(true).create(folder)
 }
 
 /// Makes the names in a folder durable. Windows has no such call and needs none.

@@ -3,6 +3,8 @@ use std::path::{Path, PathBuf};
 
 use thiserror::Error;
 
+use super::room;
+
 /// Why the store cannot be used. [`StoreError::advice`] says what to do.
 #[derive(Debug, Error)]
 pub enum StoreError {
@@ -90,13 +92,11 @@ pub enum StoreError {
 
 impl StoreError {
     /// What the operating system says of `path`, told apart by what to do about it.
-    pub(super) fn io(path: &Path, error: io::Error) -> StoreError {
+    pub(crate) fn io(path: &Path, error: io::Error) -> StoreError {
         let path = path.to_owned();
         match error.kind() {
             io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => StoreError::ReadOnly { path, error },
-            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded | io::ErrorKind::FileTooLarge => {
-                StoreError::DiskFull { path }
-            }
+            _ if room::is_lacking(&error) => StoreError::DiskFull { path },
             _ => StoreError::Io { path, error },
         }
     }
@@ -112,7 +112,7 @@ impl StoreError {
                 "use the newer oomdoc, or another folder: --home; nothing in this one was touched"
             }
             StoreError::Damaged { .. } | StoreError::RolledBack { .. } => {
-                "put the folder back from a backup, or move it away and import your rules anew: oomdoc rules import DIR"
+                "`oomdoc history salvage` keeps all that can be read; or put the folder back from a backup"
             }
             StoreError::ReadOnly { .. } => "give write access, or name another folder with --home or $OOMDOC_HOME",
             StoreError::DiskFull { .. } => "make room and try again; what was acknowledged before is safe",

@@ -7,11 +7,11 @@ use std::{fs, io};
 
 use sha2::{Digest, Sha256};
 
-use super::durable;
 use super::error::StoreError;
+use super::{durable, journal};
 
-/// The format that is written, and the newest that is understood: 1 had no packed records.
-pub(super) const FORMAT: u32 = 2;
+/// The format that is written, and the newest that is understood: 1 had no packed records, 2 no journal.
+pub(super) const FORMAT: u32 = 3;
 pub(super) const MARKER: &str = "FORMAT";
 const MAGIC: &str = "oomdoc store";
 const ENGINE: &str = "sled 0.34.7";
@@ -35,6 +35,9 @@ pub(super) fn read(folder: &Path) -> Result<State, StoreError> {
             // Another process may have made it between the two looks: the mark is there before anything else.
             Ok(false) => match fs::read(&marker) {
                 Ok(bytes) => parse(folder, &String::from_utf8_lossy(&bytes)),
+                Err(_) if folder.join(journal::FILE).exists() => {
+                    Err(StoreError::Damaged { path: folder.to_owned(), what: format!("{MARKER} is gone") })
+                }
                 Err(_) => Err(StoreError::Foreign { path: folder.to_owned() }),
             },
             Err(error) => Err(StoreError::io(folder, error)),
@@ -65,36 +68,39 @@ fn parse(folder: &Path, text: &str) -> Result<State, StoreError> {
     }
 }
 
-/// What tells the store in `folder` from others.
-pub(super) fn id_of(folder: &Path) -> Option<String> {
-    let text = fs::read_to_string(folder.join(MARKER)).ok()?;
-    text.lines().find_map(|line| line.strip_prefix("id ")).map(|id| id.trim().to_owned())
+/// The format that the store in `folder` has.
+pub(super) fn number(folder: &Path) -> Option<u32> {
+    line(folder, "format ")?.parse().ok()
 }
 
-/// Marks `folder`. The mark of a new store is set before anything else is created in it, so that one whose creation was
-/// interrupted is told from a store that lost its contents.
+/// What tells the store in `folder` from others.
+pub(super) fn id_of(folder: &Path) -> Option<String> {
+    line(folder, "id ")
+}
+
+fn line(folder: &Path, begin: &str) -> Option<String> {
+    let text = fs::read_to_string(folder.join(MARKER)).ok()?;
+    text.lines().find_map(|line| line.strip_prefix(begin)).map(|rest| rest.trim().to_owned())
+}
+
+/// Marks `folder`, as a store of this format and with the id that it had. The mark of a new store is set before anything else
+/// is created in it, so that one whose creation was interrupted is told from a store that lost its contents.
 pub(super) fn mark(folder: &Path, state: State) -> Result<(), StoreError> {
     let state = match state {
         State::New => "new",
         State::Ready => "ready",
     };
-    let text = format!("{MAGIC}\nformat {FORMAT}\nengine {ENGINE}\nstate {state}\nid {}\n", id());
+    let id = id_of(folder).unwrap_or_else(id);
+    let text = format!("{MAGIC}\nformat {FORMAT}\nengine {ENGINE}\nstate {state}\nid {id}\n");
     let marker = folder.join(MARKER);
     durable::replace(&marker, text.as_bytes()).map_err(|error| StoreError::io(&marker, error))
 }
 
-/// Marks a store of an older format as one of this: from now on it is written so.
-pub(super) fn upgrade(folder: &Path) -> Result<(), StoreError> {
-    let marker = folder.join(MARKER);
-    let io = |error| StoreError::io(&marker, error);
-    let text = fs::read_to_string(&marker).map_err(io)?;
-    let is_format = |line: &&str| line.starts_with("format ");
-    let current = format!("format {FORMAT}");
-    match text.lines().find(is_format) {
-        Some(line) if line != current => {
-            durable::replace(&marker, text.replacen(line, &current, 1).as_bytes()).map_err(io)
-        }
-        _ => Ok(()),
+/// Whether there is anything at `folder` that is a store, or should be one.
+pub(super) fn is_anything(folder: &Path) -> bool {
+    match is_empty(folder) {
+        Ok(is_empty) => !is_empty || folder.join(MARKER).exists(),
+        Err(error) => error.kind() != io::ErrorKind::NotFound,
     }
 }
 

@@ -1,23 +1,29 @@
 //! What outlives a run: the user's rules, later incidents and what became of them.
 //!
 //! In go changes, out come records and one snapshot file that everybody else reads. Only writers open the store: it allows
-//! one process, and opening costs tens of milliseconds. What is acknowledged survives a killed process and a power cut;
-//! whatever does not fit (a newer format, a damaged record, a folder of somebody else's) is a named error with advice,
-//! never a panic and never an empty answer.
+//! one process, and opening costs tens of milliseconds. Who only reads looks at its journal, beside any writer and without
+//! leave to write. What is acknowledged survives a killed process, a power cut and a full or failing disk; whatever does not
+//! fit (a newer format, a damaged record, a folder of somebody else's) is a named error with advice, never a panic and never
+//! an empty answer.
 
 mod compact;
 mod disk;
 pub(crate) mod durable;
+mod engine;
 mod error;
 mod format;
 mod home;
+mod journal;
 mod memory;
 mod owner;
 mod quiet;
 mod record;
 mod room;
 mod rules;
+mod salvage;
 mod snapshot;
+mod upgrade;
+mod view;
 
 pub(crate) use quiet::quietly;
 
@@ -28,7 +34,9 @@ pub use home::{HomeUnknown, find_home};
 pub use memory::MemoryStore;
 pub use room::network;
 pub use rules::{RuleChanges, import_rules, own_rules, remove_rules};
+pub use salvage::{Salvaged, salvage};
 pub use snapshot::{Snapshot, SnapshotError};
+pub use view::View;
 
 /// Keys are paths, `rules/user/causes/nvlink.toml`; what stands before the first slash is the record's space.
 pub trait Store {

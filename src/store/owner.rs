@@ -43,8 +43,14 @@ impl Owner {
             }
         }
         let holder = format!("process {} on {}\n", std::process::id(), host());
-        file.set_len(0).and_then(|()| file.write_all(holder.as_bytes())).map_err(io)?;
+        // The lock is what counts; its name may not fit on a full disk.
+        let _ = file.set_len(0).and_then(|()| file.write_all(holder.as_bytes()));
         Ok(Owner { _lock: file })
+    }
+
+    /// Whether nobody has the store in `folder` open. Asks for reading only.
+    pub fn is_nobody(folder: &Path) -> bool {
+        File::open(folder.join(FILE)).is_ok_and(|file| file.try_lock_shared().is_ok())
     }
 }
 

@@ -24,6 +24,8 @@ thread_local! {
 
 /// The largest payload. sled never gives back the space of values that it must store in files of their own.
 pub(super) const MOST: usize = 64 << 10;
+/// The longest key.
+pub(super) const LONGEST_KEY: usize = 4 << 10;
 
 /// `payload` ready to be written under `key`.
 pub(super) fn seal(key: &str, payload: &[u8]) -> Vec<u8> {

@@ -1,10 +1,11 @@
 //! What the place of a store is like: how much room there is, and whether it lies on another machine.
 
+use std::io;
 use std::path::Path;
 
 use super::error::StoreError;
 
-/// With less, sled may not even open.
+/// With less, sled is not told of changes: it grows by pieces.
 pub(super) const LEAST: u64 = 2 << 20;
 
 /// Whether `bytes` fit beside what is in `folder`.
@@ -14,6 +15,12 @@ pub(super) fn is_there(folder: &Path, bytes: u64) -> Result<(), StoreError> {
         // Where that cannot be told, writing will tell.
         _ => Ok(()),
     }
+}
+
+/// Whether that is why something could not be written.
+pub(super) fn is_lacking(error: &io::Error) -> bool {
+    use io::ErrorKind::{FileTooLarge, QuotaExceeded, StorageFull};
+    matches!(error.kind(), StorageFull | QuotaExceeded | FileTooLarge)
 }
 
 /// The kind of file system on which `folder` lies, if that is one of a network's: locks and the order of writes are not

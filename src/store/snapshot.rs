@@ -80,9 +80,7 @@ impl Snapshot {
         let path = home.join(FILE);
         let bytes = match fs::read(&path) {
             Ok(bytes) => bytes,
-            Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
-                return Ok(Snapshot::default());
-            }
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Snapshot::default()),
             Err(error) => return Err(SnapshotError::Unreadable { path, error }),
         };
         parse(&bytes).map_err(|found| match found {
@@ -91,23 +89,30 @@ impl Snapshot {
         })
     }
 
-    /// The number of the last change of the history in `home`, from the first bytes of its snapshot: the rest may be large.
-    /// `None` where they make no sense.
-    pub fn history_in(home: &Path) -> Option<u64> {
+    /// The number of the last change of which the snapshot in `home` knows, 0 where it says nothing.
+    pub fn last_change(home: &Path) -> u64 {
+        // One that does not fit is written anew behind the next change.
+        Snapshot::read(home).map_or(0, |snapshot| snapshot.change)
+    }
+
+    /// The numbers of the last change in `home`, and of the last of its history, from the first bytes of its snapshot: the rest
+    /// may be large. `None` where they make no sense.
+    pub fn head(home: &Path) -> Option<(u64, u64)> {
         const HEAD: u64 = 512;
-        let mut head = String::new();
+        let mut head = Vec::new();
         match fs::File::open(home.join(FILE)) {
-            Ok(file) => file.take(HEAD).read_to_string(&mut head).ok()?,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Some(0),
+            Ok(file) => file.take(HEAD).read_to_end(&mut head).ok()?,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Some((0, 0)),
             Err(_) => return None,
         };
+        let head = String::from_utf8_lossy(&head);
         let (_, content) = head.split_once('\n')?;
         let of = |field: &str| -> Option<u64> {
             let (_, rest) = content.split_once(&format!("\"{field}\":"))?;
             rest.split(|sign: char| !sign.is_ascii_digit()).next()?.parse().ok()
         };
-        // Earlier versions wrote none, and nothing that an index could follow.
-        of("change").map(|_| of("history").unwrap_or(0))
+        // Earlier versions wrote none of the history, and nothing that an index could follow.
+        of("change").map(|change| (change, of("history").unwrap_or(0)))
     }
 
     /// The rules that `store` holds now; what the history adds is another floor's.

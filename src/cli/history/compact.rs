@@ -12,7 +12,7 @@ pub(super) struct Compact {}
 
 impl Compact {
     pub fn run(self, home: &Path) -> Result<(), CliError> {
-        let (_, done) = open(home)?.compact()?;
+        let done = open(home)?.compact()?;
         let bytes = |bytes: u64| Bytes(i64::try_from(bytes).unwrap_or(i64::MAX));
         anstream::println!("{} records: {} before, {} now", done.records, bytes(done.before), bytes(done.after));
         Ok(())

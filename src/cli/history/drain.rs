@@ -6,6 +6,9 @@ use clap::Args;
 use crate::cli::error::CliError;
 use crate::history;
 
+/// Readers have a look at the lock, which takes them no time.
+const PATIENCE: Duration = Duration::from_millis(100);
+
 /// Moves into the store what analyses left in the spool, and mends the index
 #[derive(Debug, Args)]
 #[command(hide = true)]
@@ -15,9 +18,13 @@ impl Drain {
     pub fn run(self, home: &Path) -> Result<(), CliError> {
         // Whoever has the store open drains the spool, too.
         if history::is_waiting(home) || !history::is_indexed(home) {
-            let mut store = history::drain(home, Duration::ZERO)?;
+            let mut store = history::drain(home, PATIENCE)?;
             if !history::is_indexed(home) {
                 history::publish(&mut store)?;
+            }
+            // Nobody waits for it here.
+            if store.is_bloated() {
+                store.compact()?;
             }
         }
         Ok(())

@@ -4,7 +4,6 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
-use super::look;
 use crate::cli::error::CliError;
 use crate::history;
 
@@ -18,13 +17,13 @@ pub(super) struct Export {
 
 impl Export {
     pub fn run(self, home: &Path) -> Result<(), CliError> {
-        let store = look(home)?;
+        let store = history::look(home)?;
         match self.file {
-            None => drop(history::export(&*store, &mut BufWriter::new(std::io::stdout().lock()))?),
+            None => drop(history::export(&store, &mut BufWriter::new(std::io::stdout().lock()))?),
             Some(path) => {
                 let written = |error| CliError::Write { path: path.clone(), error };
                 let mut file = BufWriter::new(File::create(&path).map_err(written)?);
-                let lines = history::export(&*store, &mut file)?;
+                let lines = history::export(&store, &mut file)?;
                 file.flush().and_then(|()| file.get_ref().sync_all()).map_err(written)?;
                 anstream::println!("{lines} lines written");
             }

@@ -10,6 +10,7 @@ mod page;
 mod prune;
 mod reindex;
 mod resolve;
+mod salvage;
 mod search;
 mod show;
 mod similar;
@@ -25,7 +26,7 @@ use clap::{Args, Subcommand, ValueEnum};
 use super::error::CliError;
 use super::home::{Home, warn};
 use crate::history::{self, Answer, HistoryError, IndexError};
-use crate::store::{DiskStore, MemoryStore, Store};
+use crate::store::DiskStore;
 
 /// Finds what came up before, and keeps what made it go away.
 #[derive(Debug, Args)]
@@ -49,6 +50,7 @@ enum Command {
     Reindex(reindex::Reindex),
     Verify(verify::Verify),
     Compact(compact::Compact),
+    Salvage(salvage::Salvage),
     Drain(drain::Drain),
 }
 
@@ -69,6 +71,7 @@ impl History {
             Command::Reindex(reindex) => reindex.run(home),
             Command::Verify(verify) => verify.run(home),
             Command::Compact(compact) => compact.run(home),
+            Command::Salvage(salvage) => salvage.run(home),
             Command::Drain(drain) => drain.run(home),
         }?;
         Ok(ExitCode::SUCCESS)
@@ -115,12 +118,4 @@ fn open(home: &Path) -> Result<DiskStore, HistoryError> {
         warn(&problem, "name a folder on a disk of this machine with --home or $OOMDOC_HOME");
     }
     history::drain(home, PATIENCE)
-}
-
-/// Like [`open`], for those who only read: where nothing was ever kept, nothing is made.
-fn look(home: &Path) -> Result<Box<dyn Store>, HistoryError> {
-    match DiskStore::is_in(home) || history::is_waiting(home) {
-        true => Ok(Box::new(open(home)?)),
-        false => Ok(Box::new(MemoryStore::default())),
-    }
 }

@@ -3,7 +3,7 @@ use std::path::Path;
 
 use clap::Args;
 
-use super::{Format, look, open, publish};
+use super::{Format, open, publish};
 use crate::cli::error::CliError;
 use crate::cli::table::table;
 use crate::history;
@@ -30,7 +30,7 @@ impl Outcomes {
             anstream::println!("{gone} forgotten");
             return Ok(());
         }
-        let tallies = history::experience(&*look(home)?)?.tallies;
+        let tallies = history::experience(&history::look(home)?)?.tallies;
         let factor = |outcomes: Count| format!("{:.2}", outcomes.log_odds().exp());
         let mut out = anstream::stdout();
         match self.format {

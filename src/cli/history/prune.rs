@@ -23,7 +23,7 @@ impl Prune {
         let gone = history::prune(&mut store, self.older_than, self.keep_resolved)?;
         publish(&mut store)?;
         anstream::println!("{gone} removed");
-        if store.is_bloated()? {
+        if store.is_bloated() {
             store.compact()?;
         }
         Ok(())

@@ -4,7 +4,6 @@ use std::path::Path;
 use clap::{Args, ValueEnum};
 use serde::Serialize;
 
-use super::look;
 use crate::cli::error::CliError;
 use crate::history::{self, Outcome, Record};
 use crate::knowledge::Language;
@@ -39,10 +38,10 @@ struct Shown {
 
 impl Show {
     pub fn run(self, home: &Path) -> Result<(), CliError> {
-        let store = look(home)?;
-        let mut record = history::find(&*store, &self.id)?;
-        let outcomes = history::outcomes(&*store, Some(&record.incident.id))?;
-        let experience = history::experience(&*store)?;
+        let store = history::look(home)?;
+        let mut record = history::find(&store, &self.id)?;
+        let outcomes = history::outcomes(&store, Some(&record.incident.id))?;
+        let experience = history::experience(&store)?;
         record.incident.seen = experience.seen(&record.incident.fingerprint, &record.incident.id);
         let mut out = anstream::stdout();
         match self.format {

@@ -3,7 +3,7 @@ use std::path::Path;
 
 use clap::{Args, ValueEnum};
 
-use super::{found, look, page};
+use super::{found, page};
 use crate::Options;
 use crate::cli::error::CliError;
 use crate::cli::table::table;
@@ -34,7 +34,7 @@ impl Similar {
     pub fn run(self, home: &Path, redactor: &Redactor) -> Result<(), CliError> {
         let record = match Path::new(&self.what).exists() {
             true => self.analyzed(redactor)?,
-            false => history::find(&*look(home)?, &self.what)?,
+            false => history::find(&history::look(home)?, &self.what)?,
         };
         let found = found(home, history::ask_similar(home, &record, self.limit)?);
         let mut out = anstream::stdout();

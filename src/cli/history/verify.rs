@@ -12,7 +12,7 @@ pub(super) struct Verify {}
 
 impl Verify {
     pub fn run(self, home: &Path) -> Result<(), CliError> {
-        let store = open(home)?;
+        let mut store = open(home)?;
         let records = store.verify()?;
         anstream::println!("{records} records, all as they were written");
         if let Err(error) = history::verify_index(&store) {

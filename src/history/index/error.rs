@@ -1,6 +1,7 @@
 use std::io;
 
 use tantivy::TantivyError;
+use tantivy::directory::error::OpenDirectoryError;
 use thiserror::Error;
 
 use crate::history::HistoryError;
@@ -50,6 +51,12 @@ impl From<HistoryError> for IndexError {
             HistoryError::Index(error) => error,
             error => IndexError::Record(error.to_string()),
         }
+    }
+}
+
+impl From<OpenDirectoryError> for IndexError {
+    fn from(error: OpenDirectoryError) -> IndexError {
+        IndexError::Engine(error.into())
     }
 }
 

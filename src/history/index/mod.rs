@@ -9,6 +9,7 @@ mod document;
 mod error;
 mod fields;
 mod lines;
+mod looking;
 mod reader;
 mod spelling;
 mod state;

@@ -2,12 +2,14 @@ use std::path::{Path, PathBuf};
 
 use tantivy::collector::sort_key::{SortBySimilarityScore, SortByStaticFastValue};
 use tantivy::collector::{Count, TopDocs};
+use tantivy::directory::MmapDirectory;
 use tantivy::query::{AllQuery, BooleanQuery, ConstScoreQuery, Occur, Query as Asked, RangeQuery};
 use tantivy::schema::{TantivyDocument, Value};
 use tantivy::{DocAddress, Index, Order as Direction, ReloadPolicy, Searcher, Term};
 
 use super::error::IndexError;
 use super::fields::{self, Fields, TIME};
+use super::looking::Looking;
 use super::state::State;
 use super::tally::{Columns, Counts, Tally};
 use super::translate::{exactly, translate};
@@ -32,16 +34,21 @@ impl Reader {
         if DiskStore::id(home).as_ref() != Some(&state.store) {
             return Err(IndexError::Foreign);
         }
-        match Snapshot::history_in(home) {
-            Some(last) if last > state.change => Err(IndexError::Behind { follows: state.change, last }),
-            Some(_) => Ok(reader),
+        // Whoever changed the store last may have come no further: a full disk takes no snapshot.
+        let behind = |change: &u64| DiskStore::last_change(home).filter(|last| last > change);
+        match Snapshot::head(home) {
+            Some((_, last)) if last > state.change => Err(IndexError::Behind { follows: state.change, last }),
+            Some((change, _)) => match behind(&change.max(state.change)) {
+                Some(last) => Err(IndexError::Behind { follows: state.change, last }),
+                None => Ok(reader),
+            },
             None => Err(IndexError::Damaged("how far the history is cannot be told".to_owned())),
         }
     }
 
     /// Opens the index in `folder`, of whatever it is; what it says of itself comes along.
     pub(super) fn open_any(folder: &Path, thoroughly: bool) -> Result<(Reader, State), IndexError> {
-        let (mut index, fields) = open(folder)?;
+        let (mut index, fields) = open_in(folder, |folder| Ok(Index::open(Looking(MmapDirectory::open(folder)?))?))?;
         let meta = index.load_metas()?;
         let state = State::read(meta.payload.as_deref())?;
         checked::check(&index, &meta, folder, thoroughly)?;
@@ -133,10 +140,14 @@ impl Reader {
 
 /// The index in `folder`, if it has the fields that it should have.
 pub(super) fn open(folder: &Path) -> Result<(Index, Fields), IndexError> {
+    open_in(folder, |folder| Ok(Index::open_in_dir(folder)?))
+}
+
+fn open_in(folder: &Path, open: impl Fn(&Path) -> Result<Index, IndexError>) -> Result<(Index, Fields), IndexError> {
     if !PathBuf::from(folder).join("meta.json").exists() {
         return Err(IndexError::Missing);
     }
-    let index = Index::open_in_dir(folder)?;
+    let index = open(folder)?;
     let (schema, fields) = fields::schema();
     if index.schema() != schema {
         return Err(IndexError::Format);

@@ -37,12 +37,22 @@ pub type Progress<'p> = &'p (dyn Fn(u64, u64) + Sync);
 /// Brings the index of `store`'s home to where the store is; makes it anew where it cannot be brought there.
 pub(in crate::history) fn follow(store: &DiskStore) -> Result<(), IndexError> {
     match quietly(|| catch_up(store)) {
-        Some(Ok(())) => return Ok(()),
+        Some(Ok(())) => {
+            // What whoever was killed had begun to make. The next one tries again.
+            forsaken(store.home()).iter().for_each(|folder| drop(remove(folder)));
+            return Ok(());
+        }
         // That would not work any better.
         Some(Err(error @ (IndexError::Store(_) | IndexError::Record(_)))) => return Err(error),
         Some(Err(_)) | None => {}
     }
-    Building::begin(store, &|_, _| {}, &mut |_| {})?.put_in_place(store)
+    let made = Building::begin(store, &|_, _| {}, &mut |_| {}).and_then(|index| index.put_in_place(store));
+    if made.is_err() && DiskStore::is_full(store.home()) {
+        // Nobody asks one that does not follow, and what it takes is wanted for what does not follow from anything.
+        let [old, new] = forsaken(store.home());
+        [old, new, store.home().join(FOLDER)].iter().for_each(|folder| drop(remove(folder)));
+    }
+    made
 }
 
 fn catch_up(store: &DiskStore) -> Result<(), IndexError> {
@@ -99,7 +109,7 @@ pub(in crate::history) struct Building {
 impl Building {
     /// Reads all incidents of `store`; each record is shown to `look`, too.
     pub fn begin(store: &DiskStore, progress: Progress, look: &mut dyn FnMut(&[u8])) -> Result<Building, IndexError> {
-        let [old, folder] = ["index.old", "index.new"].map(|name| store.home().join(name));
+        let [old, folder] = forsaken(store.home());
         for leftover in [&old, &folder] {
             remove(leftover)?;
         }
@@ -216,6 +226,11 @@ fn finish(index: &Index, folder: &Path, mut writer: IndexWriter, state: &State) 
     writer.wait_merging_threads()?;
     checked::note(&index.load_metas()?, folder);
     Ok(())
+}
+
+/// Where an index is, which is being made or being replaced.
+fn forsaken(home: &Path) -> [PathBuf; 2] {
+    ["index.old", "index.new"].map(|name| home.join(name))
 }
 
 fn remove(folder: &Path) -> Result<(), IndexError> {

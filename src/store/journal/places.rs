@@ -1,0 +1,218 @@
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom};
+use std::path::Path;
+
+use super::entry::Entry;
+use super::walk::{Met, walk};
+
+/// Where the value of a record lies.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::store) struct Place {
+    at: u64,
+    length: u32,
+}
+
+/// A journal that was read to its end: all records, found by their keys.
+#[derive(Debug)]
+pub(in crate::store) struct Places {
+    file: File,
+    places: BTreeMap<String, Place>,
+    /// The number of the last change.
+    pub change: u64,
+    /// Bytes of all records.
+    pub live: u64,
+    /// Where the last whole change ends; what stands behind was never acknowledged.
+    pub end: u64,
+}
+
+impl Places {
+    /// Reads the journal at `path`. The inner error says what is damaged. Somebody may write it meanwhile: what they have not
+    /// finished is none of it.
+    pub fn read(path: &Path) -> io::Result<Result<Places, String>> {
+        let mut file = File::open(path)?;
+        let mut reading = Reading::default();
+        walk(&mut file, &mut |met| reading.meet(met))?;
+        Ok(reading.finish().map(|(places, change, end)| {
+            let live = places.iter().map(|(key, place)| size(key, *place)).sum();
+            Places { file, places, change, live, end }
+        }))
+    }
+
+    /// The value of `key`, as it lies there.
+    pub fn get(&self, key: &str) -> Option<io::Result<Vec<u8>>> {
+        self.places.get(key).map(|place| fetch(&self.file, *place))
+    }
+
+    /// Hands every record whose key begins with `prefix` and stands behind `after` to `each`, in the order of their keys.
+    pub fn scan<E>(
+        &self,
+        prefix: &str,
+        after: Option<&str>,
+        each: &mut dyn FnMut(&str, io::Result<Vec<u8>>) -> Result<(), E>,
+    ) -> Result<(), E> {
+        use std::ops::Bound::{Excluded, Included, Unbounded};
+        let from = after.filter(|after| *after >= prefix).map_or(Included(prefix), Excluded);
+        for (key, place) in self.places.range::<str, _>((from, Unbounded)) {
+            if !key.starts_with(prefix) {
+                break;
+            }
+            each(key, fetch(&self.file, *place))?;
+        }
+        Ok(())
+    }
+
+    /// How many records begin with `prefix`.
+    pub fn count(&self, prefix: &str) -> u64 {
+        let from = self.places.range::<str, _>((std::ops::Bound::Included(prefix), std::ops::Bound::Unbounded));
+        from.take_while(|(key, _)| key.starts_with(prefix)).count() as u64
+    }
+
+    /// Takes over a change that was appended: each key with where its value begins and how long that is.
+    pub fn apply<'k>(&mut self, change: u64, end: u64, records: impl Iterator<Item = (&'k str, u64, Option<usize>)>) {
+        for (key, at, length) in records {
+            let place = length.map(|length| Place { at, length: length as u32 });
+            let (new, old) = match place {
+                Some(place) => (size(key, place), self.places.insert(key.to_owned(), place)),
+                None => (0, self.places.remove(key)),
+            };
+            self.live = (self.live + new).saturating_sub(old.map_or(0, |old| size(key, old)));
+        }
+        (self.change, self.end) = (change, end);
+    }
+}
+
+fn size(key: &str, place: Place) -> u64 {
+    key.len() as u64 + u64::from(place.length)
+}
+
+fn fetch(mut file: &File, place: Place) -> io::Result<Vec<u8>> {
+    let mut bytes = vec![0; place.length as usize];
+    file.seek(SeekFrom::Start(place.at))?;
+    file.read_exact(&mut bytes)?;
+    Ok(bytes)
+}
+
+/// A journal on the way to its end.
+#[derive(Debug, Default)]
+struct Reading {
+    begun: bool,
+    places: BTreeMap<String, Place>,
+    /// The last whole change, and where it ends.
+    change: u64,
+    end: u64,
+    /// Entries behind it.
+    open: Vec<(String, Option<Place>)>,
+    /// The first place behind it that makes no sense.
+    doubt: Option<u64>,
+    damage: Option<String>,
+}
+
+impl Reading {
+    fn meet(&mut self, met: Met<'_>) {
+        if self.damage.is_some() {
+            return;
+        }
+        let (entry, change, value, end) = match met {
+            Met::Gap { from } => {
+                self.doubt = self.doubt.or(Some(from));
+                return;
+            }
+            Met::Entry { entry, change, value, end } => (entry, change, value, end),
+        };
+        match entry {
+            Entry::Begin if !self.begun && self.doubt.is_none() => {
+                (self.begun, self.change, self.end) = (true, change, end)
+            }
+            // The end of a journal over whose beginning another one was written.
+            Entry::Begin => self.doubt = self.doubt.or(Some(value)),
+            Entry::Put(key, sealed) => {
+                self.note(change, key, Some(Place { at: value, length: sealed.len() as u32 }));
+            }
+            Entry::Remove(key) => self.note(change, key, None),
+            Entry::Commit(entries) if self.begun && change == self.change + 1 => {
+                if self.open.len() == entries as usize {
+                    for (key, place) in self.open.drain(..) {
+                        match place {
+                            Some(place) => drop(self.places.insert(key, place)),
+                            None => drop(self.places.remove(&key)),
+                        }
+                    }
+                    (self.change, self.end, self.doubt) = (change, end, None);
+                } else {
+                    self.doubt = self.doubt.or(Some(self.end));
+                }
+            }
+            // Nobody appends to a change that is not whole: this one was, and so were all before.
+            Entry::Commit(_) => self.give_up(change),
+            Entry::Done(_) if self.begun && change == self.change && self.open.is_empty() => {
+                (self.end, self.doubt) = (end, None);
+            }
+            Entry::Done(_) => self.give_up(change),
+        }
+    }
+
+    fn note(&mut self, change: u64, key: &str, place: Option<Place>) {
+        if change != self.change + 1 {
+            self.doubt = self.doubt.or(Some(self.end));
+        }
+        self.open.push((key.to_owned(), place));
+    }
+
+    fn give_up(&mut self, change: u64) {
+        let at = self.doubt.unwrap_or(self.end);
+        self.damage =
+            Some(format!("change {} is not whole at byte {at}, and change {change} was acknowledged", self.change + 1));
+    }
+
+    fn finish(self) -> Result<(BTreeMap<String, Place>, u64, u64), String> {
+        match self.damage {
+            Some(damage) => Err(damage),
+            None if !self.begun => Err("the journal has no beginning".to_owned()),
+            None => Ok((self.places, self.change, self.end)),
+        }
+    }
+}
+
+/// What can be read of a journal, however damaged it is.
+#[derive(Debug, Default)]
+pub(in crate::store) struct Readable {
+    file: Option<File>,
+    /// What was written last under each key that can be read; `None` is a removal.
+    pub places: BTreeMap<String, Option<Place>>,
+    /// The last change of which anything is there.
+    pub change: u64,
+    /// In how many places there were bytes that make no sense.
+    pub gaps: u64,
+}
+
+impl Readable {
+    /// Reads the journal at `path`; an empty one where there is none.
+    pub fn read(path: &Path) -> io::Result<Readable> {
+        let mut file = match File::open(path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Readable::default()),
+            file => file?,
+        };
+        let mut found = Readable::default();
+        walk(&mut file, &mut |met| match met {
+            Met::Gap { .. } => found.gaps += 1,
+            Met::Entry { entry, change, value, .. } => {
+                found.change = found.change.max(change);
+                match entry {
+                    Entry::Put(key, sealed) => {
+                        let place = Place { at: value, length: sealed.len() as u32 };
+                        found.places.insert(key.to_owned(), Some(place));
+                    }
+                    Entry::Remove(key) => drop(found.places.insert(key.to_owned(), None)),
+                    _ => {}
+                }
+            }
+        })?;
+        Ok(Readable { file: Some(file), ..found })
+    }
+
+    /// What lies at `place`.
+    pub fn fetch(&self, place: Place) -> io::Result<Vec<u8>> {
+        self.file.as_ref().map_or(Err(io::ErrorKind::NotFound.into()), |file| fetch(file, place))
+    }
+}

@@ -1,0 +1,99 @@
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::thread::sleep;
+use std::time::Duration;
+
+use super::disk::{DiskStore, FOLDER, places};
+use super::error::StoreError;
+use super::format::{self, State};
+use super::journal::Places;
+use super::{Change, Snapshot, Store, record};
+
+/// A writer on a failing disk may cut off what is just being read.
+const PAUSE: Duration = Duration::from_millis(50);
+
+/// The store of a home folder as it is now, for those who only look: nobody is waited for and nothing is written. What is
+/// committed to it stays in memory.
+pub struct View {
+    path: PathBuf,
+    /// None where there is no store yet.
+    below: Option<Places>,
+    above: BTreeMap<String, Option<Vec<u8>>>,
+    change: u64,
+}
+
+impl View {
+    /// Looks at the store in `home`; where nothing was ever kept, nothing is there and nothing is made.
+    pub fn of(home: &Path) -> Result<View, StoreError> {
+        let path = home.join(FOLDER);
+        let mut view = View { path, below: None, above: BTreeMap::new(), change: 0 };
+        if !DiskStore::is_in(home) {
+            return Ok(view);
+        }
+        // Before the store: whatever it knows of is there by then.
+        let seen = Snapshot::last_change(home);
+        if format::read(&view.path)? == State::New {
+            return Ok(view);
+        }
+        if format::number(&view.path) != Some(format::FORMAT) {
+            // An older one has no journal yet.
+            DiskStore::open(home)?;
+        }
+        let below = places(&view.path).or_else(|_| {
+            sleep(PAUSE);
+            places(&view.path)
+        })?;
+        if below.change < seen {
+            return Err(StoreError::RolledBack { path: view.path, found: below.change, seen });
+        }
+        view.change = below.change;
+        view.below = Some(below);
+        Ok(view)
+    }
+
+    fn open(&self, key: &str, sealed: std::io::Result<Vec<u8>>) -> Result<Vec<u8>, StoreError> {
+        let sealed = sealed.map_err(|error| StoreError::io(&self.path, error))?;
+        let opened = record::open(key, &sealed).map(std::borrow::Cow::into_owned);
+        opened.map_err(|what| StoreError::Damaged { path: self.path.clone(), what })
+    }
+}
+
+impl Store for View {
+    fn get(&self, key: &str) -> Result<Option<Vec<u8>>, StoreError> {
+        if let Some(value) = self.above.get(key) {
+            return Ok(value.clone());
+        }
+        let below = self.below.as_ref().and_then(|below| below.get(key));
+        below.map(|sealed| self.open(key, sealed)).transpose()
+    }
+
+    fn scan(&self, prefix: &str, each: &mut dyn FnMut(&str, &[u8])) -> Result<(), StoreError> {
+        let above = self.above.range(prefix.to_owned()..).take_while(|(key, _)| key.starts_with(prefix));
+        let mut above = above.peekable();
+        if let Some(below) = &self.below {
+            below.scan(prefix, None, &mut |key, sealed| {
+                let mut is_above = false;
+                while let Some((other, value)) = above.next_if(|(other, _)| other.as_str() <= key) {
+                    is_above = other == key;
+                    value.iter().for_each(|value| each(other, value));
+                }
+                if !is_above {
+                    each(key, &self.open(key, sealed)?);
+                }
+                Ok::<(), StoreError>(())
+            })?;
+        }
+        above.for_each(|(key, value)| value.iter().for_each(|value| each(key, value)));
+        Ok(())
+    }
+
+    fn commit(&mut self, changes: &[Change]) -> Result<u64, StoreError> {
+        self.above.extend(changes.iter().map(|change| (change.key.clone(), change.value.clone())));
+        self.change += 1;
+        Ok(self.change)
+    }
+
+    fn change(&self) -> u64 {
+        self.change
+    }
+}

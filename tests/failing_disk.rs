@@ -1,0 +1,315 @@
+//! What was acknowledged is there after a disk was full or failed, and nobody waits for ever.
+//!
+//! A writer runs with a small library between it and the system (`failing_disk/faults.c`), which lets its changes to files fail:
+//! the first, the second, and so on, once or from there on; or it gives all files together only so much room. Where small disks
+//! can be mounted (by root, on Linux), the same goes for real ones. OOMDOC_LONG=1 tries every place and more rounds; OOMDOC_SEED
+//! repeats a run.
+
+#![cfg(target_os = "linux")]
+
+mod failing_disk {
+    pub mod writers;
+}
+
+use std::collections::BTreeSet;
+use std::error::Error;
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::Mutex;
+use std::thread;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use oomdoc::history::{self, Order, Query};
+use oomdoc::store::{Change, Store};
+
+use failing_disk::writers::{KEPT, LIMIT, incident};
+
+#[allow(dead_code)]
+#[path = "../benches/generate/mod.rs"]
+mod generate;
+
+type Done = Result<(), Box<dyn Error>>;
+
+/// Then a writer hangs: each thing that it does takes [`LIMIT`] at most.
+const HANGS: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_secs(5);
+/// Writers that run at once.
+const AT_ONCE: usize = 2;
+const NO_SPACE: i32 = 28;
+const NO_DEVICE: i32 = 5;
+
+fn is_long() -> bool {
+    std::env::var_os("OOMDOC_LONG").is_some()
+}
+
+/// A number that is another one in each run, unless it is given.
+fn random() -> generate::Random {
+    let given = std::env::var("OOMDOC_SEED").ok().and_then(|seed| seed.parse().ok());
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().subsec_nanos();
+    let seed = given.unwrap_or_else(|| u64::from(now) | 1);
+    println!("OOMDOC_SEED={seed}");
+    generate::Random::new(seed)
+}
+
+/// What goes wrong.
+#[derive(Debug, Clone, Copy)]
+enum Fault {
+    Nothing,
+    /// The change of this number fails with this error; with `on`, all behind it do, too.
+    At {
+        number: u64,
+        error: i32,
+        on: bool,
+    },
+    /// There is so much room, in MB.
+    Room(u64),
+}
+
+/// The library that makes changes fail; none where there is no C compiler.
+fn library(folder: &Path) -> Result<Option<PathBuf>, Box<dyn Error>> {
+    let library = folder.join("faults.so");
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/failing_disk/faults.c");
+    let built =
+        Command::new("cc").args(["-shared", "-fPIC", "-O1", "-o"]).args([&library, &source]).arg("-ldl").status();
+    match built {
+        Ok(status) if status.success() => Ok(Some(library)),
+        Ok(status) => Err(format!("cc: {status}").into()),
+        Err(error) => {
+            println!("SKIPPED: no disk can be made to fail, there is no C compiler ({error})");
+            Ok(None)
+        }
+    }
+}
+
+/// Runs `writer` on `home` until it ends, or is killed after `killed`; what it acknowledged, and how many changes it made.
+fn write(
+    writer: &str,
+    home: &Path,
+    library: Option<&Path>,
+    fault: Fault,
+    killed: Option<Duration>,
+) -> Result<(BTreeSet<String>, u64), Box<dyn Error>> {
+    let root = home.parent().ok_or("no root")?;
+    let count = tempfile::NamedTempFile::new()?;
+    let mut command = Command::new(std::env::current_exe()?);
+    command.args([
+        &format!("failing_disk::writers::{writer}"),
+        "--exact",
+        "--ignored",
+        "--nocapture",
+        "--test-threads=1",
+    ]);
+    command.env("WRITER_HOME", home).stdout(Stdio::piped()).stderr(Stdio::null());
+    if let Some(library) = library {
+        command.env("LD_PRELOAD", library).env("FAULT_ROOT", root).env("FAULT_COUNT", count.path());
+    }
+    match fault {
+        Fault::Nothing => {}
+        Fault::Room(megabytes) => drop(command.env("FAULT_ROOM", (megabytes << 20).to_string())),
+        Fault::At { number, error, on } => {
+            command.env("FAULT_AT", number.to_string()).env("FAULT_ERROR", error.to_string());
+            on.then(|| command.env("FAULT_ON", "1"));
+        }
+    }
+    let begun = Instant::now();
+    let mut child = command.spawn()?;
+    let out = child.stdout.take().ok_or("no output")?;
+    let said = thread::spawn(move || BufReader::new(out).lines().map_while(Result::ok).collect::<Vec<String>>());
+    let ended = loop {
+        match child.try_wait()? {
+            Some(status) => break Some(status),
+            None if begun.elapsed() > killed.unwrap_or(HANGS) => break None,
+            None => thread::sleep(Duration::from_millis(2)),
+        }
+    };
+    if ended.is_none() {
+        child.kill()?;
+        child.wait()?;
+    }
+    let said = said.join().map_err(|_| "the output cannot be read")?;
+    match ended {
+        None if killed.is_none() => return Err(format!("{fault:?}: it hung behind {:?}", said.last()).into()),
+        Some(status) if !status.success() => return Err(format!("{fault:?}: {status}, {said:?}").into()),
+        _ => {}
+    }
+    let kept = said.iter().filter_map(|line| line.strip_prefix(KEPT).map(str::to_owned)).collect();
+    Ok((kept, fs::read_to_string(count.path())?.trim().parse().unwrap_or(0)))
+}
+
+/// Whether the store in `home` opens, is whole, has all of `kept`, exports it and takes more.
+fn is_whole(home: &Path, kept: &BTreeSet<String>, when: &str) -> Done {
+    let begun = Instant::now();
+    let said = |error: &dyn std::fmt::Display| format!("{when}: {error}");
+    // Beside the index, which may not have come along.
+    let found = history::ask(home, &Query::default(), Order::Time, 0, usize::MAX).map_err(|error| said(&error))?.found;
+    let found: BTreeSet<String> = found.incidents.into_iter().map(|document| document.id).collect();
+    let mut store = history::drain(home, PATIENCE).map_err(|error| said(&error))?;
+    store.verify().map_err(|error| said(&error))?;
+    let mut lines = Vec::new();
+    history::export(&store, &mut lines).map_err(|error| said(&error))?;
+    let lines = String::from_utf8(lines)?;
+    for what in kept {
+        match what.split_once(' ') {
+            Some(("incident", id)) => {
+                assert!(found.contains(id), "{when}: {id} is not found");
+                assert!(lines.contains(&format!("\"id\":\"{id}\"")), "{when}: {id} is not exported");
+            }
+            Some(("told", id)) => {
+                assert!(!history::outcomes(&store, Some(id))?.is_empty(), "{when}: what was told of {id} is lost")
+            }
+            Some((_, key)) => assert!(store.get(key)?.is_some(), "{when}: {key} is lost"),
+            None => return Err(format!("{what:?} makes no sense").into()),
+        }
+    }
+    let (more, _) = incident(99_000_000)?;
+    history::add(&mut store, std::slice::from_ref(&more)).map_err(|error| said(&error))?;
+    store.commit(&[Change::put("test/more", "x")]).map_err(|error| said(&error))?;
+    assert!(history::publish(&mut store).map_err(|error| said(&error))?.is_none(), "{when}: no index");
+    drop(store);
+    let store = history::drain(home, PATIENCE).map_err(|error| said(&error))?;
+    assert!(history::find(&store, &more.incident.id).is_ok(), "{when}: nothing more is taken");
+    assert!(begun.elapsed() < LIMIT, "{when}: it took {:?}", begun.elapsed());
+    Ok(())
+}
+
+/// Lets `writer` run with each of `faults` in turn, for as long as there is `time`; how many there were time for.
+fn each(writer: &str, library: &Path, faults: &[Fault], time: Duration) -> Result<usize, Box<dyn Error>> {
+    let (begun, next) = (Instant::now(), Mutex::new(faults.iter()));
+    let run = || -> Result<usize, String> {
+        let mut done = 0;
+        while begun.elapsed() < time {
+            let Some(fault) = next.lock().map_err(|_| "see above")?.next() else { break };
+            let disk = tempfile::tempdir().map_err(|error| error.to_string())?;
+            let home = disk.path().join("home");
+            let written = write(writer, &home, Some(library), *fault, None);
+            let kept = written.map_err(|error| error.to_string())?.0;
+            is_whole(&home, &kept, &format!("{fault:?}")).map_err(|error| error.to_string())?;
+            done += 1;
+        }
+        Ok(done)
+    };
+    thread::scope(|scope| {
+        let threads: Vec<_> = (0..AT_ONCE).map(|_| scope.spawn(run)).collect();
+        threads.into_iter().map(|thread| Ok(thread.join().map_err(|_| "see above")??)).sum()
+    })
+}
+
+/// Every place at which `writer` changes a file, and each way in which that may fail.
+fn faults(writer: &str, library: &Path) -> Result<Vec<Fault>, Box<dyn Error>> {
+    let disk = tempfile::tempdir()?;
+    let (kept, changes) = write(writer, &disk.path().join("home"), Some(library), Fault::Nothing, None)?;
+    assert!(kept.len() >= 6 && changes > 30, "{kept:?}, {changes} changes");
+    let at = |number| {
+        [(NO_DEVICE, false), (NO_SPACE, false), (NO_SPACE, true)].map(|(error, on)| Fault::At { number, error, on })
+    };
+    println!("{writer} makes {changes} changes to files");
+    Ok((1..=changes).flat_map(at).collect())
+}
+
+/// Not in order, so that a part of them is of all kinds.
+fn shuffled(mut faults: Vec<Fault>) -> Vec<Fault> {
+    let mut random = random();
+    for place in (1..faults.len()).rev() {
+        faults.swap(place, random.below(place as u64 + 1) as usize);
+    }
+    faults
+}
+
+#[test]
+fn any_write_of_a_commit_may_fail() -> Done {
+    let folder = tempfile::tempdir()?;
+    let Some(library) = library(folder.path())? else { return Ok(()) };
+    let faults = shuffled(faults("commits", &library)?);
+    let time = if is_long() { Duration::MAX } else { Duration::from_secs(15) };
+    println!("{} of {} faults were tried", each("commits", &library, &faults, time)?, faults.len());
+    Ok(())
+}
+
+#[test]
+fn any_write_of_a_history_may_fail() -> Done {
+    let folder = tempfile::tempdir()?;
+    let Some(library) = library(folder.path())? else { return Ok(()) };
+    let faults = shuffled(faults("keeps_a_history", &library)?);
+    let time = if is_long() { Duration::MAX } else { Duration::from_secs(15) };
+    println!("{} of {} faults were tried", each("keeps_a_history", &library, &faults, time)?, faults.len());
+    Ok(())
+}
+
+/// Fills a disk of `home`, twice, sometimes kills who does; then looks whether all is there, with and without room.
+fn fill(
+    home: &Path,
+    library: Option<&Path>,
+    fault: Fault,
+    random: &mut generate::Random,
+    when: &str,
+) -> Result<BTreeSet<String>, Box<dyn Error>> {
+    let mut all = BTreeSet::new();
+    for round in 0..3 {
+        let killed = (round > 0).then(|| Duration::from_millis(30 + random.below(1500)));
+        all.extend(write("fills_the_disk", home, library, fault, killed)?.0);
+    }
+    assert!(all.len() > 20, "{when}: only {} fitted", all.len());
+    // Looking takes no room.
+    let store = history::look(home).map_err(|error| format!("{when}, full: {error}"))?;
+    for id in all.iter().filter_map(|what| what.strip_prefix("incident ")) {
+        assert!(history::find(&store, id).is_ok(), "{when}, full: {id} is lost");
+    }
+    Ok(all)
+}
+
+#[test]
+fn a_disk_that_fills_during_an_import_loses_nothing() -> Done {
+    let folder = tempfile::tempdir()?;
+    let Some(library) = library(folder.path())? else { return Ok(()) };
+    let mut random = random();
+    for megabytes in if is_long() { vec![3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 14, 16, 20] } else { vec![6, 7, 8, 9, 12] } {
+        let disk = tempfile::tempdir()?;
+        let (home, when) = (disk.path().join("home"), format!("{megabytes} MB"));
+        let kept = fill(&home, Some(&library), Fault::Room(megabytes), &mut random, &when)?;
+        is_whole(&home, &kept, &when)?;
+    }
+    Ok(())
+}
+
+/// A disk of so many MB for as long as this lives.
+struct Disk(tempfile::TempDir);
+
+impl Disk {
+    fn of(megabytes: u64) -> Option<Disk> {
+        let disk = Disk(tempfile::tempdir().ok()?);
+        disk.mount(&format!("size={megabytes}m")).then_some(disk)
+    }
+
+    fn mount(&self, options: &str) -> bool {
+        let mut command = Command::new("mount");
+        command.args(["-t", "tmpfs", "-o", options, "tmpfs"]).arg(self.0.path()).stderr(Stdio::null());
+        command.status().is_ok_and(|done| done.success())
+    }
+}
+
+impl Drop for Disk {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg("-l").arg(self.0.path()).stderr(Stdio::null()).status();
+    }
+}
+
+#[test]
+fn a_mounted_disk_that_fills_loses_nothing() -> Done {
+    let mut random = random();
+    for round in 0..if is_long() { 30 } else { 5 } {
+        let megabytes = [6, 7, 8, 9, 12][round % 5];
+        let Some(disk) = Disk::of(megabytes) else {
+            println!(
+                "SKIPPED: no disk can be mounted here; the test before this one does the same with a disk in thought"
+            );
+            return Ok(());
+        };
+        let (home, when) = (disk.0.path().join("home"), format!("round {round}, {megabytes} MB"));
+        let kept = fill(&home, None, Fault::Nothing, &mut random, &when)?;
+        assert!(disk.mount("remount,size=64m"), "the disk did not grow");
+        is_whole(&home, &kept, &when)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,150 @@
+//! Those who write while the disk fails: this program again. Whatever they are refused, they go on.
+
+use std::error::Error;
+use std::io::Write;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use oomdoc::history::{self, Outcome, Record};
+use oomdoc::store::{Change, DiskStore, Store};
+
+use crate::generate;
+
+type Done = Result<(), Box<dyn Error>>;
+
+/// Stands before what was acknowledged.
+pub const KEPT: &str = "kept ";
+const PATIENCE: Duration = Duration::from_secs(3);
+
+/// Nobody waits longer for one thing that is done to a history.
+pub const LIMIT: Duration = Duration::from_secs(10);
+
+/// What `step` answers, which must not take longer.
+fn soon<T>(step: impl FnOnce() -> T) -> T {
+    let begun = Instant::now();
+    let answer = step();
+    assert!(begun.elapsed() < LIMIT, "it took {:?}", begun.elapsed());
+    answer
+}
+
+/// Where to write. None where the tests are merely run with the ignored ones.
+fn told() -> Option<PathBuf> {
+    std::env::var_os("WRITER_HOME").map(PathBuf::from)
+}
+
+/// An incident, and as a line of an export.
+pub fn incident(number: u64) -> Result<(Record, String), Box<dyn Error>> {
+    let mut line = generate::incidents::incident(17, number);
+    let text = line.to_string();
+    Ok((serde_json::from_value(line["incident"].take())?, text))
+}
+
+/// An incident that nothing makes shorter.
+fn large(number: u64) -> Result<(Record, String), Box<dyn Error>> {
+    let (mut record, _) = incident(number)?;
+    let mut random = generate::Random::new(number | 1);
+    let noise: String = (0..30_000).map(|_| char::from(b'!' + random.below(90) as u8)).collect();
+    if let Some(first) = record.incident.evidence.first_mut() {
+        first.text = noise;
+    }
+    let line = format!("{{\"incident\":{}}}", serde_json::to_string(&record)?);
+    Ok((record, line))
+}
+
+fn acknowledge(what: &str, id: &str) -> Done {
+    let mut out = std::io::stdout().lock();
+    writeln!(out, "\n{KEPT}{what} {id}")?;
+    Ok(out.flush()?)
+}
+
+/// Opens the store and commits, again and again.
+#[test]
+#[ignore = "a writer of the other tests"]
+fn commits() -> Done {
+    let Some(home) = told() else { return Ok(()) };
+    for round in 0..3 {
+        let Ok(mut store) = soon(|| DiskStore::open_within(&home, PATIENCE)) else { continue };
+        for turn in 0..3 {
+            let key = format!("test/{round}-{turn}");
+            let changes = [
+                Change::put(&key, vec![turn as u8; 30_000]),
+                Change::put("test/again", vec![round as u8; 2000]),
+                Change::remove(format!("test/{round}-x")),
+            ];
+            let is_taken = soon(|| store.commit(&changes)).is_ok();
+            if is_taken {
+                acknowledge("key", &key)?;
+            }
+            // What was refused is not there, and what was taken is.
+            let _ = store.get(&key).map(|found| assert_eq!(found.is_some(), is_taken));
+        }
+        if round == 1 {
+            let _ = soon(|| store.compact());
+        }
+        soon(|| drop(store));
+    }
+    Ok(())
+}
+
+/// Does what a history's users do.
+#[test]
+#[ignore = "a writer of the other tests"]
+fn keeps_a_history() -> Done {
+    let Some(home) = told() else { return Ok(()) };
+    for number in 0..2 {
+        let (record, _) = incident(number)?;
+        if history::put(&home, &record).is_ok() {
+            acknowledge("incident", &record.incident.id)?;
+        }
+        let Ok(mut store) = soon(|| history::drain(&home, PATIENCE)) else { continue };
+        let (imported, line) = incident(100 + number)?;
+        if soon(|| history::import(&mut store, &mut line.as_bytes())).is_ok() {
+            acknowledge("incident", &imported.incident.id)?;
+        }
+        if history::resolve(&mut store, &Outcome::of_knob(&imported, "--zero_stage", true)).is_ok() {
+            acknowledge("told", &imported.incident.id)?;
+        }
+        let _ = soon(|| history::publish(&mut store));
+        if store.commit(&[Change::put(format!("rules/user/{number}"), "x")]).is_ok() {
+            acknowledge("rule", &format!("rules/user/{number}"))?;
+        }
+        let _ = history::snapshot(&store);
+        soon(|| drop(store));
+    }
+    Ok(())
+}
+
+/// Keeps small incidents, and then imports large ones.
+#[test]
+#[ignore = "a writer of the other tests"]
+fn fills_the_disk() -> Done {
+    let Some(home) = told() else { return Ok(()) };
+    let from = 1_000_000 + u64::from(std::process::id()) * 1000;
+    let mut refused = 0;
+    for number in from..from + 30 {
+        let (record, _) = incident(number)?;
+        match history::put(&home, &record) {
+            Ok(_) => acknowledge("incident", &record.incident.id)?,
+            Err(_) => refused += 1,
+        }
+        if number % 10 == 9 {
+            refused += u64::from(history::drain(&home, PATIENCE).is_err());
+        }
+    }
+    // All at once, then one after the other.
+    for at_once in [120, 40, 10, 1, 1] {
+        let mut lines = (from + 100..from + 100 + at_once)
+            .map(|number| Ok(large(number + at_once)?.1))
+            .collect::<Result<Vec<_>, Box<dyn Error>>>()?;
+        lines.push(String::new());
+        let Ok(mut store) = soon(|| history::drain(&home, PATIENCE)) else { continue };
+        if soon(|| history::import(&mut store, &mut lines.join("\n").as_bytes())).is_ok() {
+            for number in from + 100..from + 100 + at_once {
+                acknowledge("incident", &large(number + at_once)?.0.incident.id)?;
+            }
+        }
+        let _ = soon(|| history::publish(&mut store));
+    }
+    println!("{refused} were refused");
+    Ok(())
+}
