@@ -167,6 +167,22 @@ fn a_store_that_went_back_in_time_is_noticed() -> Outcome {
     Ok(())
 }
 
+#[test]
+fn a_journal_that_lost_its_end_is_noticed_while_sled_has_it() -> Outcome {
+    let (home, _) = home()?;
+    fs::remove_file(home.path().join("snapshot"))?;
+    let journal = home.path().join("store/journal");
+    let before = fs::read(&journal)?;
+    open(home.path())?.commit(&[Change::put("rules/user/c", "three")])?;
+    let after = fs::read(&journal)?;
+    // Cut within the last change.
+    fs::write(&journal, &after[..(before.len() + after.len()) / 2])?;
+    assert!(matches!(refusal(home.path())?, StoreError::RolledBack { found: 1, seen: 2, .. }));
+    assert_eq!(salvage(home.path())?.records, 3);
+    assert_eq!(open(home.path())?.verify()?, 3);
+    Ok(())
+}
+
 /// A home with three hundred records, in commits of ten, and where its journal is.
 fn full() -> Result<(tempfile::TempDir, PathBuf), Box<dyn Error>> {
     let home = tempfile::tempdir()?;

@@ -82,17 +82,15 @@ impl DiskStore {
     fn open_owned(home: &Path, owner: Owner) -> Result<DiskStore, StoreError> {
         let path = home.join(FOLDER);
         let io = |error| StoreError::io(&path.join(journal::FILE), error);
-        let mut seen = Snapshot::last_change(home);
-        if let Some((done, end)) = journal::end(&path).map_err(journal_error(&path))?
-            && done.is_in_engine
-            && let Ok((engine, change)) = Engine::open(&path)
-        {
-            seen = seen.max(change);
-            if change == done.change && seen == change {
+        let (engine, told) = Engine::open(&path).map_or((None, 0), |(engine, change)| (Some(engine), change));
+        let seen = Snapshot::last_change(home).max(told);
+        match (journal::end(&path).map_err(journal_error(&path))?, engine) {
+            (Some((done, end)), Some(engine)) if done.is_in_engine && told == done.change && seen == told => {
                 let journal = Journal::open(&path, end).map_err(io)?;
                 let (found, Done { change, live, .. }) = (RefCell::new(Found::Engine(engine)), done);
                 return Ok(DiskStore { home: home.to_owned(), path, journal, found, change, live, _owner: owner });
             }
+            _ => {}
         }
         let places = places(&path)?;
         if seen > places.change {
@@ -111,9 +109,9 @@ impl DiskStore {
 
     /// Makes sled anew, where there is room for it.
     pub(super) fn make_engine(&mut self) {
-        engine::discard(&self.path);
         let found = self.found.get_mut();
         let Found::Journal(places) = &*found else { return };
+        engine::discard(&self.path);
         if room::is_there(&self.path, ROOM + TIMES * self.live).is_err() {
             return;
         }

@@ -11,7 +11,7 @@ use std::ops::Bound::{Excluded, Unbounded};
 use std::panic::{self, AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::Once;
-use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, channel, sync_channel};
 use std::thread::{self, sleep};
 use std::time::{Duration, Instant};
 
@@ -21,6 +21,9 @@ use super::{durable, record, room, space};
 pub(super) const FOLDER: &str = "sled";
 /// How long an answer may take, beside the time for its bytes.
 const PATIENCE: Duration = Duration::from_secs(4);
+/// How often sled is asked whether it has failed meanwhile, and what is left of the patience then.
+const LOOK: Duration = Duration::from_millis(50);
+const MERCY: Duration = Duration::from_millis(300);
 /// A slow disk takes so many bytes in a second.
 const SLOW: u64 = 8 << 20;
 /// The lock of a process that was killed may linger for so long.
@@ -45,6 +48,7 @@ pub(super) struct Lost;
 pub(super) type Record = (String, Option<Vec<u8>>);
 
 type Job = Box<dyn FnOnce(&Sled) + Send>;
+type HasFailed = Box<dyn Fn() -> bool + Send>;
 
 /// sled, open for as long as this lives.
 pub(super) struct Engine {
@@ -52,6 +56,8 @@ pub(super) struct Engine {
     /// Gone when it is closed.
     jobs: Option<Sender<Job>>,
     closed: Receiver<()>,
+    /// Whether something went wrong in one of sled's threads.
+    has_failed: HasFailed,
     is_lost: bool,
 }
 
@@ -168,9 +174,27 @@ impl Engine {
         let (send, answer) = sync_channel(1);
         let answered = move |sled: &Sled| drop(send.send(caught(|| job(sled))));
         self.jobs.as_ref().ok_or(Lost)?.send(Box::new(answered)).map_err(|_| Lost)?;
-        match answer.recv_timeout(patience(bytes)) {
-            Ok(Some(Ok(answer))) => Ok(answer),
+        match self.wait(&answer, patience(bytes)) {
+            Some(Some(Ok(answer))) => Ok(answer),
             _ => Err(Lost),
+        }
+    }
+
+    /// What comes within `patience`, of which little is left where one of sled's threads has failed: whoever waits for it there
+    /// may wait for ever.
+    fn wait<T>(&self, answer: &Receiver<T>, patience: Duration) -> Option<T> {
+        let mut end = Instant::now() + patience;
+        let mut has_failed = false;
+        loop {
+            match answer.recv_timeout(LOOK) {
+                Ok(answer) => return Some(answer),
+                Err(RecvTimeoutError::Timeout) if Instant::now() < end => {}
+                Err(_) => return None,
+            }
+            if !has_failed && (self.has_failed)() {
+                has_failed = true;
+                end = end.min(Instant::now() + MERCY);
+            }
         }
     }
 
@@ -184,7 +208,7 @@ impl Engine {
             thread::Builder::new().name(THREAD.to_owned()).spawn(move || serve(&place, &opened, &asked, &closing));
         started.map_err(|_| Lost)?;
         match is_open.recv_timeout(patience(size(&folder) / 8)) {
-            Ok(true) => Ok(Engine { folder, jobs: Some(jobs), closed, is_lost: false }),
+            Ok(Some(has_failed)) => Ok(Engine { folder, jobs: Some(jobs), closed, has_failed, is_lost: false }),
             _ => Err(Lost),
         }
     }
@@ -203,7 +227,7 @@ impl Drop for Engine {
         self.jobs = None;
         if !self.is_lost {
             // What it still writes is nothing new.
-            let _ = self.closed.recv_timeout(PATIENCE);
+            self.wait(&self.closed, PATIENCE);
         }
     }
 }
@@ -227,14 +251,16 @@ fn patience(bytes: u64) -> Duration {
 }
 
 /// The life of the engine's thread.
-fn serve(folder: &Path, opened: &SyncSender<bool>, asked: &Receiver<Job>, closing: &SyncSender<()>) {
+fn serve(folder: &Path, opened: &SyncSender<Option<HasFailed>>, asked: &Receiver<Job>, closing: &SyncSender<()>) {
     if let Some(Ok(sled)) = caught(|| Sled::open(folder)) {
-        if opened.send(true).is_ok() {
+        // sled notes it there before it goes on.
+        let config = (*sled.db.context).clone();
+        if opened.send(Some(Box::new(move || config.global_error().is_err()))).is_ok() {
             asked.iter().for_each(|job| job(&sled));
         }
         caught(|| drop(sled));
     } else {
-        let _ = opened.send(false);
+        let _ = opened.send(None);
     }
     let _ = closing.send(());
 }

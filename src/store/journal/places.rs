@@ -13,6 +13,9 @@ pub(in crate::store) struct Place {
     length: u32,
 }
 
+/// Takes a key and what lies under it.
+type Each<'e, E> = &'e mut dyn FnMut(&str, io::Result<Vec<u8>>) -> Result<(), E>;
+
 /// A journal that was read to its end: all records, found by their keys.
 #[derive(Debug)]
 pub(in crate::store) struct Places {
@@ -45,12 +48,7 @@ impl Places {
     }
 
     /// Hands every record whose key begins with `prefix` and stands behind `after` to `each`, in the order of their keys.
-    pub fn scan<E>(
-        &self,
-        prefix: &str,
-        after: Option<&str>,
-        each: &mut dyn FnMut(&str, io::Result<Vec<u8>>) -> Result<(), E>,
-    ) -> Result<(), E> {
+    pub fn scan<E>(&self, prefix: &str, after: Option<&str>, each: Each<'_, E>) -> Result<(), E> {
         use std::ops::Bound::{Excluded, Included, Unbounded};
         let from = after.filter(|after| *after >= prefix).map_or(Included(prefix), Excluded);
         for (key, place) in self.places.range::<str, _>((from, Unbounded)) {
