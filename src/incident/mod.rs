@@ -6,6 +6,7 @@
 
 mod figures;
 mod fingerprint;
+mod index;
 mod job;
 mod other;
 mod phase;
@@ -13,16 +14,17 @@ mod root;
 mod victims;
 
 use std::borrow::Cow;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
 pub use fingerprint::fingerprint;
+use index::Index;
 pub use phase::{PhaseSign, Route};
 use sha2::{Digest, Sha256};
 
 use crate::knowledge::Knowledge;
 use crate::model::{
-    Citation, Event, Exit, Fact, Fingerprint, Frame, Incident, Job, Kind, Memory, OtherFailure, Phase, PhaseFinding,
+    Citation, Event, Exit, Fact, Fingerprint, Frame, Incident, Job, Kind, LineNumber, Memory, OtherFailure, Phase, PhaseFinding,
     Role, Seen, Setting, TimelinePoint, Timestamp, Victim, What,
 };
 use crate::parse::Findings;
@@ -104,6 +106,8 @@ struct Case {
     /// What was going on at the end of each of the job's own logs, by path.
     endings: Vec<(Arc<str>, Setting)>,
     started: Option<Timestamp>,
+    /// Where its events stand.
+    index: Index,
 }
 
 impl Case {
@@ -122,6 +126,7 @@ impl Case {
                 case.endings.push((read.path, last));
             }
         }
+        case.index = Index::of(&case.events, &case.endings);
         case
     }
 
@@ -138,17 +143,14 @@ impl Case {
     fn stack_of(&self, event: &Event) -> Option<(&Event, &[Frame])> {
         const NEAR: u64 = 40;
         let here = &event.at.location;
-        let same_file = || self.stacks().filter(|(stack, _)| stack.at.location.path == here.path);
+        let stack = |index: usize| match &self.events[index].what {
+            What::Traceback(stack) => Some((&self.events[index], stack.frames.as_slice())),
+            _ => None,
+        };
         let distance = |stack: &Event| stack.at.location.line.0.abs_diff(here.line.0);
         // Below Python's stack a library may print its own, which knows less of what the job was doing.
         let is_native = |stack: &Event| matches!(&stack.what, What::Traceback(stack) if stack.is_native);
-        let ends_here = |stack: &Event| match &stack.what {
-            What::Traceback(stack) => {
-                stack.exception.as_ref().is_some_and(|exception| exception.location.line == here.line)
-            }
-            _ => false,
-        };
-        let near = || same_file().filter(|(stack, _)| distance(stack) <= NEAR);
+        let near = || self.index.stacks_near(here, NEAR).filter_map(stack);
         let is_own = |stack: &Event| stack.origin.pid == event.origin.pid && stack.origin.rank == event.origin.rank;
         // A message that lost its prefix may be that of a stack that kept its own, if that one has no other end.
         let may_be_own = |stack: &Event| {
@@ -156,8 +158,9 @@ impl Case {
                 && matches!(&stack.what, What::Traceback(stack) if stack.exception.is_none())
         };
         let nearest = |(stack, _): &(&Event, &[Frame])| (is_native(stack), distance(stack));
-        same_file()
-            .find(|(stack, _)| ends_here(stack))
+        self.index
+            .stack_ending(here)
+            .and_then(stack)
             .or_else(|| near().filter(|(stack, _)| is_own(stack)).min_by_key(nearest))
             .or_else(|| near().filter(|(stack, _)| may_be_own(stack)).min_by_key(nearest))
     }
@@ -248,23 +251,24 @@ fn incident(case: &Case, mut group: root::Group, knowledge: &Knowledge) -> Found
 /// Leaves out of `events` what repeats an earlier line, numbers and all, as job managers do at the end, where nobody says
 /// that it is another process's.
 fn forget_reprints(case: &Case, events: &mut Vec<usize>) {
-    let mut printed: Vec<&Citation> = Vec::new();
+    // Of each text the line on which it stood first, and whether it stood on another.
+    let mut printed: HashMap<&str, (LineNumber, bool)> = HashMap::new();
     events.retain(|index| {
         let event = &case.events[*index];
-        let here = &event.at;
-        let is_reprint = event.origin.is_anonymous()
-            && !event.figures.is_empty()
-            && printed.iter().any(|cite| cite.text == here.text && cite.location.line != here.location.line);
-        printed.push(here);
-        !is_reprint
+        let Citation { text, location, .. } = &event.at;
+        let (first, elsewhere) = printed.entry(text.as_str()).or_insert((location.line, false));
+        let is_reprint = *elsewhere || *first != location.line;
+        *elsewhere = is_reprint;
+        !(is_reprint && event.origin.is_anonymous() && !event.figures.is_empty())
     });
 }
 
 /// The lines in which launchers and shells report the ends of `victims`: the job's own view of the kill.
 fn deaths_of<'a>(case: &'a Case, victims: &'a [Victim]) -> impl Iterator<Item = &'a Citation> {
-    case.events.iter().filter_map(|event| match &event.what {
+    let pids: HashSet<u32> = victims.iter().filter_map(|victim| victim.pid).collect();
+    case.events.iter().filter_map(move |event| match &event.what {
         What::Death(death) => {
-            let named = death.victim.pid.is_some() && victims.iter().any(|victim| victim.pid == death.victim.pid);
+            let named = death.victim.pid.is_some_and(|pid| pids.contains(&pid));
             let lone_kill = death.exit == Exit::KILL && death.victim.pid.is_none();
             (named || lone_kill).then_some(&event.at)
         }

@@ -1,7 +1,9 @@
 //! What a job died of when it was no lack of memory.
 
+use std::collections::HashSet;
+
 use super::Case;
-use crate::model::{Citation, Event, Exit, OtherFailure, OtherFailureName, What};
+use crate::model::{Citation, Event, Exit, Location, OtherFailure, OtherFailureName, What};
 
 /// As many lines say enough.
 const MOST_EVIDENCE: usize = 6;
@@ -20,9 +22,10 @@ pub(super) fn failure(case: &Case) -> Option<OtherFailure> {
     let likeliest = named.iter().min_by_key(|found| weight(found))?;
     let (chosen, _, _) = bug_of_a_peer(&named, likeliest).unwrap_or(likeliest);
     // The exception in which another failure ends is no proof of this one.
-    let other = |event: &Event| named.iter().any(|(name, _, at)| name != chosen && at.at.location == event.at.location);
+    let others = named.iter().filter(|(name, _, _)| name != chosen).map(|(_, _, event)| &event.at.location);
+    let others: HashSet<&Location> = others.collect();
     let mut evidence: Vec<Citation> = Vec::new();
-    for (_, _, event) in named.iter().filter(|(name, _, event)| name == chosen && !other(event)) {
+    for (_, _, event) in named.iter().filter(|(name, _, event)| name == chosen && !others.contains(&event.at.location)) {
         if evidence.len() < MOST_EVIDENCE && !evidence.contains(&event.at) {
             evidence.push(event.at.clone());
         }

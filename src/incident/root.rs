@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::Case;
 use crate::knowledge::Knowledge;
-use crate::model::{Basis, Clock, Death, Event, Exit, Kind, OtherFailureName, Severity, What};
+use crate::model::{Basis, Clock, Death, Event, Exit, Kind, Severity, What};
 
 /// Events that are one incident.
 pub(super) struct Group {
@@ -91,15 +91,9 @@ fn true_kind(case: &Case, event: &Event, said: Kind, knowledge: &Knowledge) -> K
 
 /// Whether the job went on after `event`: it says so itself, or shows progress and no end.
 fn recovered(case: &Case, event: &Event, severity: Severity) -> bool {
-    let here = &event.at.location.path;
-    let ending = case.endings.iter().find(|(path, _)| path == here).map_or(0, |(_, ending)| ending.progress);
-    let went_on = ending >= event.setting.progress + ALIVE;
-    let died = || {
-        case.events.iter().any(|other| {
-            let later = other.at.location.path == *here && other.at.location.line > event.at.location.line;
-            later && matches!(other.what, What::Death(_) | What::Failure(_) | What::Traceback(_))
-        })
-    };
+    let here = &event.at.location;
+    let went_on = case.index.progress(here) >= event.setting.progress + ALIVE;
+    let died = || case.index.ends_after(here);
     match severity {
         Severity::Swallowed => false,
         Severity::Retried => went_on || !died(),
@@ -129,7 +123,10 @@ fn unexplained_kill(case: &Case) -> Option<Group> {
     }
     let kills = where_exit(is_kill);
     let explained = |kill: usize| {
-        ended_by_scheduler(case, kill) || case.events[kill].basis == Basis::Reader && failed_before(case, kill)
+        // Who does not leave in time is killed; whoever cleans up after another failure kills what is left.
+        let Event { at, basis, .. } = &case.events[kill];
+        case.index.scheduler_before(&at.location)
+            || *basis == Basis::Reader && case.index.failed_before(&at.location)
     };
     let mut events: Vec<usize> = kills.iter().copied().filter(|kill| !explained(*kill)).collect();
     if events.is_empty() && !kills.is_empty() {
@@ -148,37 +145,6 @@ fn unexplained_kill(case: &Case) -> Option<Group> {
     events
         .sort_by_key(|index| !death(&case.events[*index]).is_some_and(|death| death.first && death.exit == Exit::KILL));
     (!events.is_empty()).then_some(Group { kind: Kind::SigkillUnattributed, recovered: false, events })
-}
-
-/// Whether a scheduler had said before that it ends the job: who does not leave in time is killed.
-fn ended_by_scheduler(case: &Case, kill: usize) -> bool {
-    let at = &case.events[kill].at.location;
-    case.events.iter().any(|event| {
-        let name = match &event.what {
-            What::Failure(failure) => failure.name,
-            _ => return false,
-        };
-        let said = &event.at.location;
-        matches!(name, OtherFailureName::TimeLimit | OtherFailureName::Preempted)
-            && said.path == at.path
-            && said.line < at.line
-    })
-}
-
-/// Whether something else had failed before: whoever cleans up then kills what is left.
-fn failed_before(case: &Case, kill: usize) -> bool {
-    let at = &case.events[kill].at.location;
-    case.events.iter().any(|event| {
-        let said = match &event.what {
-            What::Failure(_) => &event.at.location,
-            What::Traceback(stack) => match &stack.exception {
-                Some(exception) => &exception.location,
-                None => return false,
-            },
-            _ => return false,
-        };
-        said.path == at.path && said.line < at.line
-    })
 }
 
 fn death(event: &Event) -> Option<&Death> {

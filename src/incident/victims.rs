@@ -1,5 +1,8 @@
 //! Who was killed or refused, and who held the memory.
 
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
 use super::Case;
 use super::root::Group;
 use crate::model::{Consumer, DEVICE_IN_USE, Death, Event, Exit, FactValue, Kind, Origin, Victim, What};
@@ -7,9 +10,12 @@ use crate::model::{Consumer, DEVICE_IN_USE, Death, Event, Exit, FactValue, Kind,
 /// More consumers than this are named by the largest.
 const MOST_CONSUMERS: usize = 16;
 
+/// Victims beyond this are as many as a reader can tell apart.
+const MOST_VICTIMS: usize = 8192;
+
 /// The first victim and all of them, each with what any message says of it.
 pub(super) fn of(case: &Case, group: &Group) -> (Victim, Vec<Victim>) {
-    let mut victims: Vec<Victim> = Vec::new();
+    let mut crowd = Crowd::default();
     for event in group.events.iter().map(|index| &case.events[*index]) {
         let stack = case.stack_of(event).map(|(stack, _)| of_origin(&stack.origin));
         for victim in named(event) {
@@ -24,26 +30,28 @@ pub(super) fn of(case: &Case, group: &Group) -> (Victim, Vec<Victim>) {
                 Some(remote) => victim.clone().or(remote),
                 None => victim,
             };
-            add(&mut victims, known);
+            crowd.add(known);
         }
     }
     for death in case.events.iter().filter_map(|event| match &event.what {
         What::Death(death) if death.exit != Exit::Stopped => Some(death),
         _ => None,
     }) {
-        enrich(&mut victims, death);
+        crowd.enrich(death);
     }
-    if let [nobody] = victims.as_mut_slice()
+    if let [nobody] = crowd.victims.as_slice()
         && (Victim { host: None, ..nobody.clone() }).is_unknown()
         && let Some(killed) = lone_death(case, group.kind)
     {
-        *nobody = killed;
+        crowd = Crowd::default();
+        crowd.add(killed);
     }
     for event in &case.events {
         if let What::Notice = event.what {
-            learn(&mut victims, event);
+            crowd.learn(event);
         }
     }
+    let mut victims = crowd.victims;
     if let ([victim], Kind::GpuOom) = (victims.as_mut_slice(), group.kind) {
         victim.device = victim.device.or_else(|| only_device(case));
     }
@@ -104,67 +112,139 @@ fn of_origin(origin: &Origin) -> Victim {
     Victim { host: origin.host.clone(), rank: origin.rank, device: None, pid: origin.pid, role: origin.role.clone() }
 }
 
-fn add(victims: &mut Vec<Victim>, victim: Victim) {
-    if victim.is_unknown() && !victims.is_empty() {
-        return;
-    }
-    match victims.iter_mut().find(|known| is_same(known, &victim)) {
-        Some(known) => *known = known.clone().or(&victim),
-        None => victims.push(victim),
-    }
+/// The victims, found by what is known of them.
+#[derive(Default)]
+struct Crowd {
+    victims: Vec<Victim>,
+    by_pid: HashMap<u32, Vec<usize>>,
+    by_rank: HashMap<u32, Vec<usize>>,
+    /// Those of whom nothing but the host is known, or not even that.
+    somebody: HashMap<Option<Arc<str>>, Vec<usize>>,
+    /// All of a host.
+    by_host: HashMap<Option<Arc<str>>, Vec<usize>>,
 }
 
-/// Whether two descriptions are of one process: they share a pid, or a rank, or one of them names nothing but the host,
-/// and nothing speaks against it.
-fn is_same(a: &Victim, b: &Victim) -> bool {
-    let somebody = |victim: &Victim| Victim { host: None, ..victim.clone() }.is_unknown();
-    let shares = (a.pid.is_some() && a.pid == b.pid) || (a.rank.is_some() && a.rank == b.rank);
-    let vague = a.is_unknown() || (a.host == b.host && (somebody(a) || somebody(b)));
-    (shares || vague) && a.may_be(b)
-}
+impl Crowd {
+    /// Adds what a message says of a victim to what others say of the same one.
+    fn add(&mut self, victim: Victim) {
+        if victim.is_unknown() && !self.victims.is_empty() {
+            return;
+        }
+        match self.same(&victim) {
+            Some(known) => self.learn_of(known, &victim),
+            None if self.victims.len() < MOST_VICTIMS => {
+                self.victims.push(victim);
+                self.note(self.victims.len() - 1);
+            }
+            None => {}
+        }
+    }
 
-/// A launcher's word on how a process ended tells its rank and host; with one victim and one kill they are the same.
-fn enrich(victims: &mut [Victim], death: &Death) {
-    let kill = matches!(death.exit, Exit::KILL | Exit::Vanished);
-    let lone = victims.len() == 1;
-    for victim in victims.iter_mut() {
-        let same_pid = victim.pid.is_some() && victim.pid == death.victim.pid;
-        let same_rank = death.first && victim.rank.is_some() && victim.rank == death.victim.rank;
-        let only_one = lone && kill && death.first && victim.pid.is_some() && death.victim.pid.is_none();
-        if same_pid || ((same_rank || only_one) && victim.may_be(&death.victim)) {
-            *victim = victim.clone().or(&death.victim);
+    /// The first one that may be `victim`: two descriptions are of one process if they share a pid, or a rank, or one of them
+    /// names nothing but the host, and nothing speaks against it.
+    fn same(&self, victim: &Victim) -> Option<usize> {
+        let may_be = |at: &usize| {
+            let known = &self.victims[*at];
+            let shares = known.pid.is_some() && known.pid == victim.pid
+                || known.rank.is_some() && known.rank == victim.rank
+                || known.is_unknown()
+                || known.host == victim.host && (is_somebody(victim) || is_somebody(known));
+            shares && known.may_be(victim)
+        };
+        // Whoever is known by nothing may be anybody, whoever is known by the host anybody there.
+        let lists = [
+            victim.pid.and_then(|pid| self.by_pid.get(&pid)),
+            victim.rank.and_then(|rank| self.by_rank.get(&rank)),
+            self.somebody.get(&victim.host),
+            self.somebody.get(&None),
+            self.by_host.get(&victim.host).filter(|_| is_somebody(victim)),
+        ];
+        // Each list stands in the order of the victims.
+        lists.into_iter().flatten().filter_map(|list| list.iter().copied().find(may_be)).min()
+    }
+
+    fn learn_of(&mut self, at: usize, more: &Victim) {
+        let known = &self.victims[at];
+        let fuller = known.clone().or(more);
+        if fuller != *known {
+            self.victims[at] = fuller;
+            self.note(at);
+        }
+    }
+
+    /// Lets the one at this place be found by what is known of it now.
+    fn note(&mut self, at: usize) {
+        let victim = &self.victims[at];
+        let note = |list: &mut Vec<usize>| {
+            if let Err(place) = list.binary_search(&at) {
+                list.insert(place, at);
+            }
+        };
+        if let Some(pid) = victim.pid {
+            note(self.by_pid.entry(pid).or_default());
+        }
+        if let Some(rank) = victim.rank {
+            note(self.by_rank.entry(rank).or_default());
+        }
+        if is_somebody(victim) {
+            note(self.somebody.entry(victim.host.clone()).or_default());
+        }
+        note(self.by_host.entry(victim.host.clone()).or_default());
+    }
+
+    /// A launcher's word on how a process ended tells its rank and host; with one victim and one kill they are the same.
+    fn enrich(&mut self, death: &Death) {
+        let kill = matches!(death.exit, Exit::KILL | Exit::Vanished);
+        let lone = self.victims.len() == 1 && kill && death.first && death.victim.pid.is_none();
+        let same_pid = death.victim.pid.and_then(|pid| self.by_pid.get(&pid)).cloned().unwrap_or_default();
+        let same_rank = death.victim.rank.filter(|_| death.first).and_then(|rank| self.by_rank.get(&rank)).cloned();
+        let only_one = self.victims.first().filter(|victim| lone && victim.pid.is_some()).map(|_| 0);
+        for at in same_rank.unwrap_or_default().into_iter().chain(only_one) {
+            if self.victims[at].may_be(&death.victim) {
+                self.learn_of(at, &death.victim);
+            }
+        }
+        for at in same_pid {
+            self.learn_of(at, &death.victim);
+        }
+    }
+
+    /// A launcher's notice of which process is which rank.
+    fn learn(&mut self, event: &Event) {
+        let number = |key: &str| {
+            event.facts.iter().find(|fact| fact.key == key).and_then(|fact| match fact.value {
+                FactValue::Number(value) => Some(value as u32),
+                FactValue::Text(_) => None,
+            })
+        };
+        if let (Some(pid), Some(rank)) = (number("launcher.pid"), number("launcher.local_rank")) {
+            for at in self.by_pid.get(&pid).into_iter().flatten() {
+                let victim = &mut self.victims[*at];
+                victim.rank = victim.rank.or(Some(rank));
+            }
         }
     }
 }
 
-/// A launcher's notice of which process is which rank.
-fn learn(victims: &mut [Victim], event: &Event) {
-    let number = |key: &str| {
-        event.facts.iter().find(|fact| fact.key == key).and_then(|fact| match fact.value {
-            FactValue::Number(value) => Some(value as u32),
-            FactValue::Text(_) => None,
-        })
-    };
-    if let (Some(pid), Some(rank)) = (number("launcher.pid"), number("launcher.local_rank")) {
-        for victim in victims.iter_mut().filter(|victim| victim.pid == Some(pid)) {
-            victim.rank = victim.rank.or(Some(rank));
-        }
-    }
+/// Whether nothing but the host is known.
+fn is_somebody(victim: &Victim) -> bool {
+    let Victim { host: _, rank, device, pid, role } = victim;
+    rank.is_none() && device.is_none() && pid.is_none() && role.is_none()
 }
 
 /// Who held the memory, largest first. A message that knows only pids is told what the job's own processes call themselves.
 pub(super) fn consumers(case: &Case, events: &[&Event]) -> Vec<Consumer> {
     let mut consumers: Vec<Consumer> = Vec::new();
+    let (mut of_path, mut of_size) = (HashSet::new(), HashSet::new());
     for event in events {
         if let What::Shortage(shortage) = &event.what {
             for consumer in &shortage.consumers {
                 // Several files may hold the same table; on another node the same pid holds another amount.
-                let known = |other: &Consumer| {
-                    other.pid == consumer.pid
-                        && other.role == consumer.role
-                        && (other.source.path == consumer.source.path || other.bytes == consumer.bytes)
-                };
-                if !consumers.iter().any(known) {
+                let Consumer { pid, role, source, bytes, .. } = consumer;
+                let (here, so_large) = ((pid, role, &source.path), (pid, role, bytes));
+                if !of_path.contains(&here) && !of_size.contains(&so_large) {
+                    of_path.insert(here);
+                    of_size.insert(so_large);
                     consumers.push(consumer.clone());
                 }
             }

@@ -1,12 +1,14 @@
 //! What repeats is folded as it comes, so that a log of any length makes a bounded number of events.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use crate::model::{Event, Figure, TimelinePoint, Victim, What};
 
 /// Alike events kept whole; of further ones only who and how often.
 const ALIKE: usize = 16;
+/// Of as many different events, what comes then is alike as soon as it is of one sort.
+const MOST_EVENTS: usize = 4096;
 /// Victims named by folded events.
 const MOST_VICTIMS: usize = 4096;
 /// Points kept of a series.
@@ -16,28 +18,41 @@ const POINTS: usize = 256;
 #[derive(Default)]
 pub(super) struct Folded {
     events: Vec<Event>,
-    /// By likeness: how many there are, and where the last one kept stands.
-    alike: HashMap<(&'static str, String), (usize, usize)>,
+    alike: HashMap<(&'static str, String), Alike>,
+}
+
+/// Events that are alike.
+#[derive(Default)]
+struct Alike {
+    count: usize,
+    /// Where the last one kept stands.
+    last: usize,
+    /// Whom that one names.
+    victims: HashSet<Victim>,
 }
 
 impl Folded {
     /// Adds an event, or counts it.
     pub fn add(&mut self, event: Event) {
-        let key = (event.producer, likeness(&event));
-        let (count, last) = self.alike.entry(key).or_insert((0, self.events.len()));
-        *count += 1;
-        if *count <= ALIKE {
-            *last = self.events.len();
+        let likeness = if self.events.len() < MOST_EVENTS { likeness(&event) } else { sort(&event).to_owned() };
+        let alike = self.alike.entry((event.producer, likeness)).or_default();
+        alike.count += 1;
+        if alike.count <= ALIKE {
+            alike.last = self.events.len();
             self.events.push(event);
             return;
         }
-        let kept = &mut self.events[*last];
+        let kept = &mut self.events[alike.last];
         kept.repeated = kept.repeated.saturating_add(1 + event.repeated);
         if let (What::Shortage(kept), What::Shortage(more)) = (&mut kept.what, event.what) {
-            let room = MOST_VICTIMS.saturating_sub(kept.victims.len());
-            let new: Vec<Victim> =
-                more.victims.into_iter().filter(|victim| !kept.victims.contains(victim)).take(room).collect();
-            kept.victims.extend(new);
+            if alike.victims.is_empty() {
+                alike.victims.extend(kept.victims.iter().cloned());
+            }
+            for victim in more.victims {
+                if kept.victims.len() < MOST_VICTIMS && alike.victims.insert(victim.clone()) {
+                    kept.victims.push(victim);
+                }
+            }
         }
     }
 
@@ -66,6 +81,19 @@ fn likeness(event: &Event) -> String {
     };
     let words: String = event.at.text.chars().filter(|c| !c.is_ascii_digit()).take(160).collect();
     state + &words
+}
+
+/// What an event is, whatever it says.
+fn sort(event: &Event) -> &'static str {
+    match &event.what {
+        What::Shortage(_) => "shortage",
+        What::Death(_) => "death",
+        What::Failure(_) => "failure",
+        What::Traceback(_) => "traceback",
+        What::Memory { .. } => "memory",
+        What::Finished => "finished",
+        What::Notice => "notice",
+    }
 }
 
 /// One series of memory figures: first, last, peak and a bounded number between.

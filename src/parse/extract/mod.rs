@@ -1,6 +1,7 @@
 //! Walks over the lines of one input and asks the grammars.
 
 mod fold;
+mod open;
 mod origins;
 mod recent;
 mod signs;
@@ -9,6 +10,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 use fold::{Folded, Series};
+use open::{Open, OpenMessages};
 use origins::Origins;
 use recent::Recent;
 use signs::{SignSearch, Signs};
@@ -24,9 +26,6 @@ use crate::model::{
     Event, Figure, FigureName, LineNumber, PhaseMark, Setting, Severity, TimelinePoint, Timestamp, What,
 };
 use crate::scan::{Anchors, LineSink, RawLine, SearchError};
-
-/// A message of more lines than this is none.
-const LONGEST_RECORD: usize = 20_000;
 
 /// Fewer amounts than this, in lines of nobody's format, are no series.
 const FEWEST_OF_ANYBODY: usize = 5;
@@ -89,7 +88,7 @@ pub struct Extractor<'g> {
     path: Arc<str>,
     grammars: &'g Grammars,
     origins: Origins,
-    open: Vec<Open>,
+    open: OpenMessages,
     marks: HashMap<usize, PhaseMark>,
     bars: HashMap<usize, Bars>,
     now: Setting,
@@ -105,13 +104,6 @@ pub struct Extractor<'g> {
     previous: LineNumber,
 }
 
-/// A message that may go on.
-struct Open {
-    grammar: usize,
-    origin: usize,
-    record: Record,
-}
-
 impl<'g> Extractor<'g> {
     /// At the beginning of the input at `path`.
     pub fn new(path: Arc<str>, grammars: &'g Grammars) -> Extractor<'g> {
@@ -119,7 +111,7 @@ impl<'g> Extractor<'g> {
             path,
             grammars,
             origins: Origins::default(),
-            open: Vec::new(),
+            open: OpenMessages::default(),
             marks: HashMap::new(),
             bars: HashMap::new(),
             now: Setting::default(),
@@ -179,7 +171,9 @@ impl<'g> Extractor<'g> {
         for (index, grammar) in self.grammars.all.iter().enumerate().filter(|(index, _)| wanted >> index & 1 == 1) {
             let record = self.record(origin, &line);
             if grammar.is_multiline() {
-                self.open.push(Open { grammar: index, origin, record });
+                for ended in self.open.begin(Open { grammar: index, origin, record }) {
+                    self.close(ended.grammar, &ended.record);
+                }
             } else {
                 self.close(index, &record);
             }
@@ -216,29 +210,20 @@ impl<'g> Extractor<'g> {
 
     /// Gives `line` to the messages that may go on with it; which grammars took it.
     fn offer(&mut self, origin: usize, line: &Line<'_>) -> u128 {
-        let (mut taken, mut at) = (0, 0usize);
-        while at < self.open.len() {
-            let open = &mut self.open[at];
-            let grammar = self.grammars.all[open.grammar];
-            let directly_behind = self.previous <= open.record.last_number() && self.origins.is_anonymous(origin);
-            if open.origin != origin && !directly_behind {
-                at += 1;
-                continue;
-            }
-            let follow = match open.record.len() < LONGEST_RECORD {
-                true => grammar.follows(&open.record, line),
-                false => Follow::End,
-            };
-            match follow {
-                Follow::Join(joint) => {
-                    open.record.push(joint, line.clone().into_owned());
-                    taken |= 1 << open.grammar;
-                    at += 1;
+        let mut taken = 0;
+        for number in self.open.of(origin, self.origins.is_anonymous(origin), self.previous) {
+            let Some(open) = self.open.get(number) else { continue };
+            let index = open.grammar;
+            match self.grammars.all[index].follows(&open.record, line) {
+                Follow::Join(joint) if open.has_room(joint) => {
+                    self.open.push(number, joint, line.clone().into_owned());
+                    taken |= 1 << index;
                 }
-                Follow::Pass => at += 1,
-                Follow::End => {
-                    let Open { grammar, record, .. } = self.open.remove(at);
-                    self.close(grammar, &record);
+                Follow::Pass => {}
+                Follow::Join(_) | Follow::End => {
+                    if let Some(ended) = self.open.end(number) {
+                        self.close(ended.grammar, &ended.record);
+                    }
                 }
             }
         }
@@ -325,8 +310,8 @@ impl LineSink for Extractor<'_> {
     }
 
     fn gap(&mut self) {
-        for Open { grammar, record, .. } in std::mem::take(&mut self.open) {
-            self.close(grammar, &record);
+        for ended in self.open.end_all() {
+            self.close(ended.grammar, &ended.record);
         }
         self.reader.gap();
     }

@@ -133,10 +133,13 @@ pub(in crate::parse) fn spoken<'a>(text: &'a str, word: &'a str) -> impl Iterato
     each(text, word).filter(move |message| may_begin(before(text, message)))
 }
 
+/// Whether a message begins is told by as much of what stands before it: a line may hold thousands of messages.
+const LOOK_BACK: usize = 1024;
+
 /// Whether a message may begin behind `before`: at the beginning of a line, behind a label, a prefix or another output
 /// such as a progress bar. Within a sentence, a comment or a string of source code it is a mention.
 pub(in crate::parse) fn may_begin(before: &str) -> bool {
-    let before = before.trim_end();
+    let before = before[before.ceil_char_boundary(before.len().saturating_sub(LOOK_BACK))..].trim_end();
     // The value of a key in JSON.
     let key = before.strip_suffix(['"', '\'']).map(str::trim_end).filter(|key| key.ends_with(':'));
     let before = key.unwrap_or(before);
@@ -147,6 +150,7 @@ pub(in crate::parse) fn may_begin(before: &str) -> bool {
 
 /// Whether a string literal is open in the arguments of a call: `raise RuntimeError("Error:`
 pub(in crate::parse) fn is_in_call(before: &str) -> bool {
+    let before = &before[before.ceil_char_boundary(before.len().saturating_sub(LOOK_BACK))..];
     ["(\"", "('", "(f\"", "(f'"].iter().any(|open| {
         let quote = &open[open.len() - 1..];
         before.rfind(open).is_some_and(|at| !before[at + open.len()..].contains(quote))
