@@ -319,6 +319,7 @@ fn parse(format: Format, text: &str) -> Result<Parsed, Remark> {
             let settings = flatten(root.iter().map(|root| (String::new(), root)))?;
             Ok(Parsed::new(Body::Json(root), settings))
         }
+        Format::Shell if shell::is_too_long(text) => Err(Remark::new(0, "more words than anybody launches a job with")),
         Format::Shell => Ok(shell::read(text)),
         Format::Log => Err(Remark::new(0, "a log may hold many configurations")),
         Format::Yaml => {

@@ -8,6 +8,7 @@ use cel::objects::{Key, Map};
 use cel::parser::{Expression, PrattParser};
 use cel::{Context, ExecutionError, Value as CelValue};
 
+use super::cost;
 use super::known::{Facts, Value};
 use super::words::tokens;
 
@@ -94,12 +95,14 @@ pub struct Question<'c> {
 }
 
 impl<'c> Question<'c> {
-    /// Reads `condition`; the error says where it makes no sense.
+    /// Reads `condition`; the error says where it makes no sense, or that asking it might take too long.
     ///
     /// The crate's hand-written parser is twenty times as fast as its generated one, which `Program::compile` takes, and
     /// there are hundreds of conditions. A test holds that both read all shipped ones alike.
     pub fn new(condition: &'c str) -> Result<Question<'c>, String> {
+        cost::of_text(condition)?;
         let expression = PrattParser::default().parse(condition).map_err(|error| error.to_string())?;
+        cost::of_tree(&expression)?;
         Ok(Question { condition, expression })
     }
 
@@ -307,5 +310,28 @@ mod tests {
             names("kind == 'a.b' && frames.exists(f, f.contains(\"x\")) && config.stage > 1.0"),
             ["kind", "frames", "f", "f", "config.stage"]
         );
+    }
+
+    /// Eight `exists` within each other once kept `rules check` and `import` busy for ever.
+    #[test]
+    fn what_might_never_end_is_refused() {
+        let nested = |macros: usize| {
+            let open: String = (0..macros).map(|level| format!("frames.exists(f{level}, ")).collect();
+            format!("{open}f0 == 'x'{}", ")".repeat(macros))
+        };
+        let list = |length: usize| vec!["1"; length].join(",");
+        for condition in [nested(1), nested(2), format!("[{}].exists(x, x > 2)", list(2000))] {
+            assert!(Question::new(&condition).is_ok(), "{condition}");
+        }
+        for condition in [
+            nested(3),
+            nested(8),
+            format!("[{0}].exists(x, [{0}].exists(y, x + y > 5))", list(2000)),
+            format!("{}true{}", "(".repeat(4000), ")".repeat(4000)),
+            format!("{}true", "!".repeat(4000)),
+            vec!["true"; 4000].join(" || "),
+        ] {
+            assert!(Question::new(&condition).is_err_and(|problem| problem.starts_with("it")), "{condition:.80}");
+        }
     }
 }

@@ -5,6 +5,7 @@
 //! ranking, patches, estimates and the history ask.
 
 mod condition;
+mod cost;
 mod gather;
 mod inspect;
 mod known;

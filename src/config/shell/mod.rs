@@ -74,6 +74,16 @@ struct Embedded {
     body: Body,
 }
 
+/// Every word is kept with its place, which takes much more memory than its letters: a script has fewer.
+const MOST_WORDS: usize = 50_000;
+
+/// Whether nobody wrote `text` to launch a job.
+pub(super) fn is_too_long(text: &str) -> bool {
+    let parts = |byte: &u8| byte.is_ascii_whitespace() || b";&|()<>".contains(byte);
+    let bytes = text.as_bytes();
+    bytes.windows(2).filter(|pair| parts(&pair[0]) && !parts(&pair[1])).nth(MOST_WORDS).is_some()
+}
+
 /// Reads `text`.
 pub(super) fn read(text: &str) -> Parsed {
     let script = script::read(text);

@@ -48,8 +48,10 @@ pub(super) struct Reader {
     previous: Option<(usize, Line<'static>)>,
     open: Vec<Candidate>,
     first: Vec<Likely>,
-    last: VecDeque<Likely>,
+    last: VecDeque<Late>,
     dismissed: HashSet<u64>,
+    /// Lines that said something: what is alike is judged if it is among the last ones.
+    likely: HashSet<u64>,
     /// Where a device was last spoken of.
     device: Option<u64>,
     end: u64,
@@ -73,6 +75,12 @@ struct Candidate {
 struct Likely {
     weight: f64,
     event: Event,
+}
+
+/// What came when the first messages had been kept.
+enum Late {
+    Judged(Likely),
+    Alike(Candidate),
 }
 
 /// Of a line that may be in question.
@@ -99,6 +107,7 @@ impl Reader {
             first: Vec::new(),
             last: VecDeque::new(),
             dismissed: HashSet::new(),
+            likely: HashSet::new(),
             device: None,
             end: 0,
         }
@@ -160,7 +169,7 @@ impl Reader {
             let apart = asked.line.number.0.saturating_sub(open.record.last_number().0);
             if apart > APART || open.behind >= BEHIND {
                 let done = self.open.remove(at);
-                self.close(&done);
+                self.close(done);
                 continue;
             }
             if open.origin == asked.origin || asked.anonymous {
@@ -174,29 +183,37 @@ impl Reader {
     /// Lines were passed over, or it is the end.
     pub fn gap(&mut self) {
         for open in std::mem::take(&mut self.open) {
-            self.close(&open);
+            self.close(open);
         }
         self.previous = None;
     }
 
-    fn close(&mut self, candidate: &Candidate) {
-        let message = candidate.message();
-        let Some(judgement) = judge(&message, &self.signs).filter(|judgement| judgement.weight + LAST_SAID >= BELIEVED)
-        else {
+    fn close(&mut self, candidate: Candidate) {
+        let is_full = self.first.len() >= FIRST;
+        if is_full && self.likely.contains(&candidate.likeness) {
+            self.keep_late(Late::Alike(candidate));
+            return;
+        }
+        let Some(likely) = candidate.judged(&self.signs) else {
             if self.dismissed.len() < MOST_DISMISSED {
                 self.dismissed.insert(candidate.likeness);
             }
             return;
         };
-        let likely = Likely { weight: judgement.weight, event: event(candidate, &message, &judgement, &self.signs) };
-        if self.first.len() < FIRST {
-            self.first.push(likely);
-            return;
+        if self.likely.len() < MOST_DISMISSED {
+            self.likely.insert(candidate.likeness);
         }
+        match is_full {
+            false => self.first.push(likely),
+            true => self.keep_late(Late::Judged(likely)),
+        }
+    }
+
+    fn keep_late(&mut self, late: Late) {
         if self.last.len() >= LAST {
             self.last.pop_front();
         }
-        self.last.push_back(likely);
+        self.last.push_back(late);
     }
 
     /// What is believed beside the `stated` events of grammars.
@@ -214,7 +231,11 @@ impl Reader {
         let killed = stated.iter().any(|event| matches!(&event.what, What::Death(death) if death.exit == Exit::KILL));
         let is_new_kind = |event: &Event| !(killed && matches!(event.what, What::Death(_)));
         let mut believed: Vec<Event> = Vec::new();
-        for Likely { weight, event } in self.first.into_iter().chain(self.last) {
+        let late = self.last.into_iter().filter_map(|late| match late {
+            Late::Judged(likely) => Some(likely),
+            Late::Alike(candidate) => candidate.judged(&self.signs),
+        });
+        for Likely { weight, event } in self.first.into_iter().chain(late) {
             let weight = weight + if last_said(&event) { LAST_SAID } else { 0.0 };
             let is_new = is_new_kind(&event)
                 && !lines.contains(&event.at.location.line.0)
@@ -228,6 +249,13 @@ impl Reader {
 }
 
 impl Candidate {
+    /// What it says, if it may be a failure.
+    fn judged(&self, signs: &Signs) -> Option<Likely> {
+        let message = self.message();
+        let judgement = judge(&message, signs).filter(|judgement| judgement.weight + LAST_SAID >= BELIEVED)?;
+        Some(Likely { weight: judgement.weight, event: event(self, &message, &judgement, signs) })
+    }
+
     fn message(&self) -> Message<'_> {
         let text = self.record.text();
         let floor = |at: usize| text.floor_char_boundary(at.min(text.len()));
