@@ -149,6 +149,9 @@ impl CliError {
                 Some("take your own change over by hand, then remove the file as it was and run it again")
             }
             CliError::Fix(FixError::File { .. }) => Some("nothing was changed"),
+            CliError::Fix(FixError::Refused { .. }) => {
+                Some("nothing was changed; `oomdoc fix … --diff` shows the edit for you to make")
+            }
             CliError::Sources(_) => {
                 Some("name a .toml file or a folder of them; docs/writing-rules.md shows how to write one")
             }

@@ -189,7 +189,9 @@ pub(crate) mod testing {
         let Some(grammars) = &*PREPARED else { return Findings::default() };
         let mut extractor = Extractor::new(Arc::from("job.log"), grammars);
         let mut scanner = Scanner::new(grammars.anchors(), Extent::DEFAULT);
-        let mut rest = input;
+        // Its last line is whole.
+        let whole = [input, b"\n"].concat();
+        let mut rest = whole.as_slice();
         while scanner.read_from(&mut rest, 1 << 16, &mut extractor).is_ok_and(|read| read > 0) {}
         scanner.finish(&mut extractor);
         extractor.finish()
@@ -200,7 +202,7 @@ pub(crate) mod testing {
         let mut record: Option<Record> = None;
         for (at, bytes) in text.split('\n').enumerate() {
             let number = crate::model::LineNumber(1 + at as u64);
-            Line::read(RawLine { bytes: bytes.as_bytes(), number, column: 0 }, |line| match &mut record {
+            Line::read(RawLine { bytes: bytes.as_bytes(), number, column: 0, is_open: false }, |line| match &mut record {
                 None => {
                     let path = Arc::from("job.log");
                     record = Some(Record::new(path, Default::default(), Default::default(), line.into_owned()));

@@ -10,7 +10,9 @@ use crate::scan::{Extent, Scanner};
 pub fn stated(input: &[u8], grammars: &Grammars) -> Vec<(String, String)> {
     let mut extractor = Extractor::new(Arc::from("example"), grammars);
     let mut scanner = Scanner::new(grammars.anchors(), Extent::DEFAULT);
-    let mut rest = input;
+    // Its last line is whole.
+    let whole = [input, b"\n"].concat();
+    let mut rest = whole.as_slice();
     while scanner.read_from(&mut rest, 1 << 16, &mut extractor).is_ok_and(|read| read > 0) {}
     scanner.finish(&mut extractor);
     let mut findings = extractor.finish();

@@ -50,7 +50,7 @@ impl ExampleRow {
     pub fn inputs(&self) -> Vec<Input<'static>> {
         let texts = [("job.log", Some(&self.log)), ("config", self.config.as_ref())];
         let open =
-            |(name, text): (&str, Option<&String>)| Some(Input::new(name, Cursor::new(text?.clone().into_bytes())));
+            |(name, text): (&str, Option<&String>)| Some(Input::new(name, Cursor::new(format!("{}\n", text?).into_bytes())));
         let inputs: io::Result<Vec<Input>> = texts.into_iter().filter_map(open).collect();
         // Memory can always be read.
         inputs.unwrap_or_default()

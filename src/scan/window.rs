@@ -49,6 +49,8 @@ pub struct RawLine<'a> {
     pub number: LineNumber,
     /// At which byte of the physical line `bytes` begins, from 0.
     pub column: u64,
+    /// Whether no line feed stands behind it: the line goes on, or the input was cut off there.
+    pub is_open: bool,
 }
 
 /// Whoever reads the lines that the scanner finds worth reading.
@@ -267,7 +269,7 @@ impl<'a> Scanner<'a> {
             let column = self.next - self.line_start;
             // The empty piece behind a full one is the line feed alone, no line of its own.
             if !(bytes.is_empty() && column > 0) {
-                sink.line(RawLine { bytes, number: self.number, column });
+                sink.line(RawLine { bytes, number: self.number, column, is_open: feed == 0 });
             }
             self.next += (bytes.len() + feed) as u64;
             if feed == 1 {

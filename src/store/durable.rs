@@ -15,18 +15,19 @@ pub fn replace(path: &Path, content: &[u8]) -> io::Result<()> {
     place(path, content, None)
 }
 
-/// [`replace`], with the permissions of the file at `like`.
+/// [`replace`], with the owner and the permissions of the file at `like`. An error, and nothing replaced, where they cannot be
+/// given to it.
 pub fn replace_like(path: &Path, content: &[u8], like: &Path) -> io::Result<()> {
-    place(path, content, Some(fs::metadata(like)?.permissions()))
+    place(path, content, Some(fs::metadata(like)?))
 }
 
-fn place(path: &Path, content: &[u8], permissions: Option<fs::Permissions>) -> io::Result<()> {
+fn place(path: &Path, content: &[u8], like: Option<fs::Metadata>) -> io::Result<()> {
     let mut name = path.file_name().unwrap_or_default().to_owned();
     name.push(format!(".{}{NEW}", std::process::id()));
     let temporary = path.with_file_name(name);
     let written = File::create(&temporary).and_then(|mut file| {
         file.write_all(content)?;
-        permissions.map_or(Ok(()), |permissions| file.set_permissions(permissions))?;
+        like.map_or(Ok(()), |like| belong_like(&file, &like))?;
         file.sync_all()
     });
     let placed = written.and_then(|()| fs::rename(&temporary, path));
@@ -54,6 +55,19 @@ pub fn sweep(folder: &Path) {
             let _ = fs::remove_file(entry.path());
         }
     }
+}
+
+/// Gives `file` the owner and the permissions of `like`; the owner first, since that takes some of the others away.
+fn belong_like(file: &File, like: &fs::Metadata) -> io::Result<()> {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::{MetadataExt, fchown};
+        let own = file.metadata()?;
+        if (own.uid(), own.gid()) != (like.uid(), like.gid()) {
+            fchown(file, Some(like.uid()), Some(like.gid()))?;
+        }
+    }
+    file.set_permissions(like.permissions())
 }
 
 /// Makes `folder` and those above it, as far as they are missing, durably. Nobody else may look into them.

@@ -35,7 +35,7 @@ pub fn from_log(path: impl Into<Arc<str>>, first: LineNumber, log: &[u8]) -> Vec
     };
     let (mut number, mut start) = (first, 0);
     for end in memchr::memchr_iter(b'\n', log).chain([log.len()]) {
-        reader.physical_line(RawLine { bytes: &log[start..end], number, column: 0 });
+        reader.physical_line(RawLine { bytes: &log[start..end], number, column: 0, is_open: false });
         number.0 += 1;
         start = end + 1;
     }

@@ -5,6 +5,7 @@
 
 mod clean;
 pub(super) mod clock;
+mod cut;
 mod envelope;
 pub(super) mod progress;
 
@@ -46,7 +47,15 @@ impl<'a> Line<'a> {
         for end in memchr_iter(b'\r', physical.bytes).chain([physical.bytes.len()]) {
             let raw = &physical.bytes[start..end];
             if !raw.trim_ascii().is_empty() {
-                Line::read_part(physical.number, physical.column + start as u64, raw, &mut each);
+                let (mut raw, mut before) = (raw, start);
+                if physical.is_open && end == physical.bytes.len() {
+                    raw = &raw[..raw.len() - cut::at_end(raw)];
+                }
+                if physical.column > 0 && start == 0 {
+                    before = cut::at_start(raw);
+                    raw = &raw[before..];
+                }
+                Line::read_part(physical.number, physical.column + before as u64, raw, &mut each);
             }
             start = end + 1;
         }
@@ -165,7 +174,7 @@ mod tests {
 
     fn read(raw: &[u8]) -> Vec<Line<'_>> {
         let mut lines = Vec::new();
-        Line::read(RawLine { bytes: raw, number: LineNumber::FIRST, column: 0 }, |line| lines.push(line));
+        Line::read(RawLine { bytes: raw, number: LineNumber::FIRST, column: 0, is_open: false }, |line| lines.push(line));
         lines
     }
 

@@ -63,10 +63,10 @@ fn named(line: &str) -> Option<(&str, Size<'_>)> {
 fn amount(line: &str) -> Option<(&str, Size<'_>)> {
     const UNITS: &[&str] = &[" MB", " GB", " MiB", " GiB", " kB"];
     let unit = UNITS.iter().filter_map(|unit| line.rfind(unit)).max()?;
-    let start = line[..unit].trim_end_matches(|c: char| c.is_ascii_digit() || c == '.').len();
-    let ended = |rest: &str| !rest.starts_with(|c: char| c.is_alphanumeric() || c == '/');
+    let start = text::number_at_end(&line[..unit])?;
     let (rest, size) = text::size(&line[start..]).ok()?;
-    (start < unit && ended(rest) && size.bytes.is_some_and(|bytes| bytes > Bytes(0))).then_some((&line[..start], size))
+    let ended = !rest.starts_with('/');
+    (ended && size.bytes.is_some_and(|bytes| bytes > Bytes(0))).then_some((&line[..start], size))
 }
 
 /// What names the series: the last words before the amount, numbers left out.

@@ -1,5 +1,6 @@
 //! The lines that make one message, and the small grammars that producers share to read them.
 
+pub(super) mod amount;
 pub(super) mod origin;
 pub(super) mod signals;
 pub(super) mod stated;

@@ -1,105 +1,11 @@
-//! Small grammars that several producers share: sizes, numbers, words.
+//! Small grammars that several producers share: words, and where messages begin.
 
-use nom::branch::alt;
-use nom::bytes::complete::{tag, take_while, take_while_m_n, take_while1};
-use nom::character::complete::{char, multispace0, satisfy};
-use nom::combinator::{map_opt, not, opt, peek, recognize};
-use nom::multi::many0_count;
-use nom::{IResult, Offset, Parser};
+use nom::{Offset, Parser};
 
-use crate::model::Bytes;
-
-/// An amount of memory and the words that state it.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Size<'a> {
-    /// As it stands in the message.
-    pub text: &'a str,
-    /// `None` where a kernel says "no limit".
-    pub bytes: Option<Bytes>,
-}
-
-/// What `GB` means to a producer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::parse) enum Giga {
-    /// 2^30: PyTorch, DeepSpeed, Ray's monitor, verl, most training logs.
-    Binary,
-    /// 10^9, and so `MB` and the others: Ray's object store and its oldest monitor.
-    Decimal,
-}
-
-/// `1.16 GiB`, `27.71GB`, `524288000kB`, `0 bytes`, `712Gi`, `977. GiB`: a number, perhaps blanks or a line's end, a unit.
-pub(in crate::parse) fn size(input: &str) -> IResult<&str, Size<'_>> {
-    sized(input, Giga::Binary)
-}
-
-/// [`size`] of a producer whose `GB` is not 2^30.
-pub(in crate::parse) fn sized(input: &str, giga: Giga) -> IResult<&str, Size<'_>> {
-    let (rest, (text, (amount, unit))) =
-        nom::combinator::consumed((decimal, nom::sequence::preceded(multispace0, unit))).parse(input)?;
-    let decimal_unit = || {
-        let units = [("TB", 1_000_000_000_000), ("GB", 1_000_000_000), ("MB", 1_000_000), ("KB", 1000), ("kB", 1000)];
-        units.into_iter().find(|(name, _)| text.ends_with(name)).map(|(_, bytes)| Bytes(bytes))
-    };
-    let unit = match giga {
-        Giga::Decimal => decimal_unit().unwrap_or(unit),
-        Giga::Binary => unit,
-    };
-    Ok((rest, Size { text, bytes: Bytes::of(amount, unit) }))
-}
-
-/// A number of bytes without a unit: Slurm, the kernel's `memory.stat`.
-pub(in crate::parse) fn plain_bytes(input: &str) -> IResult<&str, Size<'_>> {
-    let (rest, (text, amount)) = nom::combinator::consumed(decimal).parse(input)?;
-    Ok((rest, Size { text, bytes: Bytes::of(amount, Bytes(1)) }))
-}
-
-/// A number whose unit stands elsewhere, or nowhere: `31.44` of `(31.44/47.38 GiB)`, verl's `(GB): 15.44`.
-pub(in crate::parse) fn counted(input: &str, unit: Bytes) -> IResult<&str, Size<'_>> {
-    let (rest, (text, amount)) = nom::combinator::consumed(decimal).parse(input)?;
-    Ok((rest, Size { text, bytes: Bytes::of(amount, unit) }))
-}
-
-/// `16515076 bytes`, `1,073,741,824`: a whole number of bytes.
-pub(in crate::parse) fn byte_count(input: &str) -> IResult<&str, Size<'_>> {
-    // A comma behind the number is no part of it.
-    let count = recognize((digits, many0_count((char(','), digits))));
-    let (rest, (text, (count, _))) = nom::combinator::consumed((count, opt(tag(" bytes")))).parse(input)?;
-    let bytes = count.replace(',', "").parse().ok().and_then(|count| Bytes::of(count, Bytes(1)));
-    Ok((rest, Size { text, bytes }))
-}
-
-/// `4711`
-pub(in crate::parse) fn digits(input: &str) -> IResult<&str, &str> {
-    take_while1(|c: char| c.is_ascii_digit()).parse(input)
-}
-
-/// A unit of memory, binary whatever its spelling: that is how the producers here count.
-fn unit(input: &str) -> IResult<&str, Bytes> {
-    let prefixed = |letter: char, bytes: Bytes| {
-        (satisfy(move |c| c.eq_ignore_ascii_case(&letter)), opt(alt((tag("iB"), tag("B"), tag("i")))))
-            .map(move |_| bytes)
-    };
-    alt((
-        alt((tag("bytes"), tag("byte"), tag("Bytes"))).map(|_| Bytes(1)),
-        prefixed('K', Bytes::KIB),
-        prefixed('M', Bytes::MIB),
-        prefixed('G', Bytes::GIB),
-        prefixed('T', Bytes::TIB),
-        prefixed('P', Bytes(1 << 50)),
-        tag("B").map(|_| Bytes(1)),
-    ))
-    .parse(input)
-}
-
-/// `-1.25`, `1,048,576`, `977.`; a comma behind the number is no part of it.
-pub(in crate::parse) fn decimal(input: &str) -> IResult<&str, f64> {
-    let digit = |c: char| c.is_ascii_digit();
-    let thousand = (char(','), take_while_m_n(3, 3, digit), peek(not(satisfy(digit))));
-    let digits = (take_while1(digit), many0_count(thousand));
-    let fraction = (char('.'), take_while(digit));
-    map_opt(recognize((opt(char('-')), digits, opt(fraction))), |text: &str| text.replace(',', "").parse().ok())
-        .parse(input)
-}
+pub use super::amount::Size;
+pub(in crate::parse) use super::amount::{
+    Giga, byte_count, counted, decimal, digits, number_at_end, plain_bytes, size, size_at_end, sized,
+};
 
 /// The rest of `text` after the first `word`, or `None`.
 pub(in crate::parse) fn after<'a>(text: &'a str, word: &str) -> Option<&'a str> {
@@ -180,24 +86,6 @@ pub(in crate::parse) fn is_quoted(text: &str, part: &str) -> bool {
 mod tests {
     use super::*;
 
-    #[test]
-    fn reads_every_spelling_of_a_size() {
-        let bytes = |text| size(text).ok().and_then(|(_, size)| size.bytes).map(|bytes| bytes.0);
-        assert_eq!(bytes("1.16 GiB free"), Some(1_245_540_516));
-        assert_eq!(bytes("0 bytes"), Some(0));
-        assert_eq!(bytes("27.71GB"), Some((27.71 * (1u64 << 30) as f64).round() as i64));
-        assert_eq!(bytes("524288000kB,"), Some(500 << 30));
-        assert_eq!(bytes("712Gi"), Some(712 << 30));
-        assert_eq!(bytes("977. GiB"), Some(977 << 30));
-        assert_eq!(bytes("2044571648B"), Some(2_044_571_648));
-        assert_eq!(bytes("79.35 GiB\ntotal"), bytes("79.35\nGiB"));
-        assert_eq!(bytes("9007199254740988kB"), None);
-        assert_eq!(bytes("1,024 MiB"), Some(1 << 30));
-        assert_eq!(plain_bytes("2044571648, 7").map(|(rest, size)| (rest, size.text)), Ok((", 7", "2044571648")));
-        assert_eq!(bytes("GiB"), None);
-        assert_eq!(bytes("1.5 PiB"), Some(3 << 49));
-        assert_eq!(sized("12.3 GB", Giga::Decimal).ok().and_then(|(_, size)| size.bytes), Some(Bytes(12_300_000_000)));
-    }
     #[test]
     fn a_message_begins_behind_a_label_and_not_in_a_sentence() {
         let spoken = |text| spoken(text, "it failed").count() > 0;

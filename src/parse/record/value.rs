@@ -72,13 +72,11 @@ pub(in crate::parse) fn read<'a>(
 /// The value of `slot` with which `before` ends.
 pub(in crate::parse) fn read_backwards(slot: SlotType, before: &str) -> Option<(&str, Read)> {
     match slot {
-        SlotType::Size => bytes(size_at_end(before, Giga::Binary)?),
-        SlotType::DecimalSize => bytes(size_at_end(before, Giga::Decimal)?),
+        SlotType::Size => bytes(text::size_at_end(before, Giga::Binary)?),
+        SlotType::DecimalSize => bytes(text::size_at_end(before, Giga::Decimal)?),
         SlotType::Number => {
             let before = before.trim_end();
-            let digits = before.trim_end_matches(|c: char| is_number_part(c) || c == ',').len();
-            let is_whole = !before[..digits].ends_with(|c: char| c.is_alphanumeric() || c == '_');
-            number(&before[digits..]).filter(|_| is_whole)
+            number(&before[text::number_at_end(before)?..])
         }
         SlotType::Word => {
             let before = before.trim_end();
@@ -94,17 +92,10 @@ fn bytes(size: Size<'_>) -> Option<(&str, Read)> {
     Some((size.text, Read::Bytes(size.bytes?)))
 }
 
-fn is_number_part(c: char) -> bool {
-    c.is_ascii_digit() || c == '.'
-}
-
 /// `460,496`, `0.95`, `1e-05`, without the comma or stop behind it.
 fn number(text: &str) -> Option<(&str, Read)> {
-    let digits = take_while1::<_, _, nom::error::Error<&str>>(|c: char| c.is_ascii_digit() || ".,".contains(c));
-    let exponent = (one_of("eE"), opt(one_of("+-")), take_while1(|c: char| c.is_ascii_digit()));
-    let (_, words) = recognize((opt(char('-')), digits, opt(exponent))).parse(text).ok()?;
-    let words = words.trim_end_matches([',', '.']);
-    Some((words, Read::Number(words.replace(',', "").parse().ok()?)))
+    let (_, (words, amount)) = consumed(text::decimal).parse(text).ok()?;
+    Some((words.trim_end_matches('.'), Read::Number(amount)))
 }
 
 /// `123.59M`, `6.74B`, `1,048,576`; with any other letter behind it is something else.
@@ -119,15 +110,6 @@ fn count(text: &str) -> Option<(&str, Read)> {
         _ => return None,
     };
     Some((words.trim_end_matches('.'), Read::Number(amount * factor)))
-}
-
-/// The size with which `text` ends.
-fn size_at_end(text: &str, giga: Giga) -> Option<Size<'_>> {
-    let text = text.trim_end();
-    let unit = text.trim_end_matches(|c: char| c.is_ascii_alphabetic()).trim_end();
-    let start = unit.trim_end_matches(|c: char| is_number_part(c) || c == ',').len();
-    let negative = usize::from(text[..start].ends_with('-'));
-    text::sized(&text[start - negative..], giga).ok().filter(|(rest, _)| rest.is_empty()).map(|(_, size)| size)
 }
 
 /// `=8192`, `=torch.bfloat16,`, `': 'a/b'`, `": 0.9}`

@@ -161,6 +161,9 @@ const UTILITIES: &[&str] = &[
     "killall",
 ];
 
+/// How the names of scripts end.
+const SCRIPTS: &[&str] = &[".sh", ".bash", ".slurm", ".sbatch", ".job"];
+
 /// Reads `text`.
 pub(super) fn read(text: &str) -> Script {
     let mut reader = Reader {
@@ -380,6 +383,12 @@ impl Reader<'_> {
             } else if let Some(target) = target {
                 let fields = self.scope.fields(target, &self.source);
                 let name = fields.first().map(Field::text).unwrap_or_default();
+                let text = self.source.0.get(body.clone()).unwrap_or_default();
+                if text.starts_with("#!") || SCRIPTS.iter().any(|end| name.ends_with(end)) {
+                    // It is run later, by whatever follows.
+                    self.nested(body.clone(), Quote::Here, false);
+                    continue;
+                }
                 let references = self.scope.value(&parts, &self.source);
                 let references = references.into_iter().filter(|chunk| chunk.depth() > 0 || !chunk.is_known).collect();
                 self.script.files.push(File { name, body: body.clone(), references });

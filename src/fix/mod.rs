@@ -3,9 +3,10 @@
 //! The file as it was stays beside it (`ds_config.json.before-oomdoc`), so that the same fix asked for twice is done once,
 //! patches keep their numbers, and a file that was changed since is not overwritten.
 
-use std::fs;
+mod write;
+
 use std::io::{self, Cursor};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use thiserror::Error;
 
@@ -14,10 +15,6 @@ use crate::knowledge::plain_name;
 use crate::model::{Patch, Report, Role};
 use crate::report;
 use crate::source::{self, Input};
-use crate::store::durable;
-
-/// Behind the name of a file: as it was before the first fix.
-const BEFORE: &str = ".before-oomdoc";
 
 /// Why nothing was written.
 #[derive(Debug, Error)]
@@ -42,8 +39,16 @@ pub enum FixError {
         /// The knob.
         knob: String,
     },
+    /// Nothing may be written there, or the change would do something else beside.
+    #[error("{path} is left as it is: {why}")]
+    Refused {
+        /// The file.
+        path: String,
+        /// Why.
+        why: &'static str,
+    },
     /// Somebody else edited the file after oomdoc did.
-    #[error("{path} was changed since; what it was stands in {before}")]
+    #[error("{path} was changed since an earlier fix or while this one read it; if {before} is there, it is what it was: move it away")]
     Changed {
         /// The file.
         path: String,
@@ -74,7 +79,7 @@ pub enum Done {
 pub fn analyze(paths: &[String], options: &Options) -> Result<Report, FixError> {
     let (files, mut unreadable) = source::walk(paths);
     let mut inputs = Vec::new();
-    for file in files.iter().filter(|file| !file.ends_with(BEFORE)) {
+    for file in files.iter().filter(|file| !file.ends_with(write::BEFORE)) {
         match open(file) {
             Ok(input) => inputs.push(input),
             Err(error) => unreadable.push(error),
@@ -90,8 +95,8 @@ pub fn analyze(paths: &[String], options: &Options) -> Result<Report, FixError> 
 fn open(file: &str) -> Result<Input<'static>, source::SourceError> {
     let input = Input::open(file)?;
     let is_config = matches!(input.role, Role::Config | Role::Script);
-    match fs::read(before(Path::new(file))) {
-        Ok(bytes) if is_config => Input::new(file, Cursor::new(bytes))
+    match write::kept(Path::new(file)) {
+        Some(bytes) if is_config => Input::new(file, Cursor::new(bytes))
             .map_err(|error| source::SourceError::Unreadable { path: file.to_owned(), error }),
         _ => Ok(input),
     }
@@ -118,26 +123,5 @@ pub fn pick<'r>(report: &'r Report, asked: Option<&str>) -> Result<&'r Patch, Fi
 pub fn write(patch: &Patch) -> Result<Done, FixError> {
     let no_file = || FixError::NoFile { knob: patch.knob.clone() };
     let (file, edited) = patch.file.as_deref().zip(patch.edited.as_deref()).ok_or_else(no_file)?;
-    let path = Path::new(file);
-    let failed = |error| FixError::File { path: file.to_owned(), error };
-    let now = fs::read_to_string(path).map_err(failed)?;
-    if now == edited {
-        return Ok(Done::Already);
-    }
-    let kept = before(path);
-    let is_as_analysed = Some(crate::config::diff(file, &now, edited)) == patch.diff;
-    if !is_as_analysed {
-        return Err(FixError::Changed { path: file.to_owned(), before: kept.display().to_string() });
-    }
-    if !kept.exists() {
-        durable::replace_like(&kept, now.as_bytes(), path).map_err(failed)?;
-    }
-    durable::replace_like(path, edited.as_bytes(), path).map_err(failed)?;
-    Ok(Done::Written)
-}
-
-fn before(path: &Path) -> PathBuf {
-    let mut name = path.as_os_str().to_owned();
-    name.push(BEFORE);
-    PathBuf::from(name)
+    write::write(file, edited, patch.diff.as_deref())
 }

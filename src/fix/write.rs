@@ -1,0 +1,122 @@
+//! Writes the edited text of one file: whole or not at all, by nobody else at the same time, with the same owner, rights
+//! and names as before, and the old text beside it.
+
+use std::fs::{self, File, Metadata};
+use std::io::{self, Read, Seek};
+use std::path::{Path, PathBuf};
+
+use super::{Done, FixError};
+use crate::config;
+use crate::store::durable;
+
+/// Behind the name of a file: as it was before the first fix.
+pub(super) const BEFORE: &str = ".before-oomdoc";
+
+/// The file as it was before a fix, if it still is as that fix left it. Somebody who changed it since means it as it is now.
+pub(super) fn kept(file: &Path) -> Option<Vec<u8>> {
+    is_current(file).then(|| fs::read(before(file)).ok())?
+}
+
+/// The fix gave both files the same time.
+fn is_current(file: &Path) -> bool {
+    let modified = |path: &Path| fs::metadata(path).and_then(|metadata| metadata.modified()).ok();
+    modified(&before(file)).is_some_and(|kept| Some(kept) == modified(file))
+}
+
+fn before(path: &Path) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(BEFORE);
+    PathBuf::from(name)
+}
+
+/// Makes `edited` the text of `file`, which must be such that the change is `diff`.
+pub(super) fn write(file: &str, edited: &str, diff: Option<&str>) -> Result<Done, FixError> {
+    let (path, place) = (Path::new(file), || file.to_owned());
+    let failed = |error| FixError::File { path: place(), error };
+    // What a link points to is edited, and the link stays one.
+    let target = fs::canonicalize(path).map_err(failed)?;
+    let was = fs::metadata(&target).map_err(failed)?;
+    check(&was).map_err(|why| FixError::Refused { path: place(), why })?;
+    let mut opened = File::options().read(true).write(true).open(&target).map_err(|error| match error.kind() {
+        io::ErrorKind::PermissionDenied => FixError::Refused { path: place(), why: "you may not write it" },
+        _ => failed(error),
+    })?;
+    let busy = || FixError::Refused { path: place(), why: "another fix is writing it; try again when it is done" };
+    lock(&opened).map_err(|_| busy())?;
+    if !is_same(&opened.metadata().map_err(failed)?, &fs::metadata(&target).map_err(failed)?) {
+        // Another fix replaced it before this one had it for itself.
+        return Err(busy());
+    }
+    let mut now = String::new();
+    opened.rewind().and_then(|()| opened.read_to_string(&mut now)).map_err(failed)?;
+    if now == edited {
+        return Ok(Done::Already);
+    }
+    let keep = before(path);
+    let is_as_analysed = Some(config::diff(file, &now, edited).as_str()) == diff;
+    if !is_as_analysed || keep.exists() {
+        return Err(FixError::Changed { path: place(), before: keep.display().to_string() });
+    }
+    durable::replace_like(&keep, now.as_bytes(), &target).map_err(failed)?;
+    let written = durable::replace_like(&target, edited.as_bytes(), &target).and_then(|()| same_time(&target, &keep));
+    written.map_err(|error| {
+        // Nothing was changed, so nothing is kept.
+        let is_unchanged = fs::read(&target).is_ok_and(|bytes| bytes == now.as_bytes());
+        let _ = is_unchanged.then(|| fs::remove_file(&keep));
+        match error.kind() {
+            io::ErrorKind::PermissionDenied => {
+                FixError::Refused { path: place(), why: "its owner or its folder's does not let you replace it" }
+            }
+            _ => failed(error),
+        }
+    })?;
+    Ok(Done::Written)
+}
+
+/// Why a file is not to be replaced.
+fn check(file: &Metadata) -> Result<(), &'static str> {
+    match file {
+        _ if !file.is_file() => Err("it is no regular file"),
+        _ if file.permissions().readonly() => Err("it is read-only"),
+        _ if names(file) > 1 => Err("it has other names (hard links), which would keep the old text"),
+        _ => Ok(()),
+    }
+}
+
+/// Gives `kept` the time of `file`, which tells later that nobody has changed it since.
+fn same_time(file: &Path, kept: &Path) -> io::Result<()> {
+    let modified = fs::metadata(file)?.modified()?;
+    File::options().write(true).open(kept)?.set_modified(modified)
+}
+
+#[cfg(unix)]
+fn names(file: &Metadata) -> u64 {
+    std::os::unix::fs::MetadataExt::nlink(file)
+}
+
+#[cfg(unix)]
+fn is_same(a: &Metadata, b: &Metadata) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    (a.dev(), a.ino()) == (b.dev(), b.ino())
+}
+
+#[cfg(unix)]
+fn lock(file: &File) -> io::Result<()> {
+    file.try_lock().map_err(io::Error::from)
+}
+
+// Elsewhere a file that is open is not replaced anyway.
+#[cfg(not(unix))]
+fn names(_: &Metadata) -> u64 {
+    1
+}
+
+#[cfg(not(unix))]
+fn is_same(_: &Metadata, _: &Metadata) -> bool {
+    true
+}
+
+#[cfg(not(unix))]
+fn lock(_: &File) -> io::Result<()> {
+    Ok(())
+}

@@ -1,0 +1,229 @@
+//! How amounts are written: the one place where digits become a number of bytes or of anything else.
+//!
+//! A number is whole, or it is none: what it touches is no further digit, letter, separator or hole, so that of `1,234 MB`,
+//! `-12 MB`, `12.5e3` no part is ever read, and a unit ends where its word does, so that `12 tokens` and `3 minutes` are no
+//! memory. What the end of an input cuts off never comes here: its line ends before it.
+
+use nom::branch::alt;
+use nom::bytes::complete::{tag, take_while, take_while_m_n, take_while1};
+use nom::character::complete::{char, multispace0, one_of, satisfy};
+use nom::combinator::{consumed, map_opt, not, opt, peek, recognize};
+use nom::multi::many1_count;
+use nom::sequence::{preceded, terminated};
+use nom::{IResult, Parser};
+
+use crate::model::Bytes;
+
+/// An amount of memory and the words that state it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Size<'a> {
+    /// As it stands in the message.
+    pub text: &'a str,
+    /// `None` where a kernel says "no limit".
+    pub bytes: Option<Bytes>,
+}
+
+/// What `GB` means to a producer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::parse) enum Giga {
+    /// 2^30: PyTorch, DeepSpeed, Ray's monitor, verl, most training logs.
+    Binary,
+    /// 10^9, and so `MB` and the others: Ray's object store and its oldest monitor.
+    Decimal,
+}
+
+/// `1.16 GiB`, `27.71GB`, `524288000kB`, `0 bytes`, `712Gi`, `977. GiB`: a number, perhaps blanks or a line's end, a unit.
+pub(in crate::parse) fn size(input: &str) -> IResult<&str, Size<'_>> {
+    sized(input, Giga::Binary)
+}
+
+/// [`size`] of a producer whose `GB` is not 2^30.
+pub(in crate::parse) fn sized(input: &str, giga: Giga) -> IResult<&str, Size<'_>> {
+    let (rest, (text, (amount, unit))) = consumed((number, preceded(multispace0, unit))).parse(input)?;
+    let decimal_unit = || {
+        let units = [("TB", 1_000_000_000_000), ("GB", 1_000_000_000), ("MB", 1_000_000), ("KB", 1000), ("kB", 1000)];
+        units.into_iter().find(|(name, _)| text.ends_with(name)).map(|(_, bytes)| Bytes(bytes))
+    };
+    let unit = match giga {
+        Giga::Decimal => decimal_unit().unwrap_or(unit),
+        Giga::Binary => unit,
+    };
+    Ok((rest, Size { text, bytes: Bytes::of(amount, unit) }))
+}
+
+/// The size with which `text` ends.
+pub(in crate::parse) fn size_at_end(text: &str, giga: Giga) -> Option<Size<'_>> {
+    let text = text.trim_end();
+    let unit = text.trim_end_matches(|c: char| c.is_ascii_alphabetic()).trim_end();
+    sized(&text[number_at_end(unit)?..], giga).ok().filter(|(rest, _)| rest.is_empty()).map(|(_, size)| size)
+}
+
+/// Where the number begins with which `text` ends, if it is a whole one.
+pub(in crate::parse) fn number_at_end(text: &str) -> Option<usize> {
+    let is_part = |c: char| c.is_ascii_digit() || c == '.' || c == ',';
+    let start = text.trim_end_matches(is_part).len();
+    // `a, 12`: the comma is the sentence's.
+    let start = start + text[start..].find(|c: char| c.is_ascii_digit())?;
+    let start = if text[..start].ends_with('-') { start - 1 } else { start };
+    begins(&text[..start]).then_some(start)
+}
+
+/// Whether a number may begin behind `before`: not within a word, a name or another number.
+pub(in crate::parse) fn begins(before: &str) -> bool {
+    let is_joined = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    // `e-3`, `12-3`, and the comma or stop within a number.
+    let within = before.strip_suffix(['-', '+', '.', ',']).unwrap_or(before);
+    let is_sign = within.len() < before.len();
+    !(before.ends_with(is_joined) || is_sign && within.ends_with(|c: char| c.is_ascii_digit()))
+}
+
+/// A number of bytes without a unit: Slurm, the kernel's `memory.stat`.
+pub(in crate::parse) fn plain_bytes(input: &str) -> IResult<&str, Size<'_>> {
+    counted(input, Bytes(1))
+}
+
+/// A number whose unit stands elsewhere, or nowhere: `31.44` of `(31.44/47.38 GiB)`, verl's `(GB): 15.44`.
+pub(in crate::parse) fn counted(input: &str, unit: Bytes) -> IResult<&str, Size<'_>> {
+    let (rest, (text, amount)) = consumed(decimal).parse(input)?;
+    Ok((rest, Size { text, bytes: Bytes::of(amount, unit) }))
+}
+
+/// `16515076 bytes`, `1,073,741,824`: a whole number of bytes.
+pub(in crate::parse) fn byte_count(input: &str) -> IResult<&str, Size<'_>> {
+    let count = terminated(recognize(whole), number_ends);
+    let (rest, (text, (count, _))) =
+        consumed((count, opt(terminated(tag(" bytes"), word_ends)))).parse(input)?;
+    let bytes = count.replace(',', "").parse().ok().and_then(|count| Bytes::of(count, Bytes(1)));
+    Ok((rest, Size { text, bytes }))
+}
+
+/// `4711`
+pub(in crate::parse) fn digits(input: &str) -> IResult<&str, &str> {
+    terminated(take_while1(|c: char| c.is_ascii_digit()), peek(not(char('\u{fffd}')))).parse(input)
+}
+
+/// `-1.25`, `1,048,576`, `977.`, `1.5e3`, with nothing behind it that it might go on with but a word.
+pub(in crate::parse) fn decimal(input: &str) -> IResult<&str, f64> {
+    terminated(number, number_ends).parse(input)
+}
+
+/// Digits, in groups of three where commas stand between them.
+fn whole(input: &str) -> IResult<&str, &str> {
+    let digit = |c: char| c.is_ascii_digit();
+    let thousand = || (char(','), take_while_m_n(3, 3, digit), peek(not(satisfy(digit))));
+    let grouped = (take_while_m_n(1, 3, digit), many1_count(thousand()), peek(not((char(','), satisfy(digit)))));
+    alt((recognize(grouped), take_while1(digit))).parse(input)
+}
+
+/// A number, whatever stands behind it.
+fn number(input: &str) -> IResult<&str, f64> {
+    let digit = |c: char| c.is_ascii_digit();
+    let fraction = (char('.'), take_while(digit));
+    let exponent = (one_of("eE"), opt(one_of("+-")), take_while1(digit));
+    let words = recognize((opt(char('-')), whole, opt(fraction), opt(exponent)));
+    map_opt(words, |text: &str| text.replace(',', "").parse().ok()).parse(input)
+}
+
+/// Nothing that would make it another number: `12,34`, `1.2.3`, `12_000`, a hole in the file.
+fn number_ends(input: &str) -> IResult<&str, ()> {
+    let goes_on = alt((recognize((one_of(".,"), satisfy(|c| c.is_ascii_digit()))), recognize(one_of("_\u{fffd}"))));
+    peek(not(goes_on)).parse(input)
+}
+
+/// Nothing that would make it another word; a rate is no amount.
+fn word_ends(input: &str) -> IResult<&str, ()> {
+    let goes_on = satisfy(|c| c.is_ascii_alphanumeric() || c == '_' || c == '\u{fffd}');
+    let rate = (char('/'), alt((tag("sec"), tag("s"))), peek(not(satisfy(|c| c.is_ascii_alphanumeric()))));
+    peek(not(alt((recognize(goes_on), recognize(rate))))).parse(input)
+}
+
+/// A unit of memory, binary whatever its spelling: that is how the producers here count.
+fn unit(input: &str) -> IResult<&str, Bytes> {
+    let prefixed = |letter: char, bytes: Bytes| {
+        (satisfy(move |c| c.eq_ignore_ascii_case(&letter)), opt(alt((tag("iB"), tag("B"), tag("i"), tag("b")))))
+            .map(move |_| bytes)
+    };
+    let unit = alt((
+        alt((tag("bytes"), tag("byte"), tag("Bytes"))).map(|_| Bytes(1)),
+        prefixed('K', Bytes::KIB),
+        prefixed('M', Bytes::MIB),
+        prefixed('G', Bytes::GIB),
+        prefixed('T', Bytes::TIB),
+        prefixed('P', Bytes(1 << 50)),
+        tag("B").map(|_| Bytes(1)),
+    ));
+    terminated(unit, word_ends).parse(input)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reads_every_spelling_of_a_size() {
+        let bytes = |text| size(text).ok().and_then(|(_, size)| size.bytes).map(|bytes| bytes.0);
+        assert_eq!(bytes("1.16 GiB free"), Some(1_245_540_516));
+        assert_eq!(bytes("0 bytes"), Some(0));
+        assert_eq!(bytes("27.71GB"), Some((27.71 * (1u64 << 30) as f64).round() as i64));
+        assert_eq!(bytes("524288000kB,"), Some(500 << 30));
+        assert_eq!(bytes("712Gi"), Some(712 << 30));
+        assert_eq!(bytes("977. GiB"), Some(977 << 30));
+        assert_eq!(bytes("2044571648B"), Some(2_044_571_648));
+        assert_eq!(bytes("79.35 GiB\ntotal"), bytes("79.35\nGiB"));
+        assert_eq!(bytes("9007199254740988kB"), None);
+        assert_eq!(bytes("1,024 MiB"), Some(1 << 30));
+        assert_eq!(bytes("1.5e3 MB/79 GB"), Some(1500 << 20));
+        assert_eq!(plain_bytes("2044571648, 7").map(|(rest, size)| (rest, size.text)), Ok((", 7", "2044571648")));
+        assert_eq!(bytes("GiB"), None);
+        assert_eq!(bytes("1.5 PiB"), Some(3 << 49));
+        assert_eq!(sized("12.3 GB", Giga::Decimal).ok().and_then(|(_, size)| size.bytes), Some(Bytes(12_300_000_000)));
+    }
+
+    /// `VmRSS 12 tokens` once was 12 TiB, `3 minutes` 3 MiB.
+    #[test]
+    fn a_unit_ends_where_its_word_does() {
+        for text in [
+            "12 tokens", "3 minutes", "3 Megatron", "7 GPUs", "5 keys", "2 passes", "1 Bit", "4 Gbit", "12 GBs", "12 MB_total", "4 MB/s",
+            "9 GiB/sec", "8 Byt", "8 bytesize", "3 kBq", "12 G\u{fffd}B",
+        ] {
+            assert!(size(text).is_err(), "{text}");
+        }
+        for text in ["12 T", "3M", "5 GB/79 GB", "2 GB)", "2 GB内存", "1 B.", "4 GiB\u{a0}x"] {
+            assert!(size(text).is_ok(), "{text}");
+        }
+    }
+
+    /// `1,234 MB` once was 234 MB where it was read from its end, `-12 MB` 12, `12.5e3 MB` 3.
+    #[test]
+    fn a_number_is_read_whole_or_not_at_all() {
+        let at_end = |text| size_at_end(text, Giga::Binary).and_then(|size| size.bytes).map(|bytes| bytes.0 >> 20);
+        assert_eq!(at_end("used 1,234 MB"), Some(1234));
+        assert_eq!(at_end("used -12 MB"), Some(-12));
+        assert_eq!(at_end("used 12, 34 MB"), Some(34));
+        for text in ["12.5e3 MB", "v12 MB", "1_234 MB", "12-34 MB", "0x12 MB", "1.2.3 MB", "12,34 MB", "12 tokens", "a MB"] {
+            assert_eq!(at_end(text), None, "{text}");
+        }
+        for text in ["12,34", "12,3456", "1.2.3", "12_000", "12\u{fffd}7"] {
+            assert!(plain_bytes(text).is_err(), "{text}");
+        }
+        for text in ["12,34 bytes", "1,2345", "7.5"] {
+            assert!(byte_count(text).is_err(), "{text}");
+        }
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn whatever_is_read_is_a_whole_number_with_a_whole_unit(text in "[-+ ]?[0-9,._eE]{1,9}[ \u{fffd}]{0,2}[kKMGTPBbi]{0,4}[a-z0-9_/ ]{0,4}") {
+            if let Ok((rest, size)) = size(&text) {
+                let digits = size.text.trim_end_matches(|c: char| c.is_ascii_alphabetic()).trim_end();
+                let stripped: String = digits.chars().filter(|c| *c != ',').collect();
+                proptest::prop_assert!(stripped.parse::<f64>().is_ok(), "{size:?} of {text}");
+                proptest::prop_assert!(!rest.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '_'), "{size:?} of {text}");
+            }
+            if let Some(size) = size_at_end(&text, Giga::Binary) {
+                let before = &text[..text.trim_end().len() - size.text.len()];
+                proptest::prop_assert!(!before.ends_with(|c: char| c.is_ascii_alphanumeric() || c == '_'), "{size:?} of {text}");
+            }
+        }
+    }
+}

@@ -1,0 +1,195 @@
+//! Hostile inputs cost what their size costs, and no cut makes a figure of a part of one.
+
+use std::collections::HashSet;
+use std::fmt::Write as _;
+use std::fs;
+use std::io::Cursor;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use oomdoc::knowledge::Knowledge;
+use oomdoc::model::{Event, What};
+use oomdoc::parse::{Extractor, Findings, GRAMMARS, Grammars};
+use oomdoc::scan::{Extent, Scanner};
+use oomdoc::source::Input;
+use oomdoc::{Options, analyze_inputs};
+
+type Outcome = Result<(), Box<dyn std::error::Error>>;
+
+const REFUSED: &str = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total capacity of \
+                       79.15 GiB of which 1.01 GiB is free.";
+
+fn grammars() -> Result<Grammars, Box<dyn std::error::Error>> {
+    Ok(Grammars::new(GRAMMARS, &Knowledge::shipped()?).map_err(|error| error.to_string())?)
+}
+
+fn read(input: &[u8], grammars: &Grammars) -> Findings {
+    let mut extractor = Extractor::new(Arc::from("job.log"), grammars);
+    let mut scanner = Scanner::new(grammars.anchors(), Extent::DEFAULT);
+    scanner.push(input, &mut extractor);
+    scanner.finish(&mut extractor);
+    extractor.finish()
+}
+
+/// How long the whole analysis of `log` takes.
+fn time(log: String) -> Result<Duration, Box<dyn std::error::Error>> {
+    let began = Instant::now();
+    analyze_inputs(vec![Input::new("job.log", Cursor::new(log.into_bytes()))?], Vec::new(), &Options::default())?;
+    Ok(began.elapsed())
+}
+
+/// Forty thousand origins that each reported an OOM took 23 s, twice as many 150.
+#[test]
+fn many_origins_take_time_in_proportion() -> Outcome {
+    let kinds: [(&str, fn(usize) -> String); 5] = [
+        ("ranks", |rank| format!("[rank{rank}]: {REFUSED}\n")),
+        ("processes", |pid| format!("(Worker pid={pid}, ip=10.0.{}.{}) {REFUSED}\n", pid / 256, pid % 256)),
+        ("names", |host| format!("(W{}x pid=7) {REFUSED}\n", letters(host))),
+        ("kernels", |pid| {
+            format!(
+                "2026-03-01T10:00:00 host{pid} kernel: [ 100.5] Out of memory: Killed process {pid} (python3) \
+                 total-vm:8000000kB, anon-rss:7000000kB, file-rss:0kB, shmem-rss:0kB\n"
+            )
+        }),
+        ("tasks", |task| format!("srun: error: node{task}: task {task}: Out Of Memory\n")),
+    ];
+    let long = std::env::var_os("OOMDOC_LONG").is_some();
+    let few = if long { 20_000 } else { 200 };
+    for (name, line) in kinds {
+        let log = |count: usize| (0..count).map(line).collect::<String>();
+        // Once, so that the rules are read.
+        time(log(1))?;
+        let (small, large) = (time(log(few))?, time(log(8 * few))?);
+        // The square would be 64 times.
+        assert!(large < small * 24, "{name}: {few} take {small:?}, 8 times as many {large:?}");
+    }
+    Ok(())
+}
+
+fn letters(number: usize) -> String {
+    number.to_string().bytes().map(|digit| char::from(digit - b'0' + b'a')).collect()
+}
+
+/// Whatever comes, so much is kept.
+#[test]
+fn what_is_kept_of_many_origins_is_bounded() -> Outcome {
+    let grammars = grammars()?;
+    let log: String = (0..6000).map(|host| format!("(W{}x pid={host}) {REFUSED}\n", letters(host))).collect();
+    let findings = read(log.as_bytes(), &grammars);
+    assert!(findings.events.len() <= 5000, "{}", findings.events.len());
+    let victims = |event: &Event| match &event.what {
+        What::Shortage(shortage) => shortage.victims.len(),
+        _ => 0,
+    };
+    assert!(findings.events.iter().map(victims).sum::<usize>() >= 4096);
+    Ok(())
+}
+
+/// 300,000 messages in one line took 14 s.
+#[test]
+fn many_messages_in_a_line_take_time_in_proportion() -> Outcome {
+    let line = |count: usize| "CUDA out of memory. Tried to allocate 2.00 GiB. ".repeat(count) + "\n";
+    time(line(1))?;
+    let (small, large) = (time(line(1500))?, time(line(12_000))?);
+    assert!(large < small * 24, "{small:?}, {large:?}");
+    Ok(())
+}
+
+/// A script of 7.8 MB of short words took 135 s and 5.7 GB.
+#[test]
+fn a_script_of_more_words_than_anybody_writes_is_not_read() -> Outcome {
+    for body in ["a ".repeat(100_000), "a\n".repeat(100_000), "a;".repeat(100_000)] {
+        let script = format!("#!/bin/bash\npython train.py {body}\n");
+        let read = oomdoc::config::Document::read("run.sh", &script);
+        assert!(read.is_err_and(|error| error.to_string().contains("more words")));
+    }
+    Ok(())
+}
+
+/// The logs of `corpus/`.
+fn corpus(folder: &Path, found: &mut Vec<PathBuf>) -> std::io::Result<()> {
+    for entry in fs::read_dir(folder)? {
+        let path = entry?.path();
+        match path.extension().and_then(|end| end.to_str()) {
+            _ if path.is_dir() => corpus(&path, found)?,
+            Some("log" | "txt") => found.push(path),
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// Everything with a number that is stated, by what it is.
+fn stated(findings: &Findings) -> HashSet<String> {
+    let mut all = HashSet::new();
+    let figures = findings.events.iter().flat_map(|event| &event.figures);
+    all.extend(figures.map(|figure| format!("{:?} {:?} {:?}", figure.name, figure.bytes, figure.value)));
+    all.extend(findings.timeline.iter().map(|point| format!("{:?} {:?} None", point.name, Some(point.bytes))));
+    all
+}
+
+/// `Killed process 6411` was process 6 where the log ended within the number.
+#[test]
+fn a_log_that_is_cut_off_states_nothing_that_the_whole_does_not() -> Outcome {
+    let grammars = grammars()?;
+    let mut logs = Vec::new();
+    corpus(&Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus"), &mut logs)?;
+    logs.sort();
+    let logs: Vec<Vec<u8>> = logs.iter().map(fs::read).collect::<Result<_, _>>()?;
+    let logs: Vec<Vec<u8>> = logs.into_iter().filter(|log| log.len() < 20_000).collect();
+    let each = if std::env::var_os("OOMDOC_LONG").is_some() { 20_000 / logs.len() + 1 } else { 6 };
+    let mut seed: u64 = 0x9e37_79b9_7f4a_7c15;
+    let (mut wrong, mut tried) = (String::new(), 0);
+    for log in &logs {
+        let whole = stated(&read(log, &grammars));
+        for _ in 0..each {
+            seed ^= seed << 13;
+            seed ^= seed >> 7;
+            seed ^= seed << 17;
+            let cut = (seed % log.len().max(1) as u64) as usize;
+            tried += 1;
+            let part = stated(&read(&log[..cut], &grammars));
+            for more in part.difference(&whole) {
+                let end = String::from_utf8_lossy(&log[cut.saturating_sub(120)..cut]).into_owned();
+                writeln!(wrong, "{more} where it ends with {end:?}")?;
+            }
+        }
+    }
+    assert!(tried > 100 && wrong.is_empty(), "{tried} cuts\n{wrong}");
+    Ok(())
+}
+
+/// Odd amounts beside words that ask for one: what is read is what stands there, all of it.
+#[test]
+fn odd_amounts_are_read_whole_or_not_at_all() -> Outcome {
+    let grammars = grammars()?;
+    let numbers = [
+        "1,234", "-12", "12.5e3", "12,34", "1.2.3", "12_000", "0x12", "1\0234", "7\0\0\u{38}", "12-34", "1e", "+5", "٣", "1 234", "--5",
+        "12", "12.5", "1,234,567",
+    ];
+    let units = [
+        " MB", "MB", " tokens", " minutes", " MBps", " MB/s", " GPUs", " keys", " M", " Mi", "\0MB", " M\0B", " GB_total", " passes",
+        " Kernels", "",
+    ];
+    let lines = ["VmRSS {}", "RSS: {}", "[rank0] replay {}", "RSS={}, next", "out of memory: failed to allocate {}", "used {} of memory"];
+    let mut tried = 0;
+    for line in lines {
+        for (number, unit) in numbers.iter().flat_map(|number| units.iter().map(move |unit| (number, unit))) {
+            let text = line.replace("{}", &format!("{number}{unit}"));
+            // Often enough to be a series.
+            let findings = read(format!("{text}\n").repeat(6).as_bytes(), &grammars);
+            tried += 1;
+            let is_amount = matches!(*number, "1,234" | "12" | "12.5" | "1,234,567" | "-12" | "12.5e3") && !unit.starts_with('\0');
+            let figures = findings.events.iter().flat_map(|event| &event.figures).map(|figure| (figure.bytes, figure.text.clone()));
+            let points = findings.timeline.iter().map(|point| (Some(point.bytes), point.text.clone()));
+            for (bytes, words) in figures.chain(points).filter(|(bytes, _)| bytes.is_some()) {
+                let fits = is_amount && (words.starts_with(number) || words.starts_with(number.trim_start_matches('+')));
+                let has_unit = [" MB", "MB", " M", " Mi", " M\0B"].contains(unit) || unit.is_empty();
+                assert!(fits && has_unit, "{bytes:?} by {words:?} in {text:?}");
+            }
+        }
+    }
+    assert!(tried > 1500, "{tried}");
+    Ok(())
+}

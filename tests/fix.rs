@@ -1,0 +1,119 @@
+//! `fix --write` writes the file that was meant, leaves everything else of it as it was, or says why it does not.
+#![cfg(unix)]
+
+use std::fs;
+use std::os::unix::fs::{MetadataExt, PermissionsExt, chown, symlink};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use assert_cmd::prelude::*;
+use predicates::str::contains;
+
+type Outcome = Result<(), Box<dyn std::error::Error>>;
+
+const LOG: &str = "Traceback (most recent call last):
+  File \"/opt/venv/lib/python3.11/site-packages/transformers/trainer.py\", line 3579, in training_step
+    loss = self.compute_loss(model, inputs)
+  File \"/opt/venv/lib/python3.11/site-packages/transformers/models/llama/modeling_llama.py\", line 700, in forward
+    outputs = self.mlp(x)
+torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.92 GiB. GPU 0 has a total capacity of 79.15 GiB of which 0.33 GiB is free.
+";
+const SCRIPT: &str = "#!/bin/bash\npython train.py --per_device_train_batch_size 8\n";
+
+/// A log and a script in a folder of their own.
+fn job(script: &str) -> Result<(tempfile::TempDir, PathBuf), std::io::Error> {
+    let folder = tempfile::tempdir()?;
+    fs::write(folder.path().join("job.log"), LOG)?;
+    let path = folder.path().join("run.sh");
+    fs::write(&path, script)?;
+    Ok((folder, path))
+}
+
+fn fix(script: &Path, how: &str) -> Command {
+    let log = script.with_file_name("job.log");
+    let mut command = Command::new(assert_cmd::cargo::cargo_bin!("oomdoc"));
+    command.arg("fix").arg(log).arg(script).args(["--pick", "per_device_train_batch_size", how]);
+    command
+}
+
+#[test]
+fn a_link_stays_a_link_and_what_it_points_to_is_edited() -> Outcome {
+    let (folder, script) = job("")?;
+    let real = folder.path().join("real.sh");
+    fs::write(&real, SCRIPT)?;
+    fs::remove_file(&script)?;
+    symlink("real.sh", &script)?;
+    fix(&script, "--write").assert().success().stdout(contains("written"));
+    assert!(fs::symlink_metadata(&script)?.is_symlink());
+    assert_eq!(fs::read_to_string(&real)?, SCRIPT.replace(" 8", " 4"));
+    fix(&script, "--write").assert().success().stdout(contains("already so"));
+    Ok(())
+}
+
+#[test]
+fn a_file_with_another_name_is_refused() -> Outcome {
+    let (folder, script) = job(SCRIPT)?;
+    fs::hard_link(&script, folder.path().join("other.txt"))?;
+    fix(&script, "--write").assert().code(2).stderr(contains("hard links"));
+    assert_eq!(fs::read_to_string(&script)?, SCRIPT);
+    Ok(())
+}
+
+#[test]
+fn a_read_only_file_is_refused() -> Outcome {
+    let (_folder, script) = job(SCRIPT)?;
+    fs::set_permissions(&script, fs::Permissions::from_mode(0o444))?;
+    fix(&script, "--write").assert().code(2).stderr(contains("read-only"));
+    assert_eq!(fs::read_to_string(&script)?, SCRIPT);
+    Ok(())
+}
+
+#[test]
+fn owner_and_rights_stay_as_they_are() -> Outcome {
+    let (_folder, script) = job(SCRIPT)?;
+    fs::set_permissions(&script, fs::Permissions::from_mode(0o750))?;
+    // Only root can give a file away.
+    let is_given = chown(&script, Some(4321), Some(1234)).is_ok();
+    let before = fs::metadata(&script)?;
+    fix(&script, "--write").assert().success();
+    let after = fs::metadata(&script)?;
+    let rights = |file: &fs::Metadata| (file.uid(), file.gid(), file.permissions().mode());
+    assert_eq!(rights(&after), rights(&before));
+    assert!(!is_given || after.uid() == 4321);
+    Ok(())
+}
+
+/// Once a stale file from an earlier fix was shown instead of the one that is there.
+#[test]
+fn a_file_that_was_changed_since_is_shown_as_it_is() -> Outcome {
+    let (_folder, script) = job(SCRIPT)?;
+    fix(&script, "--write").assert().success();
+    fs::write(&script, "python train.py --per_device_train_batch_size 64 --mine 1\n")?;
+    fix(&script, "--diff").assert().success().stdout(contains("size 64 --mine 1"));
+    fix(&script, "--write").assert().code(2).stderr(contains("changed since"));
+    assert!(fs::read_to_string(&script)?.contains("size 64"));
+    Ok(())
+}
+
+#[test]
+fn of_two_fixes_at_once_one_writes_and_no_text_is_lost() -> Outcome {
+    for _ in 0..4 {
+        let (folder, script) = job(SCRIPT)?;
+        let started: Vec<_> = (0..2).map(|_| fix(&script, "--write").spawn()).collect::<Result<_, _>>()?;
+        let done: Vec<_> = started.into_iter().map(|mut child| child.wait()).collect::<Result<_, _>>()?;
+        assert!(done.iter().any(|status| status.success()), "{done:?}");
+        assert_eq!(fs::read_to_string(&script)?, SCRIPT.replace(" 8", " 4"));
+        assert_eq!(fs::read_to_string(folder.path().join("run.sh.before-oomdoc"))?, SCRIPT);
+    }
+    Ok(())
+}
+
+/// The option once went to `sbatch run.sh`, behind a script that takes none.
+#[test]
+fn a_script_that_a_script_writes_is_edited_where_it_stands() -> Outcome {
+    let (_folder, script) = job(&format!("cat > later.sh <<EOF\n{SCRIPT}EOF\nsbatch later.sh\n"))?;
+    fix(&script, "--write").assert().success();
+    let text = fs::read_to_string(&script)?;
+    assert!(text.contains("--per_device_train_batch_size 4\nEOF\nsbatch later.sh\n"), "{text}");
+    Ok(())
+}
