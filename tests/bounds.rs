@@ -165,14 +165,51 @@ fn a_log_that_is_cut_off_states_nothing_that_the_whole_does_not() -> Outcome {
 fn odd_amounts_are_read_whole_or_not_at_all() -> Outcome {
     let grammars = grammars()?;
     let numbers = [
-        "1,234", "-12", "12.5e3", "12,34", "1.2.3", "12_000", "0x12", "1\0234", "7\0\0\u{38}", "12-34", "1e", "+5", "٣", "1 234", "--5",
-        "12", "12.5", "1,234,567",
+        "1,234",
+        "-12",
+        "12.5e3",
+        "12,34",
+        "1.2.3",
+        "12_000",
+        "0x12",
+        "1\0234",
+        "7\0\0\u{38}",
+        "12-34",
+        "1e",
+        "+5",
+        "٣",
+        "1 234",
+        "--5",
+        "12",
+        "12.5",
+        "1,234,567",
     ];
     let units = [
-        " MB", "MB", " tokens", " minutes", " MBps", " MB/s", " GPUs", " keys", " M", " Mi", "\0MB", " M\0B", " GB_total", " passes",
-        " Kernels", "",
+        " MB",
+        "MB",
+        " tokens",
+        " minutes",
+        " MBps",
+        " MB/s",
+        " GPUs",
+        " keys",
+        " M",
+        " Mi",
+        "\0MB",
+        " M\0B",
+        " GB_total",
+        " passes",
+        " Kernels",
+        "",
     ];
-    let lines = ["VmRSS {}", "RSS: {}", "[rank0] replay {}", "RSS={}, next", "out of memory: failed to allocate {}", "used {} of memory"];
+    let lines = [
+        "VmRSS {}",
+        "RSS: {}",
+        "[rank0] replay {}",
+        "RSS={}, next",
+        "out of memory: failed to allocate {}",
+        "used {} of memory",
+    ];
     let mut tried = 0;
     for line in lines {
         for (number, unit) in numbers.iter().flat_map(|number| units.iter().map(move |unit| (number, unit))) {
@@ -180,11 +217,17 @@ fn odd_amounts_are_read_whole_or_not_at_all() -> Outcome {
             // Often enough to be a series.
             let findings = read(format!("{text}\n").repeat(6).as_bytes(), &grammars);
             tried += 1;
-            let is_amount = matches!(*number, "1,234" | "12" | "12.5" | "1,234,567" | "-12" | "12.5e3") && !unit.starts_with('\0');
-            let figures = findings.events.iter().flat_map(|event| &event.figures).map(|figure| (figure.bytes, figure.text.clone()));
+            let is_amount =
+                matches!(*number, "1,234" | "12" | "12.5" | "1,234,567" | "-12" | "12.5e3") && !unit.starts_with('\0');
+            let figures = findings
+                .events
+                .iter()
+                .flat_map(|event| &event.figures)
+                .map(|figure| (figure.bytes, figure.text.clone()));
             let points = findings.timeline.iter().map(|point| (Some(point.bytes), point.text.clone()));
             for (bytes, words) in figures.chain(points).filter(|(bytes, _)| bytes.is_some()) {
-                let fits = is_amount && (words.starts_with(number) || words.starts_with(number.trim_start_matches('+')));
+                let fits =
+                    is_amount && (words.starts_with(number) || words.starts_with(number.trim_start_matches('+')));
                 let has_unit = [" MB", "MB", " M", " Mi", " M\0B"].contains(unit) || unit.is_empty();
                 assert!(fits && has_unit, "{bytes:?} by {words:?} in {text:?}");
             }

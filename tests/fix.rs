@@ -111,7 +111,7 @@ fn of_two_fixes_at_once_one_writes_and_no_text_is_lost() -> Outcome {
 /// The option once went to `sbatch run.sh`, behind a script that takes none.
 #[test]
 fn a_script_that_a_script_writes_is_edited_where_it_stands() -> Outcome {
-    let (_folder, script) = job(&format!("cat > later.sh <<EOF\n{SCRIPT}EOF\nsbatch later.sh\n"))?;
+    let (_folder, script) = job(&format!("#!/bin/bash\ncat > later.sh <<EOF\n{SCRIPT}EOF\nsbatch later.sh\n"))?;
     fix(&script, "--write").assert().success();
     let text = fs::read_to_string(&script)?;
     assert!(text.contains("--per_device_train_batch_size 4\nEOF\nsbatch later.sh\n"), "{text}");

@@ -48,7 +48,9 @@ pub enum FixError {
         why: &'static str,
     },
     /// Somebody else edited the file after oomdoc did.
-    #[error("{path} was changed since an earlier fix or while this one read it; if {before} is there, it is what it was: move it away")]
+    #[error(
+        "{path} was changed since an earlier fix or while this one read it; if {before} is there, it is what it was: move it away"
+    )]
     Changed {
         /// The file.
         path: String,

@@ -24,8 +24,8 @@ use sha2::{Digest, Sha256};
 
 use crate::knowledge::Knowledge;
 use crate::model::{
-    Citation, Event, Exit, Fact, Fingerprint, Frame, Incident, Job, Kind, LineNumber, Memory, OtherFailure, Phase, PhaseFinding,
-    Role, Seen, Setting, TimelinePoint, Timestamp, Victim, What,
+    Citation, Event, Exit, Fact, Fingerprint, Frame, Incident, Job, Kind, LineNumber, Memory, OtherFailure, Phase,
+    PhaseFinding, Role, Seen, Setting, TimelinePoint, Timestamp, Victim, What,
 };
 use crate::parse::Findings;
 

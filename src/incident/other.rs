@@ -25,7 +25,8 @@ pub(super) fn failure(case: &Case) -> Option<OtherFailure> {
     let others = named.iter().filter(|(name, _, _)| name != chosen).map(|(_, _, event)| &event.at.location);
     let others: HashSet<&Location> = others.collect();
     let mut evidence: Vec<Citation> = Vec::new();
-    for (_, _, event) in named.iter().filter(|(name, _, event)| name == chosen && !others.contains(&event.at.location)) {
+    for (_, _, event) in named.iter().filter(|(name, _, event)| name == chosen && !others.contains(&event.at.location))
+    {
         if evidence.len() < MOST_EVIDENCE && !evidence.contains(&event.at) {
             evidence.push(event.at.clone());
         }

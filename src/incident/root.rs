@@ -125,8 +125,7 @@ fn unexplained_kill(case: &Case) -> Option<Group> {
     let explained = |kill: usize| {
         // Who does not leave in time is killed; whoever cleans up after another failure kills what is left.
         let Event { at, basis, .. } = &case.events[kill];
-        case.index.scheduler_before(&at.location)
-            || *basis == Basis::Reader && case.index.failed_before(&at.location)
+        case.index.scheduler_before(&at.location) || *basis == Basis::Reader && case.index.failed_before(&at.location)
     };
     let mut events: Vec<usize> = kills.iter().copied().filter(|kill| !explained(*kill)).collect();
     if events.is_empty() && !kills.is_empty() {

@@ -202,17 +202,20 @@ pub(crate) mod testing {
         let mut record: Option<Record> = None;
         for (at, bytes) in text.split('\n').enumerate() {
             let number = crate::model::LineNumber(1 + at as u64);
-            Line::read(RawLine { bytes: bytes.as_bytes(), number, column: 0, is_open: false }, |line| match &mut record {
-                None => {
-                    let path = Arc::from("job.log");
-                    record = Some(Record::new(path, Default::default(), Default::default(), line.into_owned()));
-                }
-                Some(record) => {
-                    if let Follow::Join(joint) = grammar.follows(record, &line) {
-                        record.push(joint, line.into_owned());
+            Line::read(
+                RawLine { bytes: bytes.as_bytes(), number, column: 0, is_open: false },
+                |line| match &mut record {
+                    None => {
+                        let path = Arc::from("job.log");
+                        record = Some(Record::new(path, Default::default(), Default::default(), line.into_owned()));
                     }
-                }
-            });
+                    Some(record) => {
+                        if let Follow::Join(joint) = grammar.follows(record, &line) {
+                            record.push(joint, line.into_owned());
+                        }
+                    }
+                },
+            );
         }
         record.map(|record| grammar.parse(&record)).unwrap_or_default()
     }

@@ -49,8 +49,9 @@ impl ExampleRow {
     /// Its log, and the configuration beside it.
     pub fn inputs(&self) -> Vec<Input<'static>> {
         let texts = [("job.log", Some(&self.log)), ("config", self.config.as_ref())];
-        let open =
-            |(name, text): (&str, Option<&String>)| Some(Input::new(name, Cursor::new(format!("{}\n", text?).into_bytes())));
+        let open = |(name, text): (&str, Option<&String>)| {
+            Some(Input::new(name, Cursor::new(format!("{}\n", text?).into_bytes())))
+        };
         let inputs: io::Result<Vec<Input>> = texts.into_iter().filter_map(open).collect();
         // Memory can always be read.
         inputs.unwrap_or_default()

@@ -6,6 +6,7 @@ use std::ops::Range;
 use memchr::memchr;
 
 use super::envelope;
+use crate::parse::record::amount::HOLE;
 
 /// The text of `raw` without colours and control characters, and where its runs come from.
 pub(super) fn clean(raw: &[u8]) -> (Cow<'_, str>, Vec<(usize, usize)>) {
@@ -24,7 +25,7 @@ pub(super) fn clean(raw: &[u8]) -> (Cow<'_, str>, Vec<(usize, usize)>) {
         let hole = hole(raw, end);
         if hole > 0 {
             runs.push((text.len(), end));
-            text.push(char::REPLACEMENT_CHARACTER);
+            text.push(HOLE);
         }
         at = end + if hole > 0 { hole } else { raw.get(end..).map_or(0, removed) };
         end = next_removed(raw, at);

@@ -174,7 +174,9 @@ mod tests {
 
     fn read(raw: &[u8]) -> Vec<Line<'_>> {
         let mut lines = Vec::new();
-        Line::read(RawLine { bytes: raw, number: LineNumber::FIRST, column: 0, is_open: false }, |line| lines.push(line));
+        Line::read(RawLine { bytes: raw, number: LineNumber::FIRST, column: 0, is_open: false }, |line| {
+            lines.push(line)
+        });
         lines
     }
 

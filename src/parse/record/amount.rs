@@ -32,6 +32,9 @@ pub(in crate::parse) enum Giga {
     Decimal,
 }
 
+/// What a line has where its file has a hole.
+pub(in crate::parse) const HOLE: char = '\u{2400}';
+
 /// `1.16 GiB`, `27.71GB`, `524288000kB`, `0 bytes`, `712Gi`, `977. GiB`: a number, perhaps blanks or a line's end, a unit.
 pub(in crate::parse) fn size(input: &str) -> IResult<&str, Size<'_>> {
     sized(input, Giga::Binary)
@@ -71,6 +74,9 @@ pub(in crate::parse) fn number_at_end(text: &str) -> Option<usize> {
 /// Whether a number may begin behind `before`: not within a word, a name or another number.
 pub(in crate::parse) fn begins(before: &str) -> bool {
     let is_joined = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    if before.ends_with(HOLE) {
+        return false;
+    }
     // `e-3`, `12-3`, and the comma or stop within a number.
     let within = before.strip_suffix(['-', '+', '.', ',']).unwrap_or(before);
     let is_sign = within.len() < before.len();
@@ -91,15 +97,14 @@ pub(in crate::parse) fn counted(input: &str, unit: Bytes) -> IResult<&str, Size<
 /// `16515076 bytes`, `1,073,741,824`: a whole number of bytes.
 pub(in crate::parse) fn byte_count(input: &str) -> IResult<&str, Size<'_>> {
     let count = terminated(recognize(whole), number_ends);
-    let (rest, (text, (count, _))) =
-        consumed((count, opt(terminated(tag(" bytes"), word_ends)))).parse(input)?;
+    let (rest, (text, (count, _))) = consumed((count, opt(terminated(tag(" bytes"), word_ends)))).parse(input)?;
     let bytes = count.replace(',', "").parse().ok().and_then(|count| Bytes::of(count, Bytes(1)));
     Ok((rest, Size { text, bytes }))
 }
 
 /// `4711`
 pub(in crate::parse) fn digits(input: &str) -> IResult<&str, &str> {
-    terminated(take_while1(|c: char| c.is_ascii_digit()), peek(not(char('\u{fffd}')))).parse(input)
+    terminated(take_while1(|c: char| c.is_ascii_digit()), peek(not(char(HOLE)))).parse(input)
 }
 
 /// `-1.25`, `1,048,576`, `977.`, `1.5e3`, with nothing behind it that it might go on with but a word.
@@ -126,13 +131,16 @@ fn number(input: &str) -> IResult<&str, f64> {
 
 /// Nothing that would make it another number: `12,34`, `1.2.3`, `12_000`, a hole in the file.
 fn number_ends(input: &str) -> IResult<&str, ()> {
-    let goes_on = alt((recognize((one_of(".,"), satisfy(|c| c.is_ascii_digit()))), recognize(one_of("_\u{fffd}"))));
+    let goes_on = alt((
+        recognize((one_of(".,"), satisfy(|c| c.is_ascii_digit()))),
+        recognize(satisfy(|c| c == '_' || c == '\u{fffd}' || c == HOLE)),
+    ));
     peek(not(goes_on)).parse(input)
 }
 
 /// Nothing that would make it another word; a rate is no amount.
 fn word_ends(input: &str) -> IResult<&str, ()> {
-    let goes_on = satisfy(|c| c.is_ascii_alphanumeric() || c == '_' || c == '\u{fffd}');
+    let goes_on = satisfy(|c| c.is_ascii_alphanumeric() || c == '_' || c == '\u{fffd}' || c == HOLE);
     let rate = (char('/'), alt((tag("sec"), tag("s"))), peek(not(satisfy(|c| c.is_ascii_alphanumeric()))));
     peek(not(alt((recognize(goes_on), recognize(rate))))).parse(input)
 }
@@ -183,8 +191,22 @@ mod tests {
     #[test]
     fn a_unit_ends_where_its_word_does() {
         for text in [
-            "12 tokens", "3 minutes", "3 Megatron", "7 GPUs", "5 keys", "2 passes", "1 Bit", "4 Gbit", "12 GBs", "12 MB_total", "4 MB/s",
-            "9 GiB/sec", "8 Byt", "8 bytesize", "3 kBq", "12 G\u{fffd}B",
+            "12 tokens",
+            "3 minutes",
+            "3 Megatron",
+            "7 GPUs",
+            "5 keys",
+            "2 passes",
+            "1 Bit",
+            "4 Gbit",
+            "12 GBs",
+            "12 MB_total",
+            "4 MB/s",
+            "9 GiB/sec",
+            "8 Byt",
+            "8 bytesize",
+            "3 kBq",
+            "12 G\u{fffd}B",
         ] {
             assert!(size(text).is_err(), "{text}");
         }
@@ -200,7 +222,9 @@ mod tests {
         assert_eq!(at_end("used 1,234 MB"), Some(1234));
         assert_eq!(at_end("used -12 MB"), Some(-12));
         assert_eq!(at_end("used 12, 34 MB"), Some(34));
-        for text in ["12.5e3 MB", "v12 MB", "1_234 MB", "12-34 MB", "0x12 MB", "1.2.3 MB", "12,34 MB", "12 tokens", "a MB"] {
+        for text in
+            ["12.5e3 MB", "v12 MB", "1_234 MB", "12-34 MB", "0x12 MB", "1.2.3 MB", "12,34 MB", "12 tokens", "a MB"]
+        {
             assert_eq!(at_end(text), None, "{text}");
         }
         for text in ["12,34", "12,3456", "1.2.3", "12_000", "12\u{fffd}7"] {
