@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use oomdoc::history::{self, Outcome, Record};
+use oomdoc::redact::Redactor;
 use oomdoc::store::{Change, DiskStore, Store};
 
 use crate::generate;
@@ -91,6 +92,7 @@ fn commits() -> Done {
 #[ignore = "a writer of the other tests"]
 fn keeps_a_history() -> Done {
     let Some(home) = told() else { return Ok(()) };
+    let redactor = Redactor::new(&[])?;
     for number in 0..2 {
         let (record, _) = incident(number)?;
         if history::put(&home, &record).is_ok() {
@@ -98,7 +100,7 @@ fn keeps_a_history() -> Done {
         }
         let Ok(mut store) = soon(|| history::drain(&home, PATIENCE)) else { continue };
         let (imported, line) = incident(100 + number)?;
-        if soon(|| history::import(&mut store, &mut line.as_bytes())).is_ok() {
+        if soon(|| history::import(&mut store, &mut line.as_bytes(), &redactor)).is_ok() {
             acknowledge("incident", &imported.incident.id)?;
         }
         if history::resolve(&mut store, &Outcome::of_knob(&imported, "--zero_stage", true)).is_ok() {
@@ -119,6 +121,7 @@ fn keeps_a_history() -> Done {
 #[ignore = "a writer of the other tests"]
 fn fills_the_disk() -> Done {
     let Some(home) = told() else { return Ok(()) };
+    let redactor = Redactor::new(&[])?;
     let from = 1_000_000 + u64::from(std::process::id()) * 1000;
     let mut refused = 0;
     for number in from..from + 30 {
@@ -138,7 +141,7 @@ fn fills_the_disk() -> Done {
             .collect::<Result<Vec<_>, Box<dyn Error>>>()?;
         lines.push(String::new());
         let Ok(mut store) = soon(|| history::drain(&home, PATIENCE)) else { continue };
-        if soon(|| history::import(&mut store, &mut lines.join("\n").as_bytes())).is_ok() {
+        if soon(|| history::import(&mut store, &mut lines.join("\n").as_bytes(), &redactor)).is_ok() {
             for number in from + 100..from + 100 + at_once {
                 acknowledge("incident", &large(number + at_once)?.0.incident.id)?;
             }
