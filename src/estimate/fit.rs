@@ -6,15 +6,19 @@
 
 use serde::Serialize;
 
-use crate::knowledge::Words;
+use crate::knowledge::{Shape, Words};
 use crate::memory::{
-    Adapter, Amount, Attention, Layout, ModelSize, OffloadDevice, OptimizerKind, OptimizerOffload, ParameterOffload,
-    Plan, Recomputation, Resume, Sharding,
+    Adapter, Amount, Attention, Layout, Logits, ModelSize, OffloadDevice, OptimizerKind, OptimizerOffload,
+    ParameterOffload, Plan, Quantised, Recomputation, Resume, Sharding,
 };
 use crate::model::Bytes;
 
-/// Of each device and host so much is for what is not counted: contexts, libraries, fragmentation.
-const ROOM: f64 = 0.05;
+/// So much of what a device is called it does not have, or keeps for itself.
+const ROOM: f64 = 0.02;
+/// So much of a host is for what is not counted: the system, libraries, data.
+const HOST_ROOM: f64 = 0.05;
+/// Sequences as long are worth sharing out.
+const LONG: u64 = 8192;
 /// Rank of the adapter that is tried.
 const LORA_RANK: u64 = 16;
 
@@ -38,6 +42,17 @@ pub struct Fit {
     pub before: Peaks,
     /// What to change, in the order in which one builds on another; empty where nothing need be.
     pub changes: Vec<Change>,
+    /// What is then left of what there is, by the bounds by which it fits; nothing where it does not.
+    pub spare: Option<Spare>,
+}
+
+/// What is left of what there is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Spare {
+    /// Of each device.
+    pub gpu: Bytes,
+    /// Of each host, where that is known.
+    pub host: Option<Bytes>,
 }
 
 /// Whether something fits.
@@ -94,15 +109,15 @@ impl Peaks {
         let moments = Plan::of(model, layout).moments;
         let most = |amounts: Vec<Amount>| amounts.into_iter().fold(Amount::ZERO, Amount::max);
         Peaks {
-            gpu: most(moments.iter().map(|moment| moment.device()).collect()),
+            gpu: most(moments.iter().map(|moment| moment.device_needed()).collect()),
             host: most(moments.iter().map(|moment| moment.host_kept()).collect()),
         }
     }
 
     fn fits(self, limits: Limits) -> Fits {
         let fits = |bound: fn(Amount) -> Bytes| {
-            beyond(bound(self.gpu), limits.gpu) <= 0.0
-                && limits.host.is_none_or(|host| beyond(bound(self.host), host) <= 0.0)
+            beyond(bound(self.gpu), limits.gpu, ROOM) <= 0.0
+                && limits.host.is_none_or(|host| beyond(bound(self.host), host, HOST_ROOM) <= 0.0)
         };
         match () {
             _ if fits(|need| need.high) => Fits::Surely,
@@ -113,14 +128,25 @@ impl Peaks {
 
     /// How far it is from fitting, in GiB of device and host.
     fn lacks(self, limits: Limits) -> f64 {
-        let host = limits.host.map_or(0.0, |host| beyond(self.host.low, host).max(0.0));
-        beyond(self.gpu.low, limits.gpu).max(0.0) + host
+        let host = limits.host.map_or(0.0, |host| beyond(self.host.low, host, HOST_ROOM).max(0.0));
+        beyond(self.gpu.low, limits.gpu, ROOM).max(0.0) + host
+    }
+
+    /// What is left, by the bounds by which it `fits`.
+    fn spare(self, limits: Limits, fits: Fits) -> Option<Spare> {
+        let need = |amount: Amount| match fits {
+            Fits::Surely => Some(amount.high),
+            Fits::Perhaps => Some(amount.low),
+            Fits::Not => None,
+        };
+        let host = limits.host.and_then(|host| Some(host - need(self.host)?));
+        Some(Spare { gpu: limits.gpu - need(self.gpu)?, host })
     }
 }
 
-/// GiB that are needed beyond what there is.
-fn beyond(need: Bytes, capacity: Bytes) -> f64 {
-    need.gib() - capacity.gib() * (1.0 - ROOM)
+/// GiB that are needed beyond what there is, less the share of it that is `room`.
+fn beyond(need: Bytes, capacity: Bytes, room: f64) -> f64 {
+    need.gib() - capacity.gib() * (1.0 - room)
 }
 
 /// The cheapest changes of `layout` with which `model` fits `limits`; where none do, those that come nearest.
@@ -170,13 +196,19 @@ fn fit(model: &ModelSize, layout: &Layout, limits: Limits, chosen: Vec<&Step>) -
         Change { flag: step.flag.clone(), cost: Words { en: en.to_owned(), zh: zh.to_owned() }, then: then(place + 1) }
     };
     let changes = chosen.iter().enumerate().map(change).collect();
-    Fit { limits, fits: then(chosen.len()).fits(limits), before: then(0), changes }
+    let after = then(chosen.len());
+    // Whoever does not know activations knows no upper bound.
+    let fits = match after.fits(limits) {
+        Fits::Surely if !Plan::is_whole(model, layout) => Fits::Perhaps,
+        fits => fits,
+    };
+    Fit { limits, fits, before: then(0), changes, spare: after.spare(limits, fits) }
 }
 
 /// What can be changed: of each ladder at most one step is taken, and a step may build on those of ladders before it.
 fn ladders(model: &ModelSize, layout: &Layout) -> Vec<Vec<Step>> {
-    let mut ladders = vec![attention(layout), batch(layout), recomputation(layout), sharding(layout)];
-    ladders.extend([resume(layout), offload(layout), pin(layout), training(model, layout), nodes()]);
+    let mut ladders = vec![attention(layout), loss(layout), batch(layout), recomputation(layout), sharding(layout)];
+    ladders.extend([sequence(layout), resume(layout), offload(layout), pin(layout), training(model, layout), nodes()]);
     ladders.retain(|ladder| !ladder.is_empty());
     ladders
 }
@@ -187,11 +219,50 @@ fn attention(layout: &Layout) -> Vec<Step> {
     (layout.attention == Attention::Eager).then(flash).into_iter().collect()
 }
 
+/// Logits that are never whole.
+fn loss(layout: &Layout) -> Vec<Step> {
+    let cost = ("Little; the framework must have it for this model (Liger).", "几乎没有；框架须支持该模型（Liger）。");
+    let fused = || step("--fused-loss", 3, cost, |layout| layout.logits = Logits::Fused);
+    let is_whole = layout.batch.is_some() && layout.logits != Logits::Fused;
+    is_whole.then(fused).into_iter().collect()
+}
+
+/// A sequence shared out among ranks, where it is long and there are ranks.
+fn sequence(layout: &Layout) -> Vec<Step> {
+    let cost = (
+        "Ranks of one sequence train fewer at once, and exchange keys and values in each layer.",
+        "共享同一序列的 rank 同时训练的序列更少，且每层都要交换 key 和 value。",
+    );
+    let is_long = layout.batch.is_some_and(|batch| batch.sequence >= LONG);
+    let ranks = layout.cluster.devices() / layout.parallel.model_ranks();
+    let more = [2, 4, 8]
+        .into_iter()
+        .filter(|count| is_long && *count > layout.parallel.sequence && ranks.is_multiple_of(*count));
+    let share = |(place, count): (u32, u64)| {
+        step(format!("--sequence-parallel {count}"), 10 + place, cost, move |layout: &mut Layout| {
+            layout.parallel.sequence = count;
+        })
+    };
+    (0..).zip(more).map(share).collect()
+}
+
 /// A smaller micro-batch, with as many more of them.
 fn batch(layout: &Layout) -> Vec<Step> {
     let cost = ("More and smaller passes for each step.", "每步需要更多、更小的前向/反向。");
-    let Some(batch) = layout.batch.filter(|batch| batch.token_budget.is_none()) else { return Vec::new() };
-    let halves = std::iter::successors(Some(batch.micro_batch / 2), |size| Some(size / 2)).take_while(|size| *size > 0);
+    let Some(batch) = layout.batch else { return Vec::new() };
+    let halves = |whole: u64| std::iter::successors(Some(whole / 2), |size| Some(size / 2));
+    if let Some(budget) = batch.token_budget {
+        // No sequence is split: the longest must go in.
+        let smaller = |(place, tokens): (u32, u64)| {
+            step(format!("--token-budget {tokens}"), 2 + place, cost, move |layout: &mut Layout| {
+                if let Some(batch) = &mut layout.batch {
+                    batch.token_budget = Some(tokens);
+                }
+            })
+        };
+        return (0..).zip(halves(budget).take_while(|tokens| *tokens >= batch.sequence)).map(smaller).collect();
+    }
+    let halves = halves(batch.micro_batch).take_while(|size| *size > 0);
     let smaller = |(place, size): (u32, u64)| {
         step(format!("--micro-batch {size}"), 2 + place, cost, move |layout: &mut Layout| {
             if let Some(batch) = &mut layout.batch {
@@ -309,8 +380,14 @@ fn pin(layout: &Layout) -> Vec<Step> {
 /// Other numbers, or another training.
 fn training(model: &ModelSize, layout: &Layout) -> Vec<Step> {
     let mut steps = Vec::new();
+    let quantised = |shape: &Shape, layout: &mut Layout| {
+        layout.precision = Quantised::FourBit.beneath(shape, layout.precision);
+    };
+    let in_4_bit = ("Weights in 4 bits: a little less exact, slower.", "权重为 4 位：精度略低，更慢。");
     if layout.adapter.is_some() {
-        return steps;
+        let shape = model.shape.clone().filter(|_| layout.precision.weights.high >= 2.0);
+        let to_4_bit = |shape| step("--quantised 4bit", 30, in_4_bit, move |layout| quantised(&shape, layout));
+        return shape.map(to_4_bit).into_iter().collect();
     }
     if layout.optimizer.kind == OptimizerKind::AdamW && layout.offload.optimizer.is_none() {
         let cost = ("States in 8 bit: close to AdamW, not the same.", "8 位状态：接近 AdamW，但不相同。");
@@ -325,6 +402,12 @@ fn training(model: &ModelSize, layout: &Layout) -> Vec<Step> {
         let parameters = shape.adapter_parameters(LORA_RANK).into();
         steps.push(step(format!("--lora {LORA_RANK}"), 80, cost, move |layout: &mut Layout| {
             layout.adapter = Some(Adapter { parameters, weights: layout.precision.weights });
+        }));
+        let shape = shape.clone();
+        let cost = ("Trains adapters, on weights in 4 bits.", "只在 4 位权重上训练适配器。");
+        steps.push(step(format!("--lora {LORA_RANK} --quantised 4bit"), 90, cost, move |layout: &mut Layout| {
+            layout.adapter = Some(Adapter { parameters, weights: layout.precision.weights });
+            quantised(&shape, layout);
         }));
     }
     steps

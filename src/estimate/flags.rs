@@ -47,6 +47,9 @@ pub struct Flags {
     /// Tokens of the longest sequence
     #[arg(long, value_name = "N")]
     pub sequence: Option<u64>,
+    /// Tokens of one pass on one GPU where batches are packed to as many, or sorted by length
+    #[arg(long, value_name = "N", conflicts_with = "micro_batch")]
+    pub token_budget: Option<u64>,
     /// Passes of one step
     #[arg(long, value_name = "N")]
     pub accumulation: Option<u64>,
@@ -56,6 +59,9 @@ pub struct Flags {
     /// Attention that keeps its matrix of tokens × tokens
     #[arg(long)]
     pub eager_attention: bool,
+    /// A loss that never has the whole logits: Liger's fused or chunked cross entropy
+    #[arg(long)]
+    pub fused_loss: bool,
     /// In which numbers it trains
     #[arg(long, value_enum)]
     pub precision: Option<Precision>,
@@ -169,7 +175,8 @@ impl Flags {
             ("job.world_size", devices),
             ("config.zero_stage", stage),
             ("config.micro_batch", self.micro_batch),
-            ("config.sequence_length", self.sequence),
+            ("config.sequence_length", self.sequence.or(self.token_budget)),
+            ("config.max_tokens_per_gpu", self.token_budget),
             ("config.gradient_accumulation", self.accumulation),
             ("config.lora_rank", self.lora),
             ("config.tensor_parallel", self.tensor_parallel),
@@ -189,7 +196,8 @@ impl Flags {
             ("config.recomputation", recomputation),
             ("config.flash_attention", self.eager_attention.then_some(false)),
             // Whoever gives sequences means sequences.
-            ("config.dynamic_batch", self.micro_batch.map(|_| false)),
+            ("config.dynamic_batch", self.micro_batch.map(|_| false).or(self.token_budget.map(|_| true))),
+            ("config.fused_loss", self.fused_loss.then_some(true)),
         ];
         for (name, flag) in flags {
             flag.into_iter().for_each(|flag| facts.say(name, Value::Flag(flag)));

@@ -2,7 +2,7 @@
 
 use std::fmt::{self, Write};
 
-use super::text::amount;
+use super::text::{amount, least};
 use super::words::{self, Labels};
 use super::{Estimate, Need};
 use crate::knowledge::Language;
@@ -22,7 +22,8 @@ fn write(text: &mut String, estimate: &Estimate, language: Language) -> fmt::Res
     writeln!(text, "## {}\n\n{}\n", words::model(estimate, language), words::layout(&estimate.layout))?;
     writeln!(text, "| {moment} | {gpu} | {host} |\n|---|---:|---:|")?;
     for need in estimate.telling() {
-        writeln!(text, "| {} | {} | {} |", estimate.name(need, language), amount(need.gpu), amount(need.host))?;
+        let on_gpu = if estimate.is_least { least(need.gpu) } else { amount(need.gpu) };
+        writeln!(text, "| {} | {on_gpu} | {} |", estimate.name(need, language), amount(need.host))?;
     }
     let peaks = [(gpu, estimate.peak_of_gpu(), false), (host, estimate.peak_of_host(), true)];
     for (place, need, is_host) in peaks {
@@ -33,6 +34,9 @@ fn write(text: &mut String, estimate: &Estimate, language: Language) -> fmt::Res
     }
     if let Some(fit) = &estimate.fit {
         writeln!(text, "\n### {}\n", words::verdict(fit.fits, !fit.changes.is_empty(), language))?;
+        if let Some(spare) = words::spare(fit, language) {
+            writeln!(text, "{spare}\n")?;
+        }
         if !fit.changes.is_empty() {
             writeln!(text, "| {change} | {gpu} | {host} | {costs} |\n|---|---:|---:|---|")?;
         }
@@ -48,7 +52,7 @@ fn write(text: &mut String, estimate: &Estimate, language: Language) -> fmt::Res
 fn parts(text: &mut String, need: &Need, is_host: bool, language: Language) -> fmt::Result {
     let labels = words::labels(language);
     writeln!(text, "| {} | | {} |\n|---|---:|---|", labels.part, labels.formula)?;
-    for part in need.plan.components.iter().filter(|part| part.place.is_host() == is_host) {
+    for part in need.parts(is_host) {
         writeln!(text, "| {} | {} | {} |", part_name(part, language), amount(part.bytes), part.formula)?;
     }
     Ok(())

@@ -15,11 +15,11 @@ use serde::Serialize;
 use thiserror::Error;
 
 use crate::knowledge::{HfConfigError, Language};
-use crate::memory::{Amount, Layout, ModelSize, Moment, MomentPlan, Plan, Step};
+use crate::memory::{Amount, Component, Layout, ModelSize, Moment, MomentPlan, Plan, Step};
 use crate::model::Bytes;
 use crate::report::phase_name;
 
-pub use fit::{Change, Fit, Fits, Limits};
+pub use fit::{Change, Fit, Fits, Limits, Spare};
 pub use flags::{Flags, Fsdp, Optimizer, Precision, Quantised, Recomputation};
 pub use markdown::markdown;
 pub use read::estimate;
@@ -76,6 +76,8 @@ pub struct Estimate {
     pub layout: Layout,
     /// What each moment needs.
     pub moments: Vec<Need>,
+    /// Whether that is only the least, because activations are not counted: the model's shape or its batch is unknown.
+    pub is_least: bool,
     /// What was taken for granted, and what is not counted.
     pub assumptions: Vec<String>,
     /// What to change so that it fits, where that was asked for.
@@ -85,13 +87,21 @@ pub struct Estimate {
 /// What one moment needs.
 #[derive(Debug, Clone, Serialize)]
 pub struct Need {
-    /// On each device.
+    /// On each device within likely bounds: from the tensors alone to all that the driver counts for the process.
     pub gpu: Amount,
     /// On each host, page-locked memory included, less page cache.
     pub host: Amount,
     /// Of what it is made up.
     #[serde(flatten)]
     pub plan: MomentPlan,
+}
+
+impl Need {
+    /// What it is made up of, on a host or on a device with what the process takes besides.
+    fn parts(&self, is_host: bool) -> impl Iterator<Item = &Component> {
+        let process = self.plan.process.iter().filter(move |_| !is_host);
+        self.plan.components.iter().filter(move |part| part.place.is_host() == is_host).chain(process)
+    }
 }
 
 impl Estimate {
@@ -105,10 +115,11 @@ impl Estimate {
     ) -> Estimate {
         let Plan { moments, assumptions } = Plan::of(&size, &layout);
         assumed.extend(assumptions);
-        let need = |plan: MomentPlan| Need { gpu: plan.device(), host: plan.host_kept(), plan };
+        let need = |plan: MomentPlan| Need { gpu: plan.device_in_use(), host: plan.host_kept(), plan };
         let fit = limits.map(|limits| fit::search(&size, &layout, limits));
         let moments = moments.into_iter().map(need).collect();
-        Estimate { schema: SCHEMA, model: name, size, layout, moments, assumptions: assumed, fit }
+        let is_least = !Plan::is_whole(&size, &layout);
+        Estimate { schema: SCHEMA, model: name, size, layout, moments, is_least, assumptions: assumed, fit }
     }
 
     /// The moment that needs most of a device.

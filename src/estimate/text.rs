@@ -8,7 +8,7 @@ use unicode_width::UnicodeWidthStr;
 use super::words::{self, Labels};
 use super::{Estimate, Fit, Fits, Need};
 use crate::knowledge::Language;
-use crate::memory::{Amount, Component};
+use crate::memory::Amount;
 use crate::model::Bytes;
 use crate::report::part_name;
 
@@ -71,9 +71,11 @@ impl Page {
         let needs: Vec<&Need> = estimate.telling().filter(|need| amount(need).high > Bytes(0)).collect();
         let most = needs.iter().map(|need| amount(need).high).max().unwrap_or_default();
         let scale = Scale { most: most.max(capacity.unwrap_or_default()), capacity };
+        // Activations are on devices, and on hosts where they are offloaded.
+        let is_least = estimate.is_least && !is_host;
         let peak = needs.iter().rev().max_by_key(|need| amount(need).high).copied();
         for need in &needs {
-            self.row("  ", &estimate.name(need, self.language), amount(need), scale, "")?;
+            self.row("  ", &estimate.name(need, self.language), amount(need), is_least, scale, "")?;
             if is_whole {
                 self.parts("    ", need, is_host, scale)?;
             }
@@ -92,17 +94,24 @@ impl Page {
     }
 
     fn parts(&mut self, indent: &str, need: &Need, is_host: bool, scale: Scale) -> fmt::Result {
-        let is_here = |part: &&Component| part.place.is_host() == is_host;
         let scale = Scale { capacity: None, ..scale };
-        for part in need.plan.components.iter().filter(is_here) {
-            self.row(indent, &part_name(part, self.language), part.bytes, scale, &part.formula)?;
+        for part in need.parts(is_host) {
+            self.row(indent, &part_name(part, self.language), part.bytes, false, scale, &part.formula)?;
         }
         Ok(())
     }
 
-    fn row(&mut self, indent: &str, name: &str, amount: Amount, scale: Scale, formula: &str) -> fmt::Result {
+    fn row(
+        &mut self,
+        indent: &str,
+        name: &str,
+        amount: Amount,
+        is_least: bool,
+        scale: Scale,
+        formula: &str,
+    ) -> fmt::Result {
         let pad = NAME.saturating_sub(indent.width() + name.width()).max(1);
-        let shown = self::amount(amount);
+        let shown = if is_least { least(amount) } else { self::amount(amount) };
         let style = if scale.capacity.is_some_and(|capacity| amount.low > capacity) { BAD } else { Style::new() };
         let bar = scale.bar(amount, self.bar);
         let line = format!("{indent}{name}{}{style}{shown:>AMOUNT$}{style:#}  {style}{bar}{style:#}", " ".repeat(pad));
@@ -121,6 +130,9 @@ impl Page {
         };
         let verdict = words::verdict(fit.fits, !fit.changes.is_empty(), self.language);
         writeln!(self.text, "\n{style}{verdict}{style:#}")?;
+        if let Some(spare) = words::spare(fit, self.language) {
+            writeln!(self.text, "  {DIM}{spare}{DIM:#}")?;
+        }
         let mut before = fit.before;
         for change in &fit.changes {
             let gpu = moved("GPU", before.gpu, change.then.gpu);
@@ -138,6 +150,11 @@ impl Page {
 /// `GPU 149.57 GiB → 15.94 GiB`, by the upper bounds; nothing where it stays.
 fn moved(place: &str, before: Amount, then: Amount) -> Option<String> {
     (before.high != then.high).then(|| format!("{place} {} → {}", before.high, then.high))
+}
+
+/// `≥ 14.96 GiB`
+pub(super) fn least(amount: Amount) -> String {
+    format!("≥ {}", amount.low)
 }
 
 /// `14.96 GiB`, `14.96–18.20 GiB`.

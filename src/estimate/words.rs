@@ -1,6 +1,6 @@
 //! The words of an estimate in every language.
 
-use super::{Estimate, Fits};
+use super::{Estimate, Fit, Fits};
 use crate::knowledge::Language;
 use crate::memory::{Layout, Recomputation, Sharding};
 
@@ -69,6 +69,23 @@ pub(super) fn verdict(fits: Fits, is_changed: bool, language: Language) -> &'sta
         Language::En => en,
         Language::Zh => zh,
     }
+}
+
+/// What is left, as the line below that heading; nothing where it does not fit.
+pub(super) fn spare(fit: &Fit, language: Language) -> Option<String> {
+    let spare = fit.spare?;
+    let host = |words: &str| spare.host.map(|host| format!("{words}{host}")).unwrap_or_default();
+    let at_best = fit.fits == Fits::Perhaps;
+    Some(match language {
+        Language::En => {
+            let least = if at_best { "at best" } else { "at least" };
+            format!("leaves {least} {} of each GPU{} to spare", spare.gpu, host(" and of each host "))
+        }
+        Language::Zh => {
+            let least = if at_best { "最多" } else { "至少" };
+            format!("每张 GPU {least}剩余 {}{}", spare.gpu, host("，每台主机"))
+        }
+    })
 }
 
 /// `8b  7.60e9 to 9.60e9 parameters`

@@ -5,7 +5,9 @@
 //! GELU and dropout; OPT, GPT-NeoX and Falcon in transformers keep 26 to 36. Layers with RMSNorm and a gated MLP keep
 //! more as transformers computes them, tensor by tensor (counted with `saved_tensors_hooks` on transformers 5.23,
 //! PyTorch 2.15): 12·h for the norms, 8 for each of the width of the queries, 4 of the keys, 8 of the MLP, 6 of what is
-//! normalised head by head, and 6 instead of 5 for the attention matrix. Fused kernels keep less. Hence bounds.
+//! normalised head by head, and 6 instead of 5 for the attention matrix; an H100 measured what that gives. Fused kernels keep
+//! inputs and outputs: 8·h, 4, 4 and 6. Frozen matrices and norms do not keep what they would need for their own gradients;
+//! an adapter keeps its input, peft's in fp32 one of its own for each matrix. Hence bounds.
 
 use super::component::Component;
 use super::layout::{Attention, Layout, Logits, Recomputation};
@@ -15,6 +17,8 @@ use crate::model::Bytes;
 
 /// How far the paper's formula and counts of real layers lie apart.
 const UNSURE: f64 = 0.25;
+/// Masks, positions and other small things that a layer keeps besides, as a share.
+const BESIDES: f64 = 0.07;
 
 /// What one layer keeps of `tokens` in sequences of `sequence` by the paper's formula, in bytes; `attention_matrix` is
 /// whether that matrix is kept.
@@ -29,55 +33,116 @@ pub fn layer_inputs(shape: &Shape, tokens: u64) -> Bytes {
     Bytes((2.0 * (shape.layers * shape.hidden) as f64 * tokens as f64).round() as i64)
 }
 
-/// What one layer keeps, within bounds: the paper's formula a quarter less, to what transformers keeps.
-fn layer(shape: &Shape, layout: &Layout, tokens: u64, sequence: u64) -> Amount {
-    let tensor = layout.parallel.tensor.max(1) as f64;
-    let (hidden, tokens) = (shape.hidden as f64, tokens as f64);
-    let paper = 34.0 * hidden;
+/// Bytes a token of everything in a layer but the attention matrix, in 16 bit on one device.
+fn linear(shape: &Shape, layout: &Layout) -> Width {
+    let hidden = shape.hidden as f64;
+    let is_frozen = layout.adapter.is_some();
+    if !shape.gated_mlp {
+        let paper = 34.0 * hidden;
+        let unkept = if is_frozen { 6.0 * hidden } else { 0.0 };
+        return Width::between(paper * (1.0 - UNSURE) - unkept, paper * (1.0 + UNSURE));
+    }
     let (query, key) = ((shape.heads * shape.head_dim()) as f64, (shape.kv_heads() * shape.head_dim()) as f64);
     let intermediate = shape.experts.as_ref().map_or(shape.intermediate, |experts| {
         (experts.active * experts.intermediate + experts.shared).max(shape.intermediate)
     }) as f64;
-    let normed = if shape.query_key_norm { 6.0 * (query + key) } else { 0.0 };
-    let counted = 12.0 * hidden + 8.0 * query + 4.0 * key + 8.0 * intermediate + normed;
-    let high = (paper * (1.0 + UNSURE)).max(if shape.gated_mlp { counted * 1.1 } else { 0.0 });
-    let mut bounds = (paper * (1.0 - UNSURE) / tensor, high / tensor);
-    if tensor > 1.0 {
-        // Without sequence parallelism inputs of the two halves of a layer stay whole: 10 of the 34.
-        bounds.1 = high * (10.0 / 34.0 + 24.0 / 34.0 / tensor);
+    let normed = if shape.query_key_norm { query + key } else { 0.0 };
+    let fused = 8.0 * hidden + 4.0 * query + 4.0 * key + 6.0 * intermediate + 2.0 * normed;
+    let one_by_one = 12.0 * hidden + 8.0 * query + 4.0 * key + 8.0 * intermediate + 6.0 * normed;
+    if is_frozen {
+        let frozen = one_by_one - 8.0 * hidden - 2.0 * intermediate;
+        let adapters = Width::between(2.0 * hidden, 4.0 * (5.0 * hidden + query + intermediate));
+        return Width::exactly(frozen).plus(adapters);
     }
-    if layout.attention == Attention::Eager && layout.recomputation != Recomputation::Selective {
-        let matrix = (shape.heads * sequence) as f64 / tensor;
-        bounds = (bounds.0 + 5.0 * (1.0 - UNSURE) * matrix, bounds.1 + 6.0 * (1.0 + UNSURE) * matrix);
+    // Whoever splits matrices, recomputes by parts or fuses the loss has fused kernels at hand.
+    let has_fused = layout.logits == Logits::Fused
+        || layout.parallel.tensor > 1
+        || layout.recomputation == Recomputation::Selective;
+    let low = if has_fused { fused } else { one_by_one * (1.0 - BESIDES) };
+    Width::between(low, one_by_one * (1.0 + BESIDES))
+}
+
+/// Bytes a token of the attention matrix in a layer: in fp32 and cast, in backward with its gradient in both.
+fn matrix(shape: &Shape, layout: &Layout, sequence: u64, in_backward: bool) -> Width {
+    if layout.attention == Attention::Flash || !in_backward && layout.recomputation == Recomputation::Selective {
+        return Width::ZERO;
     }
+    let keys = (shape.heads * sequence) as f64;
+    // What is fp32 anyway is not cast; it is counted as if it were 16 bit, as all of a layer.
+    match (layout.precision.compute.high > 2.0, in_backward) {
+        (true, false) => Width::between(2.0 * keys, 2.5 * keys),
+        (true, true) => Width::between(6.0 * keys, 6.5 * keys),
+        (false, false) => Width::between(5.0 * keys, 6.0 * keys),
+        (false, true) => Width::between(12.0 * keys, 16.0 * keys),
+    }
+}
+
+/// What `tokens` take in one layer at `width` bytes each, split by tensor parallelism. Without sequence parallelism the
+/// inputs of the two halves of a layer stay whole: 10 of the 34.
+fn of_layer(layout: &Layout, width: Width, tokens: u64) -> Amount {
+    let tensor = layout.parallel.tensor.max(1) as f64;
+    let whole = match layout.parallel.splits_inputs {
+        Some(true) => Width::exactly(0.0),
+        Some(false) => Width::exactly(10.0 / 34.0),
+        None => Width::between(0.0, 10.0 / 34.0),
+    };
+    let share = |whole: f64| whole + (1.0 - whole) / tensor;
     // The formulas count in 16 bit.
     let wide = layout.precision.compute.high / 2.0;
-    let bytes = |each: f64| Bytes((each * wide * tokens).round() as i64);
-    Amount::between(bytes(bounds.0), bytes(bounds.1))
+    let bytes = |each: f64, whole: f64| Bytes((each * wide * share(whole) * tokens as f64).round() as i64);
+    Amount::between(bytes(width.low, whole.low), bytes(width.high, whole.high))
 }
 
-/// When activations are looked at.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Pass {
-    /// At the end of forward.
-    Forward,
-    /// In backward, while a layer is computed again.
-    Backward,
-    /// Without backward to come.
-    Inference,
+/// A layer where the stream between layers is wider than what computes: by a seventh to a quarter (counted on the same
+/// transformers under autocast, and measured).
+fn widened(layout: &Layout, width: Width) -> Width {
+    let (residual, compute) = (layout.residual(), layout.precision.compute.high);
+    let times = |residual: f64, more: f64| if residual > compute { more } else { 1.0 };
+    Width::between(width.low * times(residual.low, 1.15), width.high * times(residual.high, 1.25))
 }
 
-/// Activations of the language model on one device; nothing where shape or batch are not known.
-pub(super) fn activations(model: &ModelSize, layout: &Layout, pass: Pass) -> Vec<Component> {
-    let (Some(shape), Some(batch)) = (&model.shape, layout.batch) else { return Vec::new() };
-    let tokens = batch.tokens(layout.parallel.sequence);
-    let sequence = batch.sequence.div_ceil(layout.parallel.sequence.max(1));
-    let one = layer(shape, layout, tokens, sequence);
-    let said = format!("{tokens} tokens × {} layers of width {}", shape.layers, shape.hidden);
-    if pass == Pass::Inference {
-        let bytes = one.maybe();
-        return vec![Component::on_device("activations", bytes, format!("{tokens} tokens, one layer at a time"))];
+/// What one layer keeps, within bounds.
+fn layer(shape: &Shape, layout: &Layout, tokens: u64, sequence: u64) -> Amount {
+    let width = widened(layout, linear(shape, layout));
+    of_layer(layout, width.plus(matrix(shape, layout, sequence, false)), tokens)
+}
+
+/// What backward has of one layer at most: what is kept of it, and the gradients within its MLP or its attention matrix.
+fn layer_in_backward(shape: &Shape, layout: &Layout, tokens: u64, sequence: u64) -> Amount {
+    let kept = widened(layout, linear(shape, layout));
+    let gradients = (4 * shape.hidden + 6 * shape.intermediate) as f64;
+    let in_mlp = Width::between(kept.low + gradients / 2.0, kept.high + gradients);
+    let matrix = matrix(shape, layout, sequence, true);
+    let kept_matrix = self::matrix(shape, layout, sequence, false);
+    let in_attention = kept.plus(matrix);
+    let in_mlp = in_mlp.plus(kept_matrix);
+    of_layer(layout, Width::between(in_mlp.low.max(in_attention.low), in_mlp.high.max(in_attention.high)), tokens)
+}
+
+/// One batch in a model of known shape on one device.
+struct Pass<'p> {
+    shape: &'p Shape,
+    tokens: u64,
+    sequence: u64,
+}
+
+impl<'p> Pass<'p> {
+    /// Nothing where shape or batch are not known.
+    fn of(model: &'p ModelSize, layout: &Layout) -> Option<Pass<'p>> {
+        let (shape, batch) = (model.shape.as_ref()?, layout.batch?);
+        let ranks = layout.parallel.sequence.max(1);
+        Some(Pass { shape, tokens: batch.tokens(ranks), sequence: batch.sequence.div_ceil(ranks) })
     }
+
+    fn said(&self) -> String {
+        format!("{} tokens × {} layers of width {}", self.tokens, self.shape.layers, self.shape.hidden)
+    }
+}
+
+/// What forward keeps until backward comes to it: the inputs of all layers, or all that they compute.
+pub(super) fn kept(model: &ModelSize, layout: &Layout) -> Vec<Component> {
+    let Some(pass) = Pass::of(model, layout) else { return Vec::new() };
+    let shape = pass.shape;
     // A stage of a pipeline keeps as many micro-batches as there are stages behind it.
     let stages = layout.parallel.pipeline.max(1);
     let layers = |bytes: Bytes| amount::scale(bytes, shape.layers as f64 / stages as f64);
@@ -85,58 +150,56 @@ pub(super) fn activations(model: &ModelSize, layout: &Layout, pass: Pass) -> Vec
         |bytes: Amount| Amount { low: layers(bytes.low), high: amount::scale(layers(bytes.high), stages as f64) };
     match layout.recomputation {
         Recomputation::Full => {
-            let input = layout.precision.compute.times((tokens * shape.hidden) as f64);
-            let input = Amount::exactly(Bytes(input.high.round() as i64));
-            let again = if pass == Pass::Backward { one } else { one.maybe() };
-            vec![
-                Component::on_device(
-                    "layer inputs",
-                    all_layers(input),
-                    format!("{said} × {} B", layout.precision.compute),
-                ),
-                Component::on_device("activations of one layer", again, format!("{tokens} tokens, computed again")),
-            ]
+            let residual = layout.residual();
+            let (tensor, splits) = (layout.parallel.tensor.max(1) as f64, layout.parallel.splits_inputs);
+            let least = if splits == Some(false) { 1.0 } else { 1.0 / tensor };
+            let most = if splits == Some(true) { 1.0 / tensor } else { 1.0 };
+            let numbers = (pass.tokens * shape.hidden) as f64;
+            let bytes = |each: f64| Bytes((each * numbers).round() as i64);
+            let input = Amount::between(bytes(residual.low * least), bytes(residual.high * most));
+            vec![Component::on_device("layer inputs", all_layers(input), format!("{} × {residual} B", pass.said()))]
         }
         Recomputation::None | Recomputation::Selective => {
-            vec![Component::on_device("activations", all_layers(one), said)]
+            let all = all_layers(layer(shape, layout, pass.tokens, pass.sequence));
+            vec![Component::on_device("activations", all, pass.said())]
         }
     }
 }
 
-/// Logits of one device: what forward leaves and what backward needs at most. The head is split by tensor parallelism.
-pub(super) fn logits(model: &ModelSize, layout: &Layout, pass: Pass) -> Vec<Component> {
-    let (Some(shape), Some(batch)) = (&model.shape, layout.batch) else { return Vec::new() };
-    let tokens = batch.tokens(layout.parallel.sequence);
-    let (forward, backward) = logits_widths(layout.logits);
-    let width = match pass {
-        Pass::Forward | Pass::Inference => forward,
-        Pass::Backward => backward,
-    };
-    if width.is_zero() {
-        return Vec::new();
-    }
-    let bytes = super::Parameters::exactly(tokens * shape.vocabulary.div_ceil(layout.parallel.tensor.max(1))).at(width);
-    let formula = format!("{tokens} tokens × {} × {width} B", shape.vocabulary);
-    vec![Component::on_device("logits", bytes, formula)]
+/// What one layer has at work in forward; it may be over by the time of the loss.
+pub(super) fn computed(model: &ModelSize, layout: &Layout) -> Vec<Component> {
+    let Some(pass) = Pass::of(model, layout) else { return Vec::new() };
+    let bytes = layer(pass.shape, layout, pass.tokens, pass.sequence).maybe();
+    vec![Component::on_device("activations of one layer", bytes, format!("{} tokens", pass.tokens))]
 }
 
-/// Bytes of each logit in forward and in backward.
-///
-/// Upcast: 2 as they come, 4 as they are cast, 4 for their log-softmax; in backward the gradients of both besides (PyTorch's
-/// cross entropy makes each in full), while the cast copy may be gone. In place: 2, and 2 to 4 for the gradient.
-pub fn logits_widths(logits: Logits) -> (Width, Width) {
-    match logits {
-        Logits::Upcast => (Width::between(6.0, 10.0), Width::between(10.0, 14.0)),
-        Logits::InPlace => (Width::TWO, Width::between(4.0, 6.0)),
-        Logits::Fused => (Width::ZERO, Width::ZERO),
-    }
+/// What one layer has at work in backward beside what is kept.
+pub(super) fn computed_again(model: &ModelSize, layout: &Layout) -> Vec<Component> {
+    let Some(pass) = Pass::of(model, layout) else { return Vec::new() };
+    let whole = layer_in_backward(pass.shape, layout, pass.tokens, pass.sequence);
+    let (bytes, formula) = match layout.recomputation {
+        Recomputation::Full => (whole, format!("{} tokens, computed again", pass.tokens)),
+        _ if layout.offload.activations => (whole, format!("{} tokens, fetched", pass.tokens)),
+        _ => {
+            let kept = layer(pass.shape, layout, pass.tokens, pass.sequence);
+            (Amount::between(whole.low - kept.low, whole.high - kept.high), format!("{} tokens", pass.tokens))
+        }
+    };
+    vec![Component::on_device("activations of one layer", bytes, formula)]
+}
+
+/// What a pass without backward has: one layer at a time.
+pub(super) fn of_inference(model: &ModelSize, layout: &Layout) -> Vec<Component> {
+    let Some(pass) = Pass::of(model, layout) else { return Vec::new() };
+    let bytes = layer(pass.shape, layout, pass.tokens, pass.sequence).maybe();
+    let formula = format!("{} tokens, one layer at a time", pass.tokens);
+    vec![Component::on_device("activations", bytes, formula)]
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::knowledge::{Knowledge, KnowledgeError};
-    use crate::memory::layout::Batch;
 
     fn shape(name: &str) -> Result<Option<Shape>, KnowledgeError> {
         let models = Knowledge::shipped()?.models;
@@ -175,26 +238,6 @@ mod tests {
             let counted = Bytes((counted * shape.hidden as f64 * 1000.0) as i64);
             assert!(low <= counted && counted <= high, "{name}: {counted} of {low}..{high}");
         }
-        Ok(())
-    }
-
-    #[test]
-    fn logits_outweigh_what_is_left_by_recomputation() -> Result<(), KnowledgeError> {
-        let Some(shape) = shape("Qwen2.5-7B")? else { return Ok(()) };
-        let model = ModelSize::of_shape(shape);
-        let layout = Layout {
-            batch: Some(Batch::of(1, 32_768)),
-            recomputation: Recomputation::Full,
-            logits: Logits::Upcast,
-            ..Layout::default()
-        };
-        let backward = logits(&model, &layout, Pass::Backward);
-        let forward = logits(&model, &layout, Pass::Forward);
-        // 9.3 GiB in 16 bit, 18.6 in fp32, some 46 in backward.
-        assert!(forward.iter().all(|logits| (logits.bytes.low.gib() - 27.8).abs() < 0.1), "{forward:?}");
-        assert!(backward.iter().all(|logits| (logits.bytes.low.gib() - 46.4).abs() < 0.1), "{backward:?}");
-        let kept: Amount = activations(&model, &layout, Pass::Forward).iter().map(|part| part.bytes).sum();
-        assert!(kept.low < backward[0].bytes.low);
         Ok(())
     }
 }

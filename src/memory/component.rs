@@ -37,7 +37,7 @@ impl Place {
 }
 
 /// What stays from one moment to the next, however a step goes.
-const STATES: [&str; 4] = ["weights", "master weights", "gradients", "optimizer states"];
+const STATES: [&str; 5] = ["weights", "adapter", "master weights", "gradients", "optimizer states"];
 
 /// What is written and not yet on the disk.
 pub(super) const PAGE_CACHE: &str = "page cache of the checkpoint";

@@ -13,17 +13,20 @@ mod explain;
 mod fingerprint;
 mod kv_cache;
 mod layout;
+mod logits;
 mod neighbours;
 mod offload;
 mod pinned;
 mod plan;
+mod process;
+mod quantised;
 mod size;
 mod states;
 
 pub mod estimators;
 pub mod samples;
 
-pub use activations::{layer_by_paper, layer_inputs, logits_widths};
+pub use activations::{layer_by_paper, layer_inputs};
 pub use amount::Amount;
 pub use component::{Component, Place};
 pub use explain::{Excess, Explanation, Observed, States, excesses, explain, states};
@@ -35,6 +38,8 @@ pub use layout::{
     ParameterOffload, Precision, Recomputation, Resume, Samples, Sharding, Sleep, WeightsLoad,
     deepspeed_estimates_with_fp32_gradients, deepspeed_pins_by_default, openrlhf_export, torch_load_copies,
 };
+pub use logits::logits_widths;
 pub use pinned::Pinning;
 pub use plan::{Moment, MomentPlan, Plan, Step};
+pub use quantised::Quantised;
 pub use size::{ModelSize, Parameters, Width};

@@ -2,9 +2,11 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::activations::{self, Pass};
+use super::activations;
 use super::component::{Component, Place};
-use super::layout::{Layout, Resume, Sharding};
+use super::layout::{Layout, Recomputation, Resume, Sharding};
+use super::logits::{Head, logits};
+use super::process;
 use super::states::Job;
 use super::{Amount, ModelSize};
 use crate::model::Phase;
@@ -125,12 +127,35 @@ pub struct MomentPlan {
     pub step: Step,
     /// What takes memory, what is always there first.
     pub components: Vec<Component>,
+    /// What the process may take of a device besides tensors: its context, communicators, blocks that its allocator keeps.
+    #[serde(default)]
+    pub process: Vec<Component>,
 }
 
 impl MomentPlan {
     /// On one device.
     pub fn device(&self) -> Amount {
         self.sum(|place| place == Place::Device)
+    }
+
+    /// On one device within likely bounds, from the tensors alone to all that the driver counts for the process.
+    pub fn device_in_use(&self) -> Amount {
+        self.likely(self.process.iter())
+    }
+
+    /// The same, less what is given back when memory runs short.
+    pub fn device_needed(&self) -> Amount {
+        self.likely(self.process.iter().filter(|part| part.name != process::CACHED_BLOCKS))
+    }
+
+    /// What is not known of the states is one unknown, as is what of the process is counted; what is not known of other
+    /// parts has nothing to do with each other.
+    fn likely<'p>(&self, process: impl Iterator<Item = &'p Component>) -> Amount {
+        let sum = |parts: Vec<&Component>| parts.into_iter().map(|part| part.bytes).sum::<Amount>();
+        let tensors = self.components.iter().filter(|part| part.place == Place::Device);
+        let (states, passing): (Vec<_>, Vec<_>) = tensors.partition(|part| part.is_state());
+        let unknowns = [sum(states), sum(process.collect())];
+        Amount::together(passing.into_iter().map(|part| part.bytes).chain(unknowns))
     }
 
     /// On one host, page-locked or not.
@@ -183,10 +208,16 @@ impl Plan {
                 let mut components = on_device(job, moment, *step);
                 components.extend(on_host(job, moment, *step));
                 components.retain(|component| !component.bytes.is_nothing());
-                moments.push(MomentPlan { moment, step: *step, components });
+                moments.push(MomentPlan { moment, step: *step, components, process: process::context(layout) });
             }
         }
+        add_cached_blocks(job, &mut moments);
         Plan { moments, assumptions: assumptions(model, layout) }
+    }
+
+    /// Whether a plan of `model` in `layout` has activations: without them its amounts are only the least.
+    pub fn is_whole(model: &ModelSize, layout: &Layout) -> bool {
+        model.shape.is_some() && layout.batch.is_some()
     }
 
     /// A moment when training runs: after the first step where that makes a difference.
@@ -228,6 +259,68 @@ fn has_states(layout: &Layout, step: Step) -> bool {
     step == Step::Later || layout.implementation.states_at_init
 }
 
+/// The hungriest of several states of a moment, which takes at least what the others do.
+fn hungriest<const N: usize>(states: [Vec<Component>; N]) -> Vec<Component> {
+    let sum = |parts: &Vec<Component>| parts.iter().map(|part| part.bytes).sum::<Amount>();
+    let least = states.iter().map(|parts| sum(parts).low).max().unwrap_or_default();
+    let mut parts = states.into_iter().max_by_key(|parts| sum(parts).middle()).unwrap_or_default();
+    let lacks = least - sum(&parts).low;
+    if let Some(passing) = parts.iter_mut().rfind(|part| !part.is_state()) {
+        passing.bytes.low = (passing.bytes.low + lacks).min(passing.bytes.high);
+    }
+    parts
+}
+
+/// Blocks that other moments of a step leave behind are there at the hungriest one too.
+fn add_cached_blocks(job: Job<'_>, moments: &mut [MomentPlan]) {
+    const OF_A_STEP: [Moment; 3] = [Moment::Forward, Moment::Backward, Moment::OptimizerStep];
+    let of_a_step = moments.iter().filter(|plan| OF_A_STEP.contains(&plan.moment));
+    let mut parts: Vec<Component> = of_a_step.flat_map(|plan| plan.components.clone()).collect();
+    parts.extend(job.forwards().into_iter().flatten().chain(job.backwards().into_iter().flatten()));
+    let hungriest = moments.iter_mut().rev().max_by_key(|plan| plan.device().high);
+    if let Some(hungriest) = hungriest.filter(|plan| OF_A_STEP.contains(&plan.moment)) {
+        hungriest.process.push(process::cached_blocks(&parts, hungriest.device()));
+    }
+}
+
+impl Job<'_> {
+    /// The parts of forward that differ from one of its moments to another: in the last layer, and at the loss.
+    fn forwards(self) -> [Vec<Component>; 2] {
+        let (model, layout) = (self.model, self.layout);
+        let kept = || if layout.offload.activations { Vec::new() } else { activations::kept(model, layout) };
+        let layer = match layout.recomputation == Recomputation::Full || layout.offload.activations {
+            true => activations::computed(model, layout),
+            false => Vec::new(),
+        };
+        [[kept(), layer].concat(), [kept(), logits(model, layout, Head::Forward)].concat()]
+    }
+
+    /// The parts of backward that differ from one of its moments to another: at the loss, in the last layer, and when all
+    /// gradients are there.
+    fn backwards(self) -> [Vec<Component>; 3] {
+        let (model, layout) = (self.model, self.layout);
+        let accumulates = layout.batch.is_some_and(|batch| batch.accumulation > 1);
+        let kept = || if layout.offload.activations { Vec::new() } else { activations::kept(model, layout) };
+        let before = || if accumulates { self.late_gradients() } else { Vec::new() };
+        let layer = || [activations::computed_again(model, layout), self.unit_gradients()].concat();
+        [
+            [before(), kept(), logits(model, layout, Head::Loss)].concat(),
+            [before(), kept(), layer(), logits(model, layout, Head::Held)].concat(),
+            [self.late_gradients(), layer()].concat(),
+        ]
+    }
+
+    /// Gradients, where they come with backward.
+    fn late_gradients(self) -> Vec<Component> {
+        if self.keeps_gradients() { Vec::new() } else { self.gradients() }
+    }
+
+    /// Whether gradients have a buffer from the start.
+    fn keeps_gradients(self) -> bool {
+        self.layout.sharding == Sharding::ZeroThree && !self.layout.steps_on_host()
+    }
+}
+
 fn on_device(job: Job<'_>, moment: Moment, step: Step) -> Vec<Component> {
     let layout = job.layout;
     let updates = matches!(moment, Moment::Forward | Moment::Backward | Moment::OptimizerStep);
@@ -245,17 +338,15 @@ fn on_device(job: Job<'_>, moment: Moment, step: Step) -> Vec<Component> {
             parts.extend(job.moments());
         }
     }
-    let keeps_gradients = layout.sharding == Sharding::ZeroThree && !layout.steps_on_host();
     let accumulates = layout.batch.is_some_and(|batch| batch.accumulation > 1);
     if moment != Moment::Init {
         parts.extend(job.kept_gradients());
-        if keeps_gradients {
+        if job.keeps_gradients() {
             parts.extend(job.gradients());
         }
         parts.extend(job.secondary_weights());
         parts.extend(job.buckets(true));
     }
-    let gradients = || if keeps_gradients { Vec::new() } else { job.gradients() };
     match moment {
         Moment::Init => {
             parts.extend(job.master());
@@ -263,30 +354,28 @@ fn on_device(job: Job<'_>, moment: Moment, step: Step) -> Vec<Component> {
         }
         Moment::AfterPrepare | Moment::CheckpointResume | Moment::Rollout => {}
         Moment::Experience => {
-            parts.extend(job.live());
-            parts.extend(activations::activations(job.model, layout, Pass::Inference));
-            parts.extend(activations::logits(job.model, layout, Pass::Inference));
+            parts.extend(job.live(false));
+            parts.extend(activations::of_inference(job.model, layout));
+            parts.extend(logits(job.model, layout, Head::Inference));
         }
         Moment::Forward => {
-            parts.extend(job.live());
+            parts.extend(job.live(false));
+            parts.extend(job.dequantised());
             if accumulates {
-                parts.extend(gradients());
+                parts.extend(job.late_gradients());
             }
-            parts.extend(activations_on_device(job, Pass::Forward));
-            parts.extend(activations::logits(job.model, layout, Pass::Forward));
+            parts.extend(hungriest(job.forwards()));
         }
         Moment::Backward => {
-            parts.extend(gradients());
-            parts.extend(job.live());
+            parts.extend(job.live(true));
+            parts.extend(job.dequantised());
             if !matches!(layout.sharding, Sharding::ZeroThree) {
                 parts.extend(job.buckets(false));
             }
-            parts.extend(job.unit_gradients());
-            parts.extend(activations_on_device(job, Pass::Backward));
-            parts.extend(activations::logits(job.model, layout, Pass::Backward));
+            parts.extend(hungriest(job.backwards()));
         }
         Moment::OptimizerStep => {
-            parts.extend(gradients());
+            parts.extend(job.late_gradients());
             parts.extend(job.step_buffers());
         }
         Moment::WeightSync => {
@@ -294,9 +383,9 @@ fn on_device(job: Job<'_>, moment: Moment, step: Step) -> Vec<Component> {
             parts.extend(job.samples_on_device());
         }
         Moment::Evaluation => {
-            parts.extend(job.live());
-            parts.extend(activations::activations(job.model, layout, Pass::Inference));
-            parts.extend(activations::logits(job.model, layout, Pass::Inference));
+            parts.extend(job.live(false));
+            parts.extend(activations::of_inference(job.model, layout));
+            parts.extend(logits(job.model, layout, Head::Inference));
         }
         Moment::CheckpointSave => parts.extend(job.gathered_for_save()),
     }
@@ -309,12 +398,6 @@ fn on_device(job: Job<'_>, moment: Moment, step: Step) -> Vec<Component> {
         });
     }
     parts
-}
-
-/// What forward keeps; one layer of it where the rest is offloaded.
-fn activations_on_device(job: Job<'_>, pass: Pass) -> Vec<Component> {
-    let pass = if job.layout.offload.activations { Pass::Inference } else { pass };
-    activations::activations(job.model, job.layout, pass)
 }
 
 fn on_host(job: Job<'_>, moment: Moment, step: Step) -> Vec<Component> {
@@ -339,7 +422,7 @@ fn on_host(job: Job<'_>, moment: Moment, step: Step) -> Vec<Component> {
     }
     match moment {
         Moment::Forward | Moment::Backward if layout.offload.activations => {
-            let kept = activations::activations(job.model, layout, Pass::Forward);
+            let kept = activations::kept(job.model, layout);
             parts.extend(job.offloaded_activations(kept));
         }
         Moment::CheckpointSave => parts.extend(job.on_save()),
@@ -351,7 +434,8 @@ fn on_host(job: Job<'_>, moment: Moment, step: Step) -> Vec<Component> {
 
 fn assumptions(model: &ModelSize, layout: &Layout) -> Vec<String> {
     let mut said: Vec<&str> = vec![
-        "not counted: the device's context and communicators, the libraries and data of each process, fragmentation",
+        "the upper bound on a device has its context and communicators and the blocks that PyTorch keeps for itself, the lower one has not",
+        "not counted: the libraries and data of each process on the host",
     ];
     if model.parameters.low != model.parameters.high {
         said.push("the model is known by a rounded size only");
@@ -360,7 +444,10 @@ fn assumptions(model: &ModelSize, layout: &Layout) -> Vec<String> {
         (None, _) => said.push("not counted: activations and logits, the model's shape is unknown"),
         (_, None) => said.push("not counted: activations and logits, micro-batch or sequence length are unknown"),
         (Some(shape), Some(_)) => {
-            said.push("activations are a formula's, a quarter less, to what transformers keeps");
+            said.push(match shape.gated_mlp {
+                true => "activations are what transformers keeps, tensor by tensor",
+                false => "activations are a formula's, a quarter more or less",
+            });
             if shape.vision > 0 {
                 said.push("not counted: activations of the vision tower");
             }

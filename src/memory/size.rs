@@ -129,9 +129,11 @@ impl Width {
 
 impl fmt::Display for Width {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // Two decimals tell an average from a whole number.
+        let shown = |bytes: f64| (bytes * 100.0).round() / 100.0;
         match self.low == self.high {
-            true => write!(f, "{}", self.low),
-            false => write!(f, "{}–{}", self.low, self.high),
+            true => write!(f, "{}", shown(self.low)),
+            false => write!(f, "{}–{}", shown(self.low), shown(self.high)),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! What training keeps on a device: weights, gradients, the optimizer's states, and what passes through buffers.
 
 use super::component::Component;
-use super::layout::{Layout, OffloadDevice, Sharding};
+use super::layout::{Layout, OffloadDevice, OptimizerKind, Recomputation, Sharding};
 use super::{Amount, ModelSize, Parameters, Width};
 use crate::model::Bytes;
 
@@ -160,15 +160,33 @@ impl Job<'_> {
         }
     }
 
+    /// The largest matrix of quantised weights as it computes.
+    pub fn dequantised(&self) -> Vec<Component> {
+        let (layout, Some(shape)) = (self.layout, self.model.shape.as_ref()) else { return Vec::new() };
+        let width = layout.precision.compute;
+        if layout.adapter.is_none() || layout.precision.weights.high >= width.high {
+            return Vec::new();
+        }
+        let matrix = Parameters::exactly(shape.hidden * shape.intermediate).shard(layout.parallel.tensor);
+        vec![Component::on_device("dequantised matrix", matrix.at(width), format!("{matrix} × {width} B"))]
+    }
+
     /// Weights gathered to compute with them.
-    pub fn live(&self) -> Vec<Component> {
+    pub fn live(&self, in_backward: bool) -> Vec<Component> {
         let layout = self.layout;
         let whole = layout.on_rank(self.model);
         let width = layout.precision.compute;
         if !layout.sharding.splits_weights() && width.high < layout.precision.weights.high {
-            // Autocast keeps what it has cast until the end of its region.
-            let bytes = whole.at(width).maybe();
-            return vec![Component::on_device("weights cast by autocast", bytes, format!("up to {whole} × {width} B"))];
+            // Autocast keeps what it has cast to the end of its region, backward what it needs of that: where layers are
+            // computed again, only the head's.
+            let is_dropped = in_backward && layout.recomputation == Recomputation::Full;
+            let head = self.model.shape.as_ref().map(|shape| Parameters::exactly(shape.embedding_parameters()));
+            let cast = head.filter(|_| is_dropped).unwrap_or(whole);
+            return vec![Component::on_device(
+                "weights cast by autocast",
+                cast.at(width),
+                format!("{cast} × {width} B"),
+            )];
         }
         if !layout.sharding.splits_weights() || layout.shards() == 1 && layout.offload.parameters.is_none() {
             return Vec::new();
@@ -220,23 +238,29 @@ impl Job<'_> {
             let stepped = layout.precision.stepped();
             let is_cast = layout.precision.gradients.high < stepped.high && !layout.steps_on_host();
             if layout.sharding.is_zero() && is_cast {
-                let (count, formula) = match layout.sharding {
+                // They are flattened before they are cast.
+                let flat = stepped.plus(layout.precision.gradients);
+                let (count, width, formula) = match layout.sharding {
                     Sharding::ZeroThree => {
                         let group = layout.offload.sub_group_size;
-                        (on_device.map(|count| count.min(group)), "one sub-group")
+                        let width = Width::between(stepped.low, flat.high);
+                        (on_device.map(|count| count.min(group)), width, "one sub-group")
                     }
-                    _ => (on_device, "the rank's part"),
+                    _ => (on_device, flat, "the rank's part"),
                 };
-                let bytes = count.at(stepped);
-                parts.push(Component::on_device(
-                    "gradients cast for the step",
-                    bytes,
-                    format!("{formula} × {stepped} B"),
-                ));
+                let formula = format!("{formula} × {width} B");
+                parts.push(Component::on_device("gradients cast for the step", count.at(width), formula));
             }
-            if layout.optimizer.foreach && !self.states_width().is_zero() {
-                let bytes = on_device.at(stepped);
-                parts.push(Component::on_device("foreach intermediates", bytes, format!("{on_device} × {stepped} B")));
+            // PyTorch's own AdamW does so unless it is fused: one copy, up to 2.0 two.
+            let may_be = !layout.sharding.is_zero() && layout.optimizer.kind == OptimizerKind::AdamW;
+            let width = match layout.optimizer.foreach {
+                true => stepped,
+                false if may_be => Width::between(0.0, 2.0 * stepped.high),
+                false => Width::ZERO,
+            };
+            if !width.is_zero() && !self.states_width().is_zero() {
+                let bytes = on_device.at(width);
+                parts.push(Component::on_device("foreach intermediates", bytes, format!("{on_device} × {width} B")));
             }
         }
         if matches!(layout.sharding, Sharding::ZeroOne | Sharding::ZeroTwo) && layout.shards() > 1 {

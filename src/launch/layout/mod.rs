@@ -77,6 +77,7 @@ impl Launch<'_> {
             tensor: config.count("tensor_parallel").unwrap_or(1),
             pipeline: config.count("pipeline_parallel").unwrap_or(1),
             sequence: config.count("ring_attention").unwrap_or(1),
+            splits_inputs: config.flag("sequence_parallel"),
         };
         let ranks = (cluster.devices() / (parallel.model_ranks() * parallel.sequence).max(1)).max(1);
         Some(Layout {

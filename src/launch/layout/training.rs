@@ -4,13 +4,8 @@ use super::Config;
 use crate::knowledge::{Trains, TrainsIn};
 use crate::memory::{
     Adapter, Batch, Buckets, ModelSize, Offload, Optimizer, OptimizerKind, OptimizerOffload, ParameterOffload,
-    Precision, Sharding, Width, deepspeed_pins_by_default,
+    Precision, Quantised, Sharding, deepspeed_pins_by_default,
 };
-
-/// Bytes of a weight in 4 bits with its scales; embedding and head stay in 16 bit, which small models feel most.
-const FOUR_BIT: Width = Width::between(0.55, 0.85);
-/// Bytes of a weight in 8 bits, likewise.
-const EIGHT_BIT: Width = Width::between(1.0, 1.2);
 
 /// Bytes of weights and gradients, and the adapter that is trained instead of the weights. `None` where an adapter's size
 /// cannot be bounded, and where quantised weights are said to be trained themselves.
@@ -22,15 +17,16 @@ pub(super) fn precision_and_adapter(
     let mut precision = precision(config, trains);
     let rank = config.number("lora_rank").filter(|rank| *rank >= 1.0);
     let quantised = match config.text("quantization") {
-        Some("4bit") => Some(FOUR_BIT),
-        Some("8bit") => Some(EIGHT_BIT),
+        Some("4bit") => Some(Quantised::FourBit),
+        Some("8bit") => Some(Quantised::EightBit),
         _ => None,
     };
     let Some(rank) = rank else { return quantised.is_none().then_some((precision, None)) };
-    let parameters = model.shape.as_ref()?.adapter_parameters(rank as u64);
+    let shape = model.shape.as_ref()?;
+    let parameters = shape.adapter_parameters(rank as u64);
     let weights = precision.weights;
-    if let Some(width) = quantised {
-        precision.weights = width;
+    if let Some(quantised) = quantised {
+        precision = quantised.beneath(shape, precision);
     }
     Some((precision, Some(Adapter { parameters: parameters.into(), weights })))
 }
@@ -96,7 +92,8 @@ pub(super) fn batch(config: Config<'_>, ranks: u64) -> Option<Batch> {
     let sequence = config.count("sequence_length").or_else(sample);
     let is_dynamic = config.flag("dynamic_batch") == Some(true);
     let token_budget = config.count("max_tokens_per_gpu").filter(|_| is_dynamic);
-    let micro_batch = config.count("micro_batch");
+    let stepped = |passes: u64| Some((config.count("train_batch")? / (passes * ranks).max(1)).max(1));
+    let micro_batch = config.count("micro_batch").or_else(|| stepped(config.count("gradient_accumulation")?));
     let whole = || Some(config.count("train_batch")? / (micro_batch? * ranks).max(1));
     let accumulation = config.count("gradient_accumulation").or_else(whole).unwrap_or(1).max(1);
     match (token_budget, micro_batch) {

@@ -20,7 +20,7 @@ pub use neighbours::{Companion, Engine, Home, Images, Samples, Sleep};
 pub use offload::{IdleOffload, Offload, OffloadDevice, OptimizerOffload, ParameterOffload};
 pub use training::{Adapter, Attention, Batch, Buckets, Logits, Optimizer, OptimizerKind, Precision, Recomputation};
 
-use super::{ModelSize, Parameters};
+use super::{ModelSize, Parameters, Width};
 use crate::model::Bytes;
 
 /// A job's layout. The default is one device that trains in 16 bit with fp32 master weights and AdamW.
@@ -98,6 +98,11 @@ impl Layout {
         }
     }
 
+    /// Numbers that one layer passes to the next. What gathers its weights casts what goes in.
+    pub fn residual(&self) -> Width {
+        if self.sharding.splits_weights() { self.precision.compute } else { self.precision.residual }
+    }
+
     /// Whether the optimizer steps on the host.
     pub fn steps_on_host(&self) -> bool {
         self.offload.optimizer.is_some()
@@ -146,11 +151,13 @@ pub struct Parallel {
     pub pipeline: u64,
     /// Ranks that split a sequence: Ulysses, ring attention, context parallel.
     pub sequence: u64,
+    /// Whether what lies between split matrices is split too (Megatron's sequence parallelism), where that is known.
+    pub splits_inputs: Option<bool>,
 }
 
 impl Default for Parallel {
     fn default() -> Parallel {
-        Parallel { tensor: 1, pipeline: 1, sequence: 1 }
+        Parallel { tensor: 1, pipeline: 1, sequence: 1, splits_inputs: None }
     }
 }
 

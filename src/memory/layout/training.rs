@@ -15,21 +15,39 @@ pub struct Precision {
     pub master: Option<Width>,
     /// Weights as they compute, where they are cast or gathered for it; activations are as wide.
     pub compute: Width,
+    /// Numbers that one layer passes to the next: as wide as embedding and norms where those are wider than what computes.
+    pub residual: Width,
 }
 
 impl Precision {
     /// All in fp32.
-    pub const FP32: Precision =
-        Precision { weights: Width::FOUR, gradients: Width::FOUR, master: None, compute: Width::FOUR };
+    pub const FP32: Precision = Precision {
+        weights: Width::FOUR,
+        gradients: Width::FOUR,
+        master: None,
+        compute: Width::FOUR,
+        residual: Width::FOUR,
+    };
     /// fp32 weights, computed in 16 bit by autocast or FSDP's mixed precision (the default of verl and EasyR1).
     pub const FP32_COMPUTED_IN_16_BIT: Precision = Precision { compute: Width::TWO, ..Precision::FP32 };
     /// 16-bit weights and gradients, fp32 master weights: DeepSpeed with bf16 or fp16.
-    pub const MIXED: Precision =
-        Precision { weights: Width::TWO, gradients: Width::TWO, master: Some(Width::FOUR), compute: Width::TWO };
+    pub const MIXED: Precision = Precision {
+        weights: Width::TWO,
+        gradients: Width::TWO,
+        master: Some(Width::FOUR),
+        compute: Width::TWO,
+        residual: Width::TWO,
+    };
     /// The same with gradients accumulated in fp32: `grad_accum_dtype: fp32`, Megatron.
     pub const MIXED_FP32_GRADIENTS: Precision = Precision { gradients: Width::FOUR, ..Precision::MIXED };
     /// All in 16 bit, the optimizer too.
     pub const PURE_16_BIT: Precision = Precision { master: None, ..Precision::MIXED };
+
+    /// Whether nothing is wider than 16 bit, whatever weights lie quantised.
+    pub fn is_all_16_bit(self) -> bool {
+        let parts = [self.weights, self.gradients, self.stepped(), self.compute, self.residual];
+        parts.iter().all(|width| width.high <= 2.0)
+    }
 
     /// What the optimizer works on: master weights, or the weights themselves.
     pub fn stepped(self) -> Width {

@@ -1,0 +1,117 @@
+//! What the head and the loss take.
+//!
+//! PyTorch's cross entropy keeps its log-softmax, and in backward makes the gradients of that and of its input in full: three
+//! of the logits' size at once (`LogSoftmax.cpp`, `LossNLL.cpp`). transformers casts the logits to fp32 for it; whoever
+//! holds the model's output holds its logits besides, in 16 bit or, where the head computes in fp32, in fp32.
+
+use super::component::Component;
+use super::layout::{Layout, Logits, Precision};
+use super::{ModelSize, Parameters, Width};
+
+/// When logits are looked at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Head {
+    /// At the end of forward, with the loss.
+    Forward,
+    /// As backward goes through the loss.
+    Loss,
+    /// As backward goes through the layers: what the output still holds.
+    Held,
+    /// Without backward to come.
+    Inference,
+}
+
+/// Logits of one device. The head is split by tensor parallelism.
+pub(super) fn logits(model: &ModelSize, layout: &Layout, head: Head) -> Vec<Component> {
+    let (Some(shape), Some(batch)) = (&model.shape, layout.batch) else { return Vec::new() };
+    let tokens = batch.tokens(layout.parallel.sequence);
+    if layout.logits == Logits::Fused {
+        return if head == Head::Held { Vec::new() } else { vec![chunk(layout, tokens, shape.hidden)] };
+    }
+    let width = width(layout, head);
+    if width.is_zero() {
+        return Vec::new();
+    }
+    let bytes = Parameters::exactly(tokens * shape.vocabulary.div_ceil(layout.parallel.tensor.max(1))).at(width);
+    let formula = format!("{tokens} tokens × {} × {width} B", shape.vocabulary);
+    vec![Component::on_device("logits", bytes, formula)]
+}
+
+/// A fused linear cross entropy: so many tokens at once that their logits are about as large as the hidden states of all
+/// (Liger's `fused_linear_cross_entropy.py`), in 16 bit, in fp32 and as gradients, beside the gradient of the hidden states.
+fn chunk(layout: &Layout, tokens: u64, hidden: u64) -> Component {
+    let width = Width::between(0.0, 10.0 + layout.precision.compute.high);
+    let bytes = Parameters::exactly(tokens * hidden).at(width);
+    Component::on_device("logits", bytes, format!("one chunk: {tokens} tokens × {hidden} × {width} B"))
+}
+
+fn width(layout: &Layout, head: Head) -> Width {
+    let (forward, loss) = logits_widths(layout.logits, layout.precision);
+    match (head, layout.logits) {
+        (Head::Forward, _) => forward,
+        // As they come, cast, and a log-softmax that nothing keeps.
+        (Head::Inference, Logits::Upcast) => Width::between(6.0, 10.0),
+        (Head::Inference, _) => forward,
+        (Head::Loss, _) => loss,
+        (Head::Held, Logits::Upcast) => Width::between(0.0, layout.precision.residual.high),
+        (Head::Held, _) => Width::ZERO,
+    }
+}
+
+/// Bytes of each logit at the end of forward, and at most in backward.
+///
+/// - Upcast: 4 as they are cast and 4 for their log-softmax, up to 6 for the logits as they came and as transformers copied
+///   them to shift them (up to 4.45); in backward three times 4, and up to 4 where the output is held.
+/// - All in 16 bit: transformers casts them even so, but holds 2 at most; whoever does not has 2 for each.
+/// - In place: 2, and 2 to 4 for the gradient.
+pub fn logits_widths(logits: Logits, precision: Precision) -> (Width, Width) {
+    match logits {
+        Logits::Upcast if precision.is_all_16_bit() => (Width::between(4.0, 10.0), Width::between(8.0, 14.0)),
+        Logits::Upcast => (Width::between(8.0, 14.0), Width::between(12.0, 16.0)),
+        Logits::InPlace => (Width::TWO, Width::between(4.0, 6.0)),
+        Logits::Fused => (Width::ZERO, Width::ZERO),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::knowledge::{Knowledge, KnowledgeError};
+    use crate::memory::Amount;
+    use crate::memory::activations;
+    use crate::memory::layout::{Batch, Recomputation};
+
+    fn qwen() -> Result<ModelSize, KnowledgeError> {
+        let models = Knowledge::shipped()?.models;
+        Ok(models.find("Qwen2.5-7B").map_or(ModelSize::of_parameters(0), ModelSize::from))
+    }
+
+    fn layout(logits: Logits) -> Layout {
+        let batch = Some(Batch::of(1, 32_768));
+        Layout { batch, recomputation: Recomputation::Full, logits, ..Layout::default() }
+    }
+
+    fn sum(parts: Vec<Component>) -> Amount {
+        parts.iter().map(|part| part.bytes).sum()
+    }
+
+    #[test]
+    fn logits_outweigh_what_is_left_by_recomputation() -> Result<(), KnowledgeError> {
+        let (model, layout) = (qwen()?, layout(Logits::Upcast));
+        let loss = sum(logits(&model, &layout, Head::Loss));
+        // 4.64 GiB a byte: three times 4 in backward, up to 4 where the output is held.
+        assert!((loss.low.gib() - 55.7).abs() < 0.1 && (loss.high.gib() - 74.3).abs() < 0.1, "{loss}");
+        assert!(sum(logits(&model, &layout, Head::Forward)).high < loss.high);
+        assert!(sum(activations::kept(&model, &layout)).high < loss.low);
+        Ok(())
+    }
+
+    #[test]
+    fn a_fused_loss_has_a_chunk() -> Result<(), KnowledgeError> {
+        let (model, layout) = (qwen()?, layout(Logits::Fused));
+        let chunk = sum(logits(&model, &layout, Head::Loss));
+        assert!(chunk.high.gib() < 1.5 && !chunk.is_nothing(), "{chunk}");
+        assert!(logits(&model, &layout, Head::Held).is_empty());
+        Ok(())
+    }
+}

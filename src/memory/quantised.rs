@@ -1,0 +1,60 @@
+//! Weights that lie quantised beneath an adapter.
+
+use super::{Precision, Width};
+use crate::knowledge::Shape;
+
+/// How weights beneath an adapter are quantised. Embedding, head and norms are not.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Quantised {
+    /// QLoRA's NF4, GPTQ, AWQ.
+    FourBit,
+    /// LLM.int8().
+    EightBit,
+}
+
+impl Quantised {
+    /// Bytes of a quantised weight: in 4 bits with an fp32 scale for every 64, or one of 8 bits that has its own for every
+    /// 256 (bitsandbytes' double quantisation); in 8 bits with a scale a row.
+    fn matrix(self) -> Width {
+        match self {
+            Quantised::FourBit => Width::between(0.5 + 1.0 / 64.0, 0.5 + 4.0 / 64.0),
+            Quantised::EightBit => Width::between(1.0, 1.0 + 4.0 / 512.0),
+        }
+    }
+
+    /// `precision` of a model of `shape` with its matrices quantised, a weight on average.
+    ///
+    /// Whoever prepares such a model as peft does (`prepare_model_for_kbit_training`) casts all that is not quantised to
+    /// fp32, and so the stream between layers; others leave it in 16 bit.
+    pub fn beneath(self, shape: &Shape, precision: Precision) -> Precision {
+        let others = match precision.is_all_16_bit() {
+            true => Width::TWO,
+            false => Width::between(2.0, 4.0),
+        };
+        let outside = shape.parameters_outside_layers() as f64 / shape.parameters().max(1) as f64;
+        let weights = self.matrix().times(1.0 - outside).plus(others.times(outside));
+        Precision { weights, residual: others, ..precision }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::knowledge::{Knowledge, KnowledgeError};
+
+    #[test]
+    fn what_is_not_quantised_weighs_in_small_models() -> Result<(), KnowledgeError> {
+        let models = Knowledge::shipped()?.models;
+        for (name, low, high) in [("TinyLlama-1.1B", 0.69, 0.97), ("Llama-2-70B", 0.53, 0.59)] {
+            let Some(shape) = models.iter().find(|model| &*model.name == name).map(|model| &model.shape) else {
+                continue;
+            };
+            let precision = Quantised::FourBit.beneath(shape, Precision::MIXED);
+            let near = |width: f64, expected: f64| (width - expected).abs() < 0.01;
+            assert!(near(precision.weights.low, low) && near(precision.weights.high, high), "{name}: {precision:?}");
+            assert_eq!(precision.residual, Width::between(2.0, 4.0));
+            assert!(Quantised::FourBit.beneath(shape, Precision::PURE_16_BIT).is_all_16_bit());
+        }
+        Ok(())
+    }
+}
