@@ -68,6 +68,12 @@ pub enum EstimateError {
 pub struct Estimate {
     /// [`SCHEMA`].
     pub schema: &'static str,
+    /// What it runs on, by its name in `rules/frameworks.toml`, where that is known.
+    pub framework: Option<String>,
+    /// What it is for: a word of the fact `config.job`, where that is known.
+    pub job: Option<String>,
+    /// How it serves, where nothing is trained.
+    pub serving: Option<Serving>,
     /// The model as it was named.
     pub model: String,
     /// How large it is.
@@ -80,6 +86,13 @@ pub struct Estimate {
     pub assumptions: Vec<String>,
     /// What to change so that it fits, where that was asked for.
     pub fit: Option<Fit>,
+}
+
+/// How a job serves.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Serving {
+    /// Share of each device's memory that the engine may take, where that is known.
+    pub memory_share: Option<f64>,
 }
 
 /// What one moment needs.
@@ -108,7 +121,8 @@ impl Estimate {
         let need = |plan: MomentPlan| Need { gpu: plan.device(), host: plan.host_kept(), plan };
         let fit = limits.map(|limits| fit::search(&size, &layout, limits));
         let moments = moments.into_iter().map(need).collect();
-        Estimate { schema: SCHEMA, model: name, size, layout, moments, assumptions: assumed, fit }
+        let (schema, framework, job, serving) = (SCHEMA, None, None, None);
+        Estimate { schema, framework, job, serving, model: name, size, layout, moments, assumptions: assumed, fit }
     }
 
     /// The moment that needs most of a device.

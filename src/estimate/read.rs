@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use super::{Estimate, EstimateError, Flags};
+use super::{Estimate, EstimateError, Flags, Serving};
 use crate::facts::{self, Facts, Value};
 use crate::incident;
 use crate::knowledge::{EngineIs, Knowledge, Shape, Trains, TrainsIn};
@@ -48,7 +48,11 @@ pub fn estimate(flags: &Flags, facts: &[(String, Value)], knowledge: &Knowledge)
     });
     let (name, size) = model(flags, &known, &launch, knowledge)?;
     let layout = launch.layout(&known, &size, flags.trains(trains)).ok_or(EstimateError::Unbounded)?;
-    Ok(Estimate::of(name, size, flags.finish(layout), assumed, flags.limits()))
+    let estimate = Estimate::of(name, size, flags.finish(layout), assumed, flags.limits());
+    let job = known.text("config.job").map(str::to_owned);
+    let serves = matches!(job.as_deref(), Some("serve" | "infer"));
+    let serving = serves.then(|| Serving { memory_share: known.number("config.kv_cache_share") });
+    Ok(Estimate { framework: launch.framework().map(str::to_owned), job, serving, ..estimate })
 }
 
 /// What was launched, as far as `paths` say.

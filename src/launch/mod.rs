@@ -3,6 +3,7 @@
 //! In go the configurations that the user passed and those that the job printed, and the knobs of `rules/knobs/`; out come
 //! the framework, the setting of each knob, and facts for rules: what is set, and what holds where nothing is set.
 
+mod dialect;
 mod digest;
 mod facts;
 mod index;
