@@ -1,6 +1,7 @@
 //! What a job should need, told before it runs, against what jobs of the corpus did need.
 
 use std::error::Error;
+use std::fs;
 
 use assert_cmd::Command;
 use oomdoc::estimate::{Estimate, Fits, Flags, Need, estimate};
@@ -134,6 +135,16 @@ fn an_adapter_is_bounded_by_the_matrices_it_may_be_for() -> Outcome {
 }
 
 #[test]
+fn an_adapter_of_a_model_of_unknown_shape_has_wide_bounds() -> Outcome {
+    let estimate = of(Flags { model: Some("8b".to_owned()), lora: Some(16), ..Flags::default() })?;
+    let adapter = estimate.layout.adapter.ok_or("no adapter")?.parameters;
+    // Of Llama-3-8B PEFT counts 6 815 744 for q_proj and v_proj, 41 943 040 for all linear layers.
+    assert!((1_000_000..=6_815_744).contains(&adapter.low), "{}", adapter.low);
+    assert!((41_943_040..=300_000_000).contains(&adapter.high), "{}", adapter.high);
+    Ok(())
+}
+
+#[test]
 fn every_format_says_the_same() -> Outcome {
     let run = |format: &str, more: &[&str]| -> Result<String, Box<dyn Error>> {
         let mut oomdoc = Command::new(assert_cmd::cargo::cargo_bin!("oomdoc"));
@@ -163,7 +174,27 @@ fn what_it_cannot_know_it_asks_for() -> Outcome {
     };
     assert!(refused(&["--gpus", "8"])?.contains("which model"));
     assert!(refused(&["--model", "nonesuch"])?.contains("nonesuch"));
-    assert!(refused(&["--model", "8b", "--lora", "16"])?.contains("--lora"));
     assert!(refused(&["--model", "8b", "--zero", "2", "--fsdp", "full"])?.contains("--fsdp"));
+    Ok(())
+}
+
+#[test]
+fn a_model_that_is_named_but_unknown_is_refused_by_its_name() -> Outcome {
+    let folder = tempfile::tempdir()?;
+    let script = folder.path().join("run.sh");
+    fs::write(&script, "python3 -m verl.trainer.main_ppo actor_rollout_ref.model.path=/models/house-blend\n")?;
+    let run = |more: &[&str]| {
+        Command::new(assert_cmd::cargo::cargo_bin!("oomdoc"))
+            .arg("estimate")
+            .arg("--from")
+            .arg(&script)
+            .args(more)
+            .assert()
+    };
+    let refused = run(&[]).code(2);
+    let said = String::from_utf8(refused.get_output().stderr.clone())?;
+    assert!(said.contains("`/models/house-blend` is named but unknown: give --parameters"), "{said}");
+    let answered = run(&["--parameters", "8.03b"]).success();
+    assert!(String::from_utf8(answered.get_output().stdout.clone())?.contains("8.03e9"));
     Ok(())
 }

@@ -14,6 +14,9 @@ pub struct Flags {
     /// The model: a size (`8b`), a name (`Qwen2.5-7B`), a path of either, or its config.json
     #[arg(long, value_name = "MODEL")]
     pub model: Option<String>,
+    /// Parameters of a model that is not known by its name: `8.03b`, `8030261248`
+    #[arg(long, value_name = "N", value_parser = parameters)]
+    pub parameters: Option<u64>,
     /// The job's own configuration, launch script or log, or a folder of them
     #[arg(long, value_name = "PATH")]
     pub from: Vec<String>,
@@ -149,6 +152,16 @@ pub enum Quantised {
     EightBit,
 }
 
+fn parameters(text: &str) -> Result<u64, String> {
+    let (digits, unit) = match text.trim().to_ascii_lowercase() {
+        text if text.ends_with('b') => (text.trim_end_matches('b').to_owned(), 1e9),
+        text if text.ends_with('m') => (text.trim_end_matches('m').to_owned(), 1e6),
+        text => (text, 1.0),
+    };
+    let count = digits.replace('_', "").parse::<f64>().map(|number| number * unit).unwrap_or_default();
+    if (1e6..1e14).contains(&count) { Ok(count.round() as u64) } else { Err("write it as `8.03b`".to_owned()) }
+}
+
 fn size(text: &str) -> Result<Bytes, String> {
     crate::parse::memory_size(text).filter(|size| *size > Bytes(0)).ok_or_else(|| "write it as `80GiB`".to_owned())
 }
@@ -173,6 +186,7 @@ impl Flags {
             ("config.gradient_accumulation", self.accumulation),
             ("config.lora_rank", self.lora),
             ("config.tensor_parallel", self.tensor_parallel),
+            ("job.parameters", self.parameters),
             ("config.pipeline_parallel", self.pipeline_parallel),
             ("config.ring_attention", self.sequence_parallel),
         ];

@@ -8,12 +8,14 @@ mod fit;
 mod flags;
 mod markdown;
 mod read;
+mod shown;
 mod text;
 mod words;
 
 use serde::Serialize;
 use thiserror::Error;
 
+use crate::facts::Facts;
 use crate::knowledge::{HfConfigError, Language};
 use crate::memory::{Amount, Layout, ModelSize, Moment, MomentPlan, Plan, Step};
 use crate::model::Bytes;
@@ -55,8 +57,11 @@ pub enum EstimateError {
         #[source]
         error: HfConfigError,
     },
-    /// An adapter of a model of unknown shape, or quantised weights that are trained.
-    #[error("too little is known of the model to say how large an adapter is, or quantised weights are trained whole")]
+    /// The job names a model of which neither shape nor size is known.
+    #[error("model `{0}` is named but unknown: give --parameters or its config.json")]
+    UnsizedModel(String),
+    /// Quantised weights that are trained themselves.
+    #[error("weights are quantised, and nothing says which adapter is trained over them")]
     Unbounded,
     /// Nothing could be read.
     #[error(transparent)]
@@ -78,8 +83,12 @@ pub struct Estimate {
     pub model: String,
     /// How large it is.
     pub size: ModelSize,
-    /// How it is spread.
+    /// How it is spread, as the arithmetic takes it.
+    #[serde(skip)]
     pub layout: Layout,
+    /// The same as JSON shows it: what was read stands as it was said, what was left open is `null`.
+    #[serde(rename = "layout")]
+    pub shown: serde_json::Value,
     /// What each moment needs.
     pub moments: Vec<Need>,
     /// What was taken for granted, and what is not counted.
@@ -121,8 +130,20 @@ impl Estimate {
         let need = |plan: MomentPlan| Need { gpu: plan.device(), host: plan.host_kept(), plan };
         let fit = limits.map(|limits| fit::search(&size, &layout, limits));
         let moments = moments.into_iter().map(need).collect();
-        let (schema, framework, job, serving) = (SCHEMA, None, None, None);
-        Estimate { schema, framework, job, serving, model: name, size, layout, moments, assumptions: assumed, fit }
+        let shown = shown::shown(&layout, &Facts::default(), false);
+        Estimate {
+            schema: SCHEMA,
+            framework: None,
+            job: None,
+            serving: None,
+            model: name,
+            size,
+            layout,
+            shown,
+            moments,
+            assumptions: assumed,
+            fit,
+        }
     }
 
     /// The moment that needs most of a device.

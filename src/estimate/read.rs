@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use super::{Estimate, EstimateError, Flags, Serving};
+use super::{Estimate, EstimateError, Flags, Serving, shown};
 use crate::facts::{self, Facts, Value};
 use crate::incident;
 use crate::knowledge::{EngineIs, Knowledge, Shape, Trains, TrainsIn};
@@ -52,7 +52,8 @@ pub fn estimate(flags: &Flags, facts: &[(String, Value)], knowledge: &Knowledge)
     let job = known.text("config.job").map(str::to_owned);
     let serves = matches!(job.as_deref(), Some("serve" | "infer"));
     let serving = serves.then(|| Serving { memory_share: known.number("config.kv_cache_share") });
-    Ok(Estimate { framework: launch.framework().map(str::to_owned), job, serving, ..estimate })
+    let shown = shown::shown(&estimate.layout, &known, !flags.from.is_empty());
+    Ok(Estimate { framework: launch.framework().map(str::to_owned), job, serving, shown, ..estimate })
 }
 
 /// What was launched, as far as `paths` say.
@@ -78,8 +79,13 @@ fn model(
     knowledge: &Knowledge,
 ) -> Result<(String, ModelSize), EstimateError> {
     let Some(asked) = &flags.model else {
-        let (size, cites) = launch.model(facts).ok_or(EstimateError::NoModel)?;
         let named = ["model", "config.model", "job.model"].into_iter().find_map(|name| facts.text(name));
+        let named = named.filter(|name| !name.is_empty());
+        let unknown = || named.map_or(EstimateError::NoModel, |name| EstimateError::UnsizedModel(name.to_owned()));
+        let counted = flags.parameters.map(|count| (ModelSize::of_parameters(count), Vec::new()));
+        // A shape says more than a number, a number more than a name that rounds it.
+        let found = launch.model(facts).filter(|(size, _)| size.shape.is_some() || counted.is_none());
+        let (size, cites) = found.or(counted).ok_or_else(unknown)?;
         let name = named.or(cites.first().map(|cite| &*cite.text)).unwrap_or_default();
         return Ok((name.to_owned(), size));
     };
