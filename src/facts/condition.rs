@@ -225,6 +225,23 @@ fn of_cel(value: CelValue) -> Option<Value> {
     .filter(|value| !matches!(value, Value::Number(number) if !number.is_finite()))
 }
 
+fn items(list: &CelValue) -> f64 {
+    let items = as_text(list).map_or(1, |list| list.split(',').filter(|item| !item.trim().is_empty()).count());
+    items as f64
+}
+
+fn last_number(value: &CelValue) -> f64 {
+    match value {
+        CelValue::Float(number) => *number,
+        CelValue::Int(number) => *number as f64,
+        CelValue::String(text) => {
+            let mut words = text.rsplit(|c: char| !c.is_ascii_alphanumeric());
+            words.find_map(|word| word.parse().ok()).unwrap_or(0.0)
+        }
+        _ => 0.0,
+    }
+}
+
 /// What conditions and the expressions of dialects call.
 fn add_functions(context: &mut Context<'_, '_>) {
     let added = [
@@ -234,9 +251,9 @@ fn add_functions(context: &mut Context<'_, '_>) {
         context.add_function("floor", |a: f64| a.floor()),
         context.add_function("ceil", |a: f64| a.ceil()),
         // Of `0,1,2` three.
-        context.add_function("items", |list: Arc<String>| {
-            list.split(',').filter(|item| !item.trim().is_empty()).count() as f64
-        }),
+        context.add_function("items", |This(list): This<CelValue>| items(&list)),
+        // Of `gpu:a100:8` eight, of nothing zero.
+        context.add_function("number", |This(value): This<CelValue>| last_number(&value)),
     ];
     debug_assert!(added.iter().all(Result::is_ok), "they are names");
 }

@@ -290,7 +290,12 @@ impl<'a> Lexer<'a> {
         let named = |name: &str, is_list| What::Variable { name: name.to_owned(), fallback: None, is_list };
         let (end, what) = match self.peek(1) {
             _ if self.peek(0) == Some(b'`') => (self.closing(start), What::Opaque),
-            Some(b'(') => (self.closing(start + 1), What::Opaque),
+            Some(b'(') => {
+                let end = self.closing(start + 1);
+                let inner = self.text.get(start + 1..end).unwrap_or_default();
+                let inner = inner.strip_prefix("((").and_then(|inner| inner.strip_suffix("))"));
+                (end, inner.map_or(What::Opaque, |inner| What::Arithmetic(inner.to_owned())))
+            }
             Some(b'{') => self.braces(depth),
             Some(byte) if byte.is_ascii_digit() || b"#?$!-*".contains(&byte) => {
                 (start + 2, named(&self.text[start + 1..start + 2], false))

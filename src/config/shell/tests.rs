@@ -1,5 +1,5 @@
 use super::super::testing::{cited, remove, set, settings, warnings};
-use super::super::{Document, EntryKind, Format};
+use super::super::{Document, Entry, EntryKind, Format};
 
 const SCRIPT: &str = r#"#!/bin/bash
 #SBATCH --job-name=ppo
@@ -126,10 +126,10 @@ fn variables_are_what_the_script_makes_them() {
         ("A=${B:-4}\nx --a \"${A}\"", "a=4"),
         (": ${A:=7}\nx --a $A", "a=7"),
         ("A=1; B=$A$A; x --a ${B}0", "a=110"),
-        ("if [ -z \"$A\" ]; then A=1; fi\nx --a $A", "a=$A"),
+        ("if [ -z \"$A\" ]; then A=1; fi\nx --a $A", "a=1"),
         ("A=0\nif true; then A=1; fi\nx --a $A", "a=$A"),
         ("if x; then A=1; x --a $A; fi", "a=1"),
-        ("[ -z \"$A\" ] && A=1\nx --a $A", "a=$A"),
+        ("[ -z \"$A\" ] && A=1\nx --a $A", "a=1"),
         ("cd y && A=1 && x --a $A", "a=1"),
         ("for A in 1 2; do x --a $A; done", "a=$A"),
         ("A=1 x --a $A", "a=$A"),
@@ -340,4 +340,37 @@ fn directives_are_settings() {
     assert_eq!(directive("#!/bin/sh\nx --a 1\n", "mem", "4G"), "#!/bin/sh\n#SBATCH --mem=4G\nx --a 1\n");
     assert_eq!(directive("#SBATCH -N 2 -c4\n", "c", "8"), "#SBATCH -N 2 -c8\n");
     assert_eq!(remove("#SBATCH -N 2 -c4\n", "N"), "#SBATCH -c4\n");
+}
+
+/// `key=value` of every flag, override and directive of a script.
+fn flags(script: &str) -> Vec<String> {
+    let Ok(document) = Document::read("run.sh", script) else { return Vec::new() };
+    let is_given = |entry: &&Entry| !matches!(entry.kind, EntryKind::Variable | EntryKind::Env);
+    document.entries().iter().filter(is_given).map(|entry| format!("{}={}", entry.key, entry.value)).collect()
+}
+
+#[test]
+fn computes_whole_numbers() {
+    let script = "prompt=1024\nanswer=$((1024 * 2))\nlongest=$(((prompt + answer) * 2))\n\
+                  python3 train.py --max_len $longest --nodes $(( ${NODES:-4} - 1 )) --port $((RANDOM % 9))\n";
+    assert_eq!(flags(script), ["max_len=6144", "nodes=3", "port=$((RANDOM % 9))"]);
+}
+
+#[test]
+fn runs_without_arguments_and_takes_the_defaults_of_its_tests() {
+    let script = "OUT=$1\nSTAGE=$2\nSIZE=7b\nif [ \"$OUT\" == \"\" ]; then\n  OUT=./output\nfi\n\
+                  if [ -z \"$STAGE\" ]; then STAGE=3; else STAGE=1; fi\n\
+                  if [ \"$SIZE\" = 13b ]; then BATCH=1; elif [ $SIZE = 7b ]; then BATCH=4; else BATCH=8; fi\n\
+                  if [[ $RANK == 0 ]]; then LOG=1; else LOG=2; fi\n\
+                  [ -n \"$STAGE\" ] || STAGE=0\n[ $BATCH -gt 2 ] && WORKERS=2\n[ $BATCH -gt 8 ] && WORKERS=9\n\
+                  deepspeed main.py --out $OUT --stage $STAGE --batch $BATCH --log $LOG --workers $WORKERS\n";
+    assert_eq!(flags(script), ["out=./output", "stage=3", "batch=4", "log=$LOG", "workers=2"]);
+}
+
+#[test]
+fn a_branch_that_is_not_taken_starts_nothing() {
+    let script = "MODE=one\nif [ $MODE = all ]; then\n  torchrun --nnodes 4 a.py --x 1\nelse\n  torchrun --nnodes 1 a.py --x 2\nfi\n";
+    assert_eq!(flags(script), ["nnodes=1", "x=2"]);
+    let open = "if [ $(hostname) = a ]; then\n  torchrun --nnodes 4 a.py\nelse\n  torchrun --nnodes 1 a.py\nfi\n";
+    assert_eq!(flags(open), ["nnodes=4", "nnodes=1"]);
 }

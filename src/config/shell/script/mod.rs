@@ -2,12 +2,13 @@
 
 mod assign;
 mod call;
+mod test;
 
 use std::collections::HashSet;
 use std::ops::Range;
 
 use super::super::error::Remark;
-use super::expand::{Chunk, Field, Scope, Source};
+use super::expand::{Bound, Chunk, Field, Holds, Scope, Source};
 use super::words::{Operator, Quote, Token, What, Word, heredoc, tokens, unescaped};
 use assign::assigned;
 
@@ -171,6 +172,7 @@ pub(super) fn read(text: &str) -> Script {
         is_pattern: false,
         within: None,
         depth: 0,
+        condition: Condition::default(),
     };
     reader.run(text, 0);
     let mut script = reader.script;
@@ -193,6 +195,20 @@ struct Reader<'a> {
     is_pattern: bool,
     within: Option<Quote>,
     depth: usize,
+    /// What the tests since the last `if` or `elif` say together.
+    condition: Condition,
+}
+
+/// What stands between `if` and `then`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+enum Condition {
+    /// Nothing yet.
+    #[default]
+    Empty,
+    /// One test, and whether it holds.
+    Test(Holds),
+    /// More than that.
+    Other,
 }
 
 /// One simple command as its tokens come.
@@ -226,7 +242,7 @@ impl Reader<'_> {
         self.script.remarks.extend(remarks);
         let mut pending = Pending::default();
         // Of each open parenthesis, whether it opened a subshell.
-        let (mut sure, mut parentheses) = (true, Vec::new());
+        let (mut sure, mut skips, mut parentheses) = (true, false, Vec::new());
         for token in tokens {
             match token {
                 Token::Comment(span) => {
@@ -270,11 +286,20 @@ impl Reader<'_> {
                     let command = std::mem::take(&mut pending);
                     let is_test = command.words.first().and_then(Word::bare);
                     let is_test = is_test.is_some_and(|word| matches!(word, "[" | "[[" | "test"));
+                    let holds = if is_test { self.test(&command.words).usually() } else { None };
+                    if skips {
+                        self.scope.open();
+                        self.scope.decide(Holds::Usually(false));
+                    }
                     self.command(command, sure);
+                    if skips {
+                        self.scope.close();
+                    }
+                    skips = matches!((operator, holds), (Operator::And, Some(false)) | (Operator::Or, Some(true)));
                     // What happens only if a test holds, or if something failed, may not happen.
                     sure = match operator {
-                        Operator::Or => false,
-                        Operator::And => sure && !is_test,
+                        Operator::Or => sure && holds == Some(false),
+                        Operator::And => sure && (!is_test || holds == Some(true)),
                         _ => true,
                     };
                     self.is_pattern |= operator == Operator::Case;
@@ -302,7 +327,34 @@ impl Reader<'_> {
                 fields.extend(self.scope.fields(&word, &self.source));
             }
         }
+        self.granted(&fields);
         self.script.calls.push(Call { fields, span: span.start..end, within: self.within, is_directive: true });
+    }
+
+    /// What Slurm sets for a job that asks for so much.
+    fn granted(&mut self, fields: &[Field]) {
+        const SETS: &[(&str, &[&str])] = &[
+            ("nodes", &["SLURM_NNODES", "SLURM_JOB_NUM_NODES"]),
+            ("N", &["SLURM_NNODES", "SLURM_JOB_NUM_NODES"]),
+            ("ntasks", &["SLURM_NTASKS", "SLURM_NPROCS"]),
+            ("n", &["SLURM_NTASKS", "SLURM_NPROCS"]),
+            ("ntasks-per-node", &["SLURM_NTASKS_PER_NODE"]),
+            ("gpus-per-node", &["SLURM_GPUS_PER_NODE"]),
+            ("cpus-per-task", &["SLURM_CPUS_PER_TASK"]),
+        ];
+        for (place, field) in fields.iter().enumerate() {
+            let text = field.text();
+            let (option, joined) = text.split_once('=').map_or((&*text, None), |(option, value)| (option, Some(value)));
+            let Some((_, names)) = SETS.iter().find(|(known, _)| *known == option.trim_start_matches('-')) else {
+                continue;
+            };
+            let value = match joined {
+                Some(value) => self.source.stated(field, value),
+                None => fields.get(place + 1).and_then(|field| self.source.stated(field, &field.text())),
+            };
+            let Some(value) = value else { continue };
+            names.iter().for_each(|name| self.scope.bind(name, Bound::Scalar(vec![value.clone()]), true));
+        }
     }
 
     fn command(&mut self, mut pending: Pending, sure: bool) {
@@ -315,6 +367,13 @@ impl Reader<'_> {
         let rest = pending.words.split_off(count);
         let prefixes = pending.words;
         let name = rest.first().and_then(Word::bare).unwrap_or_default().to_owned();
+        if !(prefixes.is_empty() && rest.is_empty()) {
+            let is_test = matches!(name.as_str(), "[" | "[[" | "test");
+            self.condition = match self.condition {
+                Condition::Empty if is_test => Condition::Test(self.test(&rest)),
+                _ => Condition::Other,
+            };
+        }
         match name.as_str() {
             "" if rest.is_empty() => self.assign(&prefixes, Role::Variable, sure),
             "export" | "declare" | "typeset" | "readonly" | "local" => self.declare(&name, &rest[1..], sure),
@@ -325,7 +384,7 @@ impl Reader<'_> {
             _ => {
                 let target = if name == "tee" { rest.last() } else { pending.target.as_ref() };
                 self.files(&name, target, &pending.heredocs);
-                if !UTILITIES.contains(&name.as_str()) {
+                if !UTILITIES.contains(&name.as_str()) && !self.scope.is_dead() {
                     self.call(&prefixes, &rest);
                 }
             }
@@ -339,6 +398,12 @@ impl Reader<'_> {
             gone += match word {
                 "if" | "while" | "until" | "{" => {
                     self.scope.open();
+                    self.condition = if word == "if" { Condition::Empty } else { Condition::Other };
+                    1
+                }
+                "then" => {
+                    let holds = if let Condition::Test(holds) = self.condition { holds } else { Holds::Unknown };
+                    self.scope.decide(holds);
                     1
                 }
                 "for" | "select" => {
@@ -354,9 +419,14 @@ impl Reader<'_> {
                     words.len()
                 }
                 "function" => 2,
-                "then" | "do" | "!" | "time" | "coproc" => 1,
+                "!" => {
+                    self.condition = Condition::Other;
+                    1
+                }
+                "do" | "time" | "coproc" => 1,
                 "else" | "elif" => {
-                    self.scope.forget();
+                    self.scope.turn(word == "else");
+                    self.condition = Condition::Empty;
                     1
                 }
                 "fi" | "done" | "esac" | "}" => {
