@@ -294,7 +294,11 @@ impl<'a> Lexer<'a> {
                 let end = self.closing(start + 1);
                 let inner = self.text.get(start + 1..end).unwrap_or_default();
                 let inner = inner.strip_prefix("((").and_then(|inner| inner.strip_suffix("))"));
-                (end, inner.map_or(What::Opaque, |inner| What::Arithmetic(inner.to_owned())))
+                let whole = self.text.get(start + 2..end.saturating_sub(1)).unwrap_or_default();
+                // `expr` computes words; a star is escaped there.
+                let words = whole.trim_start().strip_prefix("expr ").map(|words| words.replace('\\', ""));
+                let computed = inner.map(str::to_owned).or(words);
+                (end, computed.map_or(What::Opaque, What::Arithmetic))
             }
             Some(b'{') => self.braces(depth),
             Some(byte) if byte.is_ascii_digit() || b"#?$!-*".contains(&byte) => {

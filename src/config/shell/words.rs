@@ -58,7 +58,7 @@ pub(super) enum What {
         /// Each of its elements a word of its own.
         is_list: bool,
     },
-    /// `$((…))`: what stands in it.
+    /// `$((…))`, `$(expr …)`: what is computed.
     Arithmetic(String),
     /// `$(…)`, `` `…` ``, `${NAME%…}`: only running it would tell.
     Opaque,

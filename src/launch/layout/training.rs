@@ -9,6 +9,8 @@ use crate::memory::{
 
 /// Bytes of a weight in 4 bits with its scales; embedding and head stay in 16 bit, which small models feel most.
 const FOUR_BIT: Width = Width::between(0.55, 0.85);
+/// Bytes of a weight in codebooks of 2 bits, likewise.
+const TWO_BIT: Width = Width::between(0.27, 0.5);
 /// Bytes of a weight in 8 bits, likewise.
 const EIGHT_BIT: Width = Width::between(1.0, 1.2);
 
@@ -31,6 +33,7 @@ pub(super) fn precision_and_adapter(
     let quantised = match config.text("quantization") {
         Some("4bit") => Some(FOUR_BIT),
         Some("8bit") => Some(EIGHT_BIT),
+        Some("2bit") => Some(TWO_BIT),
         _ => None,
     };
     let parameters = match (config.text("adapter"), rank) {
