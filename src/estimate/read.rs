@@ -27,6 +27,7 @@ pub fn estimate(flags: &Flags, facts: &[(String, Value)], knowledge: &Knowledge)
     // The user's own words come first, then the configuration's.
     facts::of_job(&mut known, &job);
     launch.configure(&mut known);
+    let read = known.clone();
     let per_node = known.number("config.processes_per_node");
     let mut assumed = Vec::new();
     let mut assume = |name: &str, value: f64, words: &str| {
@@ -52,7 +53,7 @@ pub fn estimate(flags: &Flags, facts: &[(String, Value)], knowledge: &Knowledge)
     let job = known.text("config.job").map(str::to_owned);
     let serves = matches!(job.as_deref(), Some("serve" | "infer"));
     let serving = serves.then(|| Serving { memory_share: known.number("config.kv_cache_share") });
-    let shown = shown::shown(&estimate.layout, &known, !flags.from.is_empty());
+    let shown = shown::shown(&estimate.layout, &read, !flags.from.is_empty());
     Ok(Estimate { framework: launch.framework().map(str::to_owned), job, serving, shown, ..estimate })
 }
 

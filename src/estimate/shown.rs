@@ -17,7 +17,7 @@ const READ: &[(&str, &[&str])] = &[
 ];
 
 /// `layout` as JSON. Where `is_read` from a configuration, `facts` are what that states: they stand as it states them, and a part
-/// of the batch that it leaves open is `null`.
+/// of the machines and the batch that it leaves open is `null`.
 pub(super) fn shown(layout: &Layout, facts: &Facts, is_read: bool) -> Value {
     let Ok(mut shown) = serde_json::to_value(layout) else { return Value::Null };
     if !is_read {
@@ -33,6 +33,12 @@ pub(super) fn shown(layout: &Layout, facts: &Facts, is_read: bool) -> Value {
             (Some(value), _) => put(&mut shown, path, value),
             (None, [.., "accumulation"]) => put(&mut shown, path, Value::Null),
             (None, _) => {}
+        }
+    }
+    let is_counted = |name: &str| facts.get(name).is_some() || facts.get("job.world_size").is_some();
+    for (name, path) in [("config.nodes", "nodes"), ("config.processes_per_node", "devices_per_node")] {
+        if !is_counted(name) {
+            put(&mut shown, &["cluster", path], Value::Null);
         }
     }
     if let (Some(adapter), Some(Value::Object(object))) = (facts.text("config.adapter"), shown.get_mut("adapter")) {

@@ -18,7 +18,7 @@ const MOST: usize = 12;
 enum Verdict {
     /// Its value.
     Is(Value),
-    /// No row holds: it is what the knobs say.
+    /// No row holds: it is what is set, if it is.
     Nothing,
     /// It takes a fact that is not known.
     Open,
@@ -52,7 +52,9 @@ impl Launch<'_> {
                 match verdict(&rows[name], &asker) {
                     Verdict::Is(value) => facts.say(name, value),
                     Verdict::Nothing => {
-                        let all = stated.iter().filter(|(stated, ..)| **stated == **name);
+                        // Of a knob's own default the dialect would know.
+                        let is_set = |(stated, _, cites): &&Stated| **stated == **name && !cites.is_empty();
+                        let all = stated.iter().filter(is_set);
                         all.for_each(|(name, value, cites)| facts.cite(name, value.clone(), cites.clone()));
                     }
                     Verdict::Open => return true,
