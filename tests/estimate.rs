@@ -198,3 +198,45 @@ fn a_model_that_is_named_but_unknown_is_refused_by_its_name() -> Outcome {
     assert!(String::from_utf8(answered.get_output().stdout.clone())?.contains("8.03e9"));
     Ok(())
 }
+
+#[test]
+fn what_the_user_says_overrules_what_the_configuration_decides() -> Outcome {
+    let folder = tempfile::tempdir()?;
+    let script = folder.path().join("run.sh");
+    fs::write(
+        &script,
+        "NPROC_PER_NODE=8 swift sft --model Qwen/Qwen2.5-7B-Instruct --tuner_type full --deepspeed zero3\n",
+    )?;
+    let from = vec![script.to_string_lossy().into_owned()];
+    let read = of(Flags { from: from.clone(), ..Flags::default() })?;
+    assert_eq!(read.shown["sharding"], "zero_three");
+    assert_eq!((read.framework.as_deref(), read.job.as_deref()), (Some("swift"), Some("sft")));
+    assert_eq!(read.shown["batch"]["micro_batch"], 1);
+    assert_eq!(read.shown["batch"]["sequence"], serde_json::Value::Null);
+    let said = of(Flags { from, zero: Some(2), lora: Some(8), ..Flags::default() })?;
+    assert_eq!((said.layout.sharding, said.layout.adapter.is_some()), (oomdoc::memory::Sharding::ZeroTwo, true));
+    assert_eq!(said.shown["adapter"]["kind"], "lora");
+    Ok(())
+}
+
+#[test]
+fn a_configuration_that_is_only_named_is_asked_for() -> Outcome {
+    let folder = tempfile::tempdir()?;
+    let launch = folder.path().join("sft.yaml");
+    fs::write(
+        &launch,
+        "model_name_or_path: Qwen/Qwen3-4B\nfinetuning_type: full\ndeepspeed: own/spread.json\nbf16: true\n",
+    )?;
+    let run = |more: &[&str]| {
+        Command::new(assert_cmd::cargo::cargo_bin!("oomdoc"))
+            .arg("estimate")
+            .arg("--from")
+            .arg(&launch)
+            .args(more)
+            .assert()
+    };
+    let said = String::from_utf8(run(&[]).code(2).get_output().stderr.clone())?;
+    assert!(said.contains("`own/spread.json`"), "{said}");
+    run(&["--zero", "3"]).success();
+    Ok(())
+}

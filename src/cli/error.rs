@@ -137,6 +137,9 @@ impl CliError {
             CliError::Estimate(EstimateError::UnsizedModel(_)) => {
                 Some("`--parameters 8.03b`, or `--model config.json` of the file beside its weights")
             }
+            CliError::Estimate(EstimateError::NotGiven(_)) => {
+                Some("give it beside the launch: `--from launch.sh --from ds_config.json`, or say --zero")
+            }
             CliError::Estimate(EstimateError::Unbounded) => Some("give an adapter's rank with --lora"),
             CliError::Estimate(EstimateError::File { .. } | EstimateError::Config { .. }) => {
                 Some("give the config.json that lies beside a model's weights")

@@ -208,7 +208,21 @@ impl Flags {
         for (name, flag) in flags {
             flag.into_iter().for_each(|flag| facts.say(name, Value::Flag(flag)));
         }
+        let sharding = match (self.zero, self.fsdp) {
+            (Some(0), _) => Some("replicated"),
+            (Some(1), _) => Some("zero_one"),
+            (Some(2), _) => Some("zero_two"),
+            (Some(_), _) => Some("zero_three"),
+            (None, fsdp) => fsdp.map(Fsdp::word),
+        };
+        let adapter = self.lora.map(|_| if self.quantised == Some(Quantised::FourBit) { "qlora" } else { "lora" });
         let words = [
+            // What a configuration makes of several settings is overruled as a whole.
+            ("config.sharding", sharding),
+            ("config.adapter", adapter),
+            ("config.recompute", self.recomputation.map(Recomputation::word)),
+            ("config.trains_in", self.precision.map(Precision::word)),
+            ("config.optimizer_kind", self.optimizer.map(Optimizer::word)),
             ("config.offload_optimizer", self.adam_offload.then_some("cpu")),
             ("config.offload_param", self.param_offload.then_some("cpu")),
             ("config.optimizer", self.optimizer.map(Optimizer::word)),
@@ -242,6 +256,38 @@ impl Flags {
             layout.recomputation = Recomputed::Selective;
         }
         layout
+    }
+}
+
+impl Fsdp {
+    fn word(self) -> &'static str {
+        match self {
+            Fsdp::Full => "fsdp_full",
+            Fsdp::GradOp => "fsdp_grad_op",
+            Fsdp::Hybrid => "hybrid",
+        }
+    }
+}
+
+impl Recomputation {
+    fn word(self) -> &'static str {
+        match self {
+            Recomputation::None => "none",
+            Recomputation::Selective => "selective",
+            Recomputation::Full => "full",
+        }
+    }
+}
+
+impl Precision {
+    fn word(self) -> &'static str {
+        match self {
+            Precision::Mixed => "mixed",
+            Precision::MixedFp32Gradients => "mixed_fp32_gradients",
+            Precision::Autocast => "fp32_computed_in_16_bit",
+            Precision::Fp32 => "fp32",
+            Precision::Pure16Bit => "pure_16_bit",
+        }
     }
 }
 

@@ -60,6 +60,9 @@ pub enum EstimateError {
     /// The job names a model of which neither shape nor size is known.
     #[error("model `{0}` is named but unknown: give --parameters or its config.json")]
     UnsizedModel(String),
+    /// The launch names a file that says how states are shared out, and nobody gave it.
+    #[error("`{0}` says how the job is spread, and is not among what was given")]
+    NotGiven(String),
     /// Quantised weights that are trained themselves.
     #[error("weights are quantised, and nothing says which adapter is trained over them")]
     Unbounded,

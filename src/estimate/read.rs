@@ -27,6 +27,11 @@ pub fn estimate(flags: &Flags, facts: &[(String, Value)], knowledge: &Knowledge)
     // The user's own words come first, then the configuration's.
     facts::of_job(&mut known, &job);
     launch.configure(&mut known);
+    // Of a file that is only named nobody knows what it shares out.
+    let is_open = known.text("config.sharding").is_none() && known.number("config.zero_stage").is_none();
+    if let Some(named) = known.text("set.deepspeed").filter(|named| is_open && named.ends_with(".json")) {
+        return Err(EstimateError::NotGiven(named.to_owned()));
+    }
     let read = known.clone();
     let per_node = known.number("config.processes_per_node");
     let mut assumed = Vec::new();
