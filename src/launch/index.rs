@@ -142,7 +142,9 @@ impl Index {
                 _ => return false,
             };
             let is_telling = knob.names().all(|name| name.contains(['.', '_']));
-            is_telling && self.setting(documents, knob).is_some_and(|setting| setting.document.format() == format)
+            let is_key =
+                |setting: Setting<'_>| setting.document.format() == format && setting.entry.kind == EntryKind::Setting;
+            is_telling && self.setting(documents, knob).is_some_and(is_key)
         };
         knobs.iter().filter(is_keyed).map(|knob| knob.framework.clone()).collect()
     }

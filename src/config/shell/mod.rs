@@ -29,6 +29,7 @@ use launch::Stage;
 use script::{Call, File, Role, Script};
 
 pub(super) use edit::{remove, set};
+pub(super) use launch::{is_option, is_shell};
 
 /// A script and the settings in it.
 #[derive(Debug, Clone)]
