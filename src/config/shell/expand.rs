@@ -169,6 +169,17 @@ impl Holds {
         }
     }
 
+    /// Whether one of both holds.
+    pub fn or(self, other: Holds) -> Holds {
+        match (self, other) {
+            (Holds::Surely(true), _) | (_, Holds::Surely(true)) => Holds::Surely(true),
+            (Holds::Surely(false), other) | (other, Holds::Surely(false)) => other,
+            (Holds::Usually(true), _) | (_, Holds::Usually(true)) => Holds::Usually(true),
+            (Holds::Usually(false), Holds::Usually(false)) => Holds::Usually(false),
+            _ => Holds::Unknown,
+        }
+    }
+
     /// The opposite.
     pub fn not(self) -> Holds {
         match self {
@@ -356,6 +367,14 @@ impl Scope {
         chunks
     }
 
+    /// Every array that is certain to hold what it holds.
+    pub fn lists(&self) -> impl Iterator<Item = &Vec<Field>> {
+        self.variables.values().filter(|binding| binding.is_sure).filter_map(|binding| match &binding.value {
+            Bound::List(fields) => Some(fields),
+            Bound::Scalar(_) => None,
+        })
+    }
+
     /// The value of a variable now, for `+=`.
     pub fn current(&mut self, name: &str) -> Option<Bound> {
         let size = match self.get(name)? {
@@ -379,6 +398,10 @@ impl Scope {
                             fields.extend(open.take());
                         }
                         match &mut open {
+                            // `${A[@]}` without quotes: an element of several words is as many fields.
+                            _ if splits && field.text().contains(char::is_whitespace) => {
+                                split(&field.chunks, &mut open, &mut fields);
+                            }
                             Some(open) => open.chunks.extend(field.chunks),
                             None => open = Some(field),
                         }

@@ -374,3 +374,56 @@ fn a_branch_that_is_not_taken_starts_nothing() {
     let open = "if [ $(hostname) = a ]; then\n  torchrun --nnodes 4 a.py\nelse\n  torchrun --nnodes 1 a.py\nfi\n";
     assert_eq!(flags(open), ["nnodes=4", "nnodes=1"]);
 }
+
+#[test]
+fn arrays_that_no_command_takes_are_for_whoever_sources_them() -> Result<(), Box<dyn std::error::Error>> {
+    let text = "N=36\nMODEL=(\n  --layers $N\n  --hidden 4096 # wide\n  --gated\n)\nNAMES=(a b)\nMORE=(--experts 8)\n";
+    let document = Document::read("models/mine.sh", text)?;
+    let flags = document.entries().iter().filter(|entry| entry.kind == EntryKind::Flag);
+    let shown: Vec<String> = flags.map(|entry| format!("{}={}", entry.key, entry.value)).collect();
+    assert_eq!(shown, ["layers=36", "hidden=4096", "gated=true", "experts=8"]);
+    assert_eq!(document.set("hidden", &5120.0.into())?, text.replace("4096", "5120"));
+    let used = Document::read("run.sh", &format!("{text}python train.py --lr 1\n"))?;
+    assert!(used.get("hidden").is_none());
+    Ok(())
+}
+
+#[test]
+fn an_array_without_quotes_is_split_at_blanks() -> Result<(), Box<dyn std::error::Error>> {
+    let text = "A=(\"--size 8\" --name x)\npython train.py ${A[@]} --lr 1\n";
+    let document = Document::read("run.sh", text)?;
+    let of = |key: &str| document.get(key).map(|entry| entry.value.to_string());
+    assert_eq!([of("size"), of("name"), of("lr")], [Some("8".into()), Some("x".into()), Some("1".into())]);
+    assert_eq!(document.set("size", &4.0.into())?, text.replace("size 8", "size 4"));
+    let quoted = Document::read("run.sh", &text.replace("${A[@]}", "\"${A[@]}\""))?;
+    assert!(quoted.get("size").is_none());
+    Ok(())
+}
+
+#[test]
+fn a_case_is_decided_by_what_it_asks() -> Result<(), Box<dyn std::error::Error>> {
+    let text = "SIZE=\"7B\" # or 13B\ncase \"$SIZE\" in\n  \"7B\"|small)\n    TP=1\n    ;;\n  13B)\n    TP=2 ;;\n  *)\n    exit 1\n    ;;\n\
+                esac\npython train.py --tp $TP\n";
+    let of = |text: &str| -> Result<Option<String>, Box<dyn std::error::Error>> {
+        Ok(Document::read("run.sh", text)?.get("tp").map(|entry| entry.value.to_string()))
+    };
+    assert_eq!(of(text)?.as_deref(), Some("1"));
+    assert_eq!(of(&text.replace("=\"7B\"", "=13B"))?.as_deref(), Some("2"));
+    assert_eq!(of(&text.replace("=\"7B\"", "=$(size)"))?.as_deref(), Some("$TP"));
+    assert_eq!(of(&text.replace("small)", "s*)").replace("=\"7B\"", "=s1"))?.as_deref(), Some("$TP"));
+    Ok(())
+}
+
+#[test]
+fn tests_are_joined() -> Result<(), Box<dyn std::error::Error>> {
+    let of = |condition: &str| -> Result<Option<String>, Box<dyn std::error::Error>> {
+        let text = format!("A=x\nB=\nif {condition}; then\n  N=1\nelse\n  N=2\nfi\npython train.py --n $N\n");
+        Ok(Document::read("run.sh", &text)?.get("n").map(|entry| entry.value.to_string()))
+    };
+    assert_eq!(of("[[ $A == y ]] || [[ $A == x ]] || [[ -z $(f) ]]")?.as_deref(), Some("1"));
+    assert_eq!(of("[ \"$A\" = y ] || [ -n \"$B\" ]")?.as_deref(), Some("2"));
+    assert_eq!(of("[[ $A == x ]] && [[ -z $B ]]")?.as_deref(), Some("1"));
+    assert_eq!(of("[[ $A == x ]] && [[ -n $B ]]")?.as_deref(), Some("2"));
+    assert_eq!(of("[[ $A == x ]] && [[ -n $(f) ]]")?.as_deref(), Some("$N"));
+    Ok(())
+}

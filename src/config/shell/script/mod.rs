@@ -8,7 +8,8 @@ use std::collections::HashSet;
 use std::ops::Range;
 
 use super::super::error::Remark;
-use super::expand::{Bound, Chunk, Field, Holds, Scope, Source};
+use super::expand::{Bound, Chunk, Field, Holds, Scope, Source, Tested};
+use super::launch::is_option;
 use super::words::{Operator, Quote, Token, What, Word, heredoc, tokens, unescaped};
 use assign::assigned;
 
@@ -170,11 +171,15 @@ pub(super) fn read(text: &str) -> Script {
         script: Script::default(),
         exported: HashSet::new(),
         is_pattern: false,
+        cases: Vec::new(),
+        patterns: Vec::new(),
         within: None,
         depth: 0,
         condition: Condition::default(),
+        joined: None,
     };
     reader.run(text, 0);
+    reader.handed_on();
     let mut script = reader.script;
     let exported = |assignment: &&mut Assignment| reader.exported.contains(&assignment.name);
     for assignment in script.assignments.iter_mut().filter(exported) {
@@ -193,10 +198,16 @@ struct Reader<'a> {
     exported: HashSet<String>,
     /// Whether a pattern of a `case` comes next.
     is_pattern: bool,
+    /// Of each open `case` what it asks about, where that is known.
+    cases: Vec<Option<String>>,
+    /// The patterns before the next branch of the innermost one.
+    patterns: Vec<Word>,
     within: Option<Quote>,
     depth: usize,
     /// What the tests since the last `if` or `elif` say together.
     condition: Condition,
+    /// Whether what comes next is joined by `||` (true) or `&&` to what came before.
+    joined: Option<bool>,
 }
 
 /// What stands between `if` and `then`.
@@ -205,7 +216,7 @@ enum Condition {
     /// Nothing yet.
     #[default]
     Empty,
-    /// One test, and whether it holds.
+    /// Tests, and whether they hold together.
     Test(Holds),
     /// More than that.
     Other,
@@ -253,6 +264,8 @@ impl Reader<'_> {
                     if word.bare() == Some("esac") {
                         self.is_pattern = false;
                         pending.words.push(word);
+                    } else {
+                        self.patterns.push(word);
                     }
                 }
                 Token::Word(word) if std::mem::take(&mut pending.redirects) => pending.target = Some(word),
@@ -261,7 +274,12 @@ impl Reader<'_> {
                 // Inside of `[[ … ]]` nothing is what it is elsewhere, nor is it in a pattern, which ends with `)`.
                 Token::Redirect | Token::Operator(Operator::And | Operator::Or | Operator::Open | Operator::Close)
                     if pending.is_test => {}
-                Token::Operator(operator) if self.is_pattern => self.is_pattern = operator != Operator::Close,
+                Token::Operator(operator) if self.is_pattern => {
+                    self.is_pattern = operator != Operator::Close;
+                    if !self.is_pattern {
+                        self.branch();
+                    }
+                }
                 Token::Redirect => pending.redirects = true,
                 Token::Operator(Operator::Open) => {
                     let is_subshell = pending.words.is_empty();
@@ -278,7 +296,10 @@ impl Reader<'_> {
                             self.scope.close();
                         }
                         // `name ()` of a function, or a `case` with its first pattern.
-                        _ => self.reserved(&mut command.words),
+                        _ => {
+                            self.reserved(&mut command.words);
+                            self.branch();
+                        }
                     }
                     (sure, self.is_pattern) = (true, false);
                 }
@@ -303,10 +324,31 @@ impl Reader<'_> {
                         _ => true,
                     };
                     self.is_pattern |= operator == Operator::Case;
+                    self.joined = match operator {
+                        Operator::Or => Some(true),
+                        Operator::And => Some(false),
+                        _ => None,
+                    };
                 }
             }
         }
         self.command(pending, sure);
+    }
+
+    /// Options in the arrays of a script that gives none to anything: they are for whoever sources it.
+    fn handed_on(&mut self) {
+        let has_options = |fields: &[Field]| fields.iter().any(|field| is_option(&field.text()));
+        let is_given = self.script.calls.iter().any(|call| call.is_directive || has_options(&call.fields));
+        if is_given || self.script.assignments.iter().any(|assignment| matches!(assignment.role, Role::Prefix(_))) {
+            return;
+        }
+        let mut lists: Vec<Vec<Field>> = self.scope.lists().filter(|fields| has_options(fields)).cloned().collect();
+        let begin = |fields: &Vec<Field>| fields.first().and_then(|field| Some(field.chunks.first()?.span.start));
+        lists.sort_by_key(begin);
+        let fields: Vec<Field> = lists.into_iter().flatten().collect();
+        let spans = fields.iter().flat_map(|field| &field.chunks).map(|chunk| chunk.span.clone());
+        let Some(span) = spans.reduce(|all, span| all.start.min(span.start)..all.end.max(span.end)) else { return };
+        self.script.calls = vec![Call { fields, span, within: None, is_directive: false }];
     }
 
     /// `#SBATCH --mem=64G  # comment`
@@ -371,6 +413,11 @@ impl Reader<'_> {
             let is_test = matches!(name.as_str(), "[" | "[[" | "test");
             self.condition = match self.condition {
                 Condition::Empty if is_test => Condition::Test(self.test(&rest)),
+                Condition::Test(before) if is_test && self.joined.is_some() => {
+                    let holds = self.test(&rest);
+                    let either = self.joined == Some(true);
+                    Condition::Test(if either { before.or(holds) } else { before.not().or(holds.not()).not() })
+                }
                 _ => Condition::Other,
             };
         }
@@ -414,6 +461,9 @@ impl Reader<'_> {
                     words.len()
                 }
                 "case" => {
+                    let asked = words.get(gone + 1).map(|word| self.scope.tested(word, &self.source));
+                    self.cases.push(if let Some(Tested::Text(text)) = asked { Some(text) } else { None });
+                    self.patterns = words.get(gone + 3..).unwrap_or_default().to_vec();
                     self.scope.open();
                     self.is_pattern = true;
                     words.len()
@@ -430,6 +480,9 @@ impl Reader<'_> {
                     1
                 }
                 "fi" | "done" | "esac" | "}" => {
+                    if word == "esac" {
+                        self.cases.pop();
+                    }
                     self.scope.close();
                     words.len()
                 }

@@ -23,6 +23,20 @@ impl Reader<'_> {
         }
     }
 
+    /// A branch of the innermost `case` begins, behind the patterns that were read. Of what is not known none is chosen.
+    pub(super) fn branch(&mut self) {
+        let patterns = std::mem::take(&mut self.patterns);
+        let Some(Some(asked)) = self.cases.last().filter(|_| !patterns.is_empty()) else { return };
+        let fits = |pattern: &Word| matches(pattern, asked);
+        let fits: Vec<Option<bool>> = patterns.iter().map(fits).collect();
+        self.scope.turn(false);
+        self.scope.decide(match () {
+            _ if fits.contains(&Some(true)) => Holds::Surely(true),
+            _ if fits.contains(&None) => Holds::Unknown,
+            _ => Holds::Surely(false),
+        });
+    }
+
     fn primary(&mut self, words: &[Word]) -> Holds {
         match words {
             [word] => self.is_empty(word).not(),
@@ -82,4 +96,17 @@ impl Reader<'_> {
     fn tested(&mut self, word: &Word) -> Tested {
         self.scope.tested(word, &self.source)
     }
+}
+
+/// Whether `text` is what a pattern says; of patterns with wildcards only `*` is known to fit.
+fn matches(pattern: &Word, text: &str) -> Option<bool> {
+    let mut literal = String::new();
+    for part in &pattern.parts {
+        match &part.what {
+            What::Literal(words) if part.quote != Quote::Bare || !words.contains(['*', '?', '[']) => literal += words,
+            What::Literal(words) if words == "*" && pattern.parts.len() == 1 => return Some(true),
+            _ => return None,
+        }
+    }
+    Some(literal == text)
 }
