@@ -17,6 +17,7 @@
 //! # }
 //! ```
 
+mod comments;
 mod diff;
 mod edit;
 mod entry;
@@ -196,6 +197,12 @@ impl Document {
     /// The commands that a launch script runs, in order; those that the containers and jobs of a YAML file start.
     pub fn commands(&self) -> &[Command] {
         &self.commands
+    }
+
+    /// Command lines that its comments show, where it is a file of keys.
+    pub fn shown_commands(&self) -> impl Iterator<Item = &str> {
+        let text = if matches!(self.body, Body::Yaml(_)) { self.text.as_str() } else { "" };
+        comments::commands(text)
     }
 
     /// What is odd in it: a key that stands twice, a quote that never ends.

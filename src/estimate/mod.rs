@@ -8,6 +8,7 @@ mod fit;
 mod flags;
 mod markdown;
 mod read;
+mod serving;
 mod shown;
 mod text;
 mod words;
@@ -121,17 +122,29 @@ pub struct Need {
 
 impl Estimate {
     /// What `model`, called `name`, needs in `layout`; `assumed` is what was taken for granted before.
-    pub fn of(
+    pub fn of(name: String, size: ModelSize, layout: Layout, assumed: Vec<String>, limits: Option<Limits>) -> Estimate {
+        let plan = Plan::of(&size, &layout);
+        let fit = limits.map(|limits| fit::search(&size, &layout, limits));
+        Estimate::with(name, size, layout, assumed, plan, fit)
+    }
+
+    /// What `model` needs where it is only served and the engine may take `share` of a device.
+    fn of_engine(name: String, size: ModelSize, layout: Layout, assumed: Vec<String>, share: Option<f64>) -> Estimate {
+        let plan = serving::plan(&size, &layout, share);
+        Estimate::with(name, size, layout, assumed, plan, None)
+    }
+
+    fn with(
         name: String,
         size: ModelSize,
         layout: Layout,
         mut assumed: Vec<String>,
-        limits: Option<Limits>,
+        plan: Plan,
+        fit: Option<Fit>,
     ) -> Estimate {
-        let Plan { moments, assumptions } = Plan::of(&size, &layout);
+        let Plan { moments, assumptions } = plan;
         assumed.extend(assumptions);
         let need = |plan: MomentPlan| Need { gpu: plan.device(), host: plan.host_kept(), plan };
-        let fit = limits.map(|limits| fit::search(&size, &layout, limits));
         let moments = moments.into_iter().map(need).collect();
         let shown = shown::shown(&layout, &Facts::default(), false);
         Estimate {

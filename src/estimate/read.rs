@@ -6,7 +6,7 @@ use super::{Estimate, EstimateError, Flags, Serving, shown};
 use crate::facts::{self, Facts, Value};
 use crate::incident;
 use crate::knowledge::{EngineIs, Knowledge, Shape, Trains, TrainsIn};
-use crate::launch::Launch;
+use crate::launch::{Launch, described_name};
 use crate::memory::ModelSize;
 use crate::model::Job;
 use crate::{Error, Options, read};
@@ -33,6 +33,8 @@ pub fn estimate(flags: &Flags, facts: &[(String, Value)], knowledge: &Knowledge)
         return Err(EstimateError::NotGiven(named.to_owned()));
     }
     let read = known.clone();
+    let job = known.text("config.job").map(str::to_owned);
+    let serves = matches!(job.as_deref(), Some("serve" | "infer"));
     let per_node = known.number("config.processes_per_node");
     let mut assumed = Vec::new();
     let mut assume = |name: &str, value: f64, words: &str| {
@@ -45,19 +47,22 @@ pub fn estimate(flags: &Flags, facts: &[(String, Value)], knowledge: &Knowledge)
         Some(ranks) => assume("job.world_size", ranks, "one node: nothing says how many"),
         None => assume("job.world_size", 1.0, "one GPU: nothing says how many"),
     }
-    assume("config.zero_stage", 0.0, "nothing is shared out among ranks: nothing says so");
+    if !serves {
+        assume("config.zero_stage", 0.0, "nothing is shared out among ranks: nothing says so");
+    }
     let trains = launch.trains().unwrap_or_else(|| {
-        if flags.precision.is_none() {
+        if flags.precision.is_none() && !serves {
             assumed.push("16-bit weights and gradients, fp32 master weights: nothing says otherwise".to_owned());
         }
         USUAL
     });
     let (name, size) = model(flags, &known, &launch, knowledge)?;
     let layout = launch.layout(&known, &size, flags.trains(trains)).ok_or(EstimateError::Unbounded)?;
-    let estimate = Estimate::of(name, size, flags.finish(layout), assumed, flags.limits());
-    let job = known.text("config.job").map(str::to_owned);
-    let serves = matches!(job.as_deref(), Some("serve" | "infer"));
     let serving = serves.then(|| Serving { memory_share: known.number("config.kv_cache_share") });
+    let estimate = match &serving {
+        Some(serving) => Estimate::of_engine(name, size, layout, assumed, serving.memory_share),
+        None => Estimate::of(name, size, flags.finish(layout), assumed, flags.limits()),
+    };
     let shown = shown::shown(&estimate.layout, &read, !flags.from.is_empty());
     Ok(Estimate { framework: launch.framework().map(str::to_owned), job, serving, shown, ..estimate })
 }
@@ -92,8 +97,8 @@ fn model(
         // A shape says more than a number, a number more than a name that rounds it.
         let found = launch.model(facts).filter(|(size, _)| size.shape.is_some() || counted.is_none());
         let (size, cites) = found.or(counted).ok_or_else(unknown)?;
-        let name = named.or(cites.first().map(|cite| &*cite.text)).unwrap_or_default();
-        return Ok((name.to_owned(), size));
+        let name = named.or(cites.first().map(|cite| &*cite.text)).map(str::to_owned);
+        return Ok((name.or_else(|| described_name(facts)).unwrap_or_default(), size));
     };
     if asked.ends_with(".json") {
         let text = fs::read_to_string(asked).map_err(|error| EstimateError::File { path: asked.clone(), error })?;

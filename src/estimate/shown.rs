@@ -23,7 +23,8 @@ pub(super) fn shown(layout: &Layout, facts: &Facts, is_read: bool) -> Value {
     if !is_read {
         return shown;
     }
-    let is_dynamic = layout.batch.is_some_and(|batch| batch.token_budget.is_some());
+    let is_said = || facts.get("config.dynamic_batch").is_some_and(|known| known.value == Known::Flag(true));
+    let is_dynamic = layout.batch.map_or_else(is_said, |batch| batch.token_budget.is_some());
     for (name, path) in READ {
         let known = facts.get(name).and_then(|known| json_of(&known.value));
         match (known, path) {

@@ -85,10 +85,12 @@ impl Launch<'_> {
                 continue;
             }
             let full = || format!("set.{name}").into();
-            match self.index.first_of(&self.documents, &row.keys) {
-                Some(entry) => {
-                    let value = read(&entry.value);
-                    all.extend(value.map(|value| (full(), value, vec![entry.at.clone()])));
+            // What only running the script would tell may stand elsewhere too: a launcher's `$SLURM_NNODES`.
+            let mut set = self.index.all_of(&self.documents, &row.keys).peekable();
+            match set.peek() {
+                Some(_) => {
+                    let known = set.find_map(|entry| Some((read(&entry.value)?, entry)));
+                    all.extend(known.map(|(value, entry)| (full(), value, vec![entry.at.clone()])));
                 }
                 None => all.extend(row.default.as_ref().map(|value| (full(), plain(value), Vec::new()))),
             }
@@ -104,12 +106,27 @@ impl Launch<'_> {
             let words = [Some(command.program.as_str()), command.target.as_deref()];
             words.into_iter().flatten().filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ")
         });
+        let comments = self.documents.iter().flat_map(|document| document.shown_commands()).map(str::to_owned);
         let files = self.documents.iter().map(|document| document.path().to_string()).collect();
-        vec![
+        let mut all = vec![
             ("launch.commands".into(), texts(shown.collect()), Vec::new()),
+            ("launch.comments".into(), texts(comments.collect()), Vec::new()),
             ("launch.files".into(), texts(files), Vec::new()),
             ("launch.framework".into(), Value::Text(self.framework().unwrap_or_default().to_owned()), Vec::new()),
-        ]
+        ];
+        all.extend(self.operands());
+        all
+    }
+
+    /// What commands are given besides options, the first of each: `operand.vllm_serve`.
+    fn operands(&self) -> impl Iterator<Item = Stated> {
+        let commands = self.documents.iter().flat_map(|document| document.commands());
+        commands.filter_map(|command| {
+            let words = [command.program.as_str(), command.target.as_deref().unwrap_or_default()].join("_");
+            let is_word = words.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+            let value = read(&Words::Text(command.operands.first()?.clone()))?;
+            is_word.then(|| (format!("operand.{}", words.trim_end_matches('_')).into(), value, Vec::new()))
+        })
     }
 }
 
@@ -149,7 +166,8 @@ fn read(value: &Words) -> Option<Value> {
             if name.contains(['$', '`']) {
                 return None;
             }
-            Value::Text(text.clone())
+            // A container's words carry no type.
+            Words::of_word(text).as_number().map_or_else(|| Value::Text(text.clone()), Value::Number)
         }
     })
 }

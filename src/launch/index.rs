@@ -97,9 +97,9 @@ impl Index {
         Some(Setting { document, entry: counts.unwrap_or(entry) })
     }
 
-    /// What sets the first of `keys`, spelled as a dialect spells them, that is set.
-    pub fn first_of<'d>(&self, documents: &'d [Document], keys: &[Arc<str>]) -> Option<&'d Entry> {
-        keys.iter().find_map(|key| self.entry(documents, Key::of(key)))
+    /// What sets each of `keys`, spelled as a dialect spells them, that is set.
+    pub fn all_of<'d>(&self, documents: &'d [Document], keys: &[Arc<str>]) -> impl Iterator<Item = &'d Entry> {
+        keys.iter().filter_map(move |key| self.entry(documents, Key::of(key)))
     }
 
     fn entry<'d>(&self, documents: &'d [Document], key: Key<'_>) -> Option<&'d Entry> {

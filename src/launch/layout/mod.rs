@@ -1,6 +1,7 @@
 //! How the job spread its model, as far as the facts say.
 
 mod neighbours;
+mod serving;
 mod training;
 
 use super::Launch;
@@ -54,6 +55,9 @@ impl Launch<'_> {
                 return Some((ModelSize::from(found), cites));
             }
         }
+        if let Some(described) = super::shape::described(facts) {
+            return Some((described, Vec::new()));
+        }
         let count = facts.number("job.parameters").filter(|count| *count >= 1.0)?;
         let cites = facts.get("job.parameters").map(|known| known.cites.clone()).unwrap_or_default();
         Some((ModelSize::of_parameters(count as u64), cites))
@@ -64,6 +68,9 @@ impl Launch<'_> {
     pub(crate) fn layout(&self, facts: &Facts, model: &ModelSize, trains: Trains) -> Option<Layout> {
         let config = Config(facts);
         let cluster = cluster(facts)?;
+        if serving::serves(config) {
+            return Some(serving::layout(config, cluster));
+        }
         let sharding = sharding(config, trains)?;
         // Which of both shares out is known where it is said what is.
         let fsdp = config.text("sharding").map_or(trains.fsdp, |_| sharding.is_fsdp());

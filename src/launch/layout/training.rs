@@ -8,11 +8,11 @@ use crate::memory::{
 };
 
 /// Bytes of a weight in 4 bits with its scales; embedding and head stay in 16 bit, which small models feel most.
-const FOUR_BIT: Width = Width::between(0.55, 0.85);
+pub(super) const FOUR_BIT: Width = Width::between(0.55, 0.85);
 /// Bytes of a weight in codebooks of 2 bits, likewise.
 const TWO_BIT: Width = Width::between(0.27, 0.5);
 /// Bytes of a weight in 8 bits, likewise.
-const EIGHT_BIT: Width = Width::between(1.0, 1.2);
+pub(super) const EIGHT_BIT: Width = Width::between(1.0, 1.2);
 
 /// Shares of a model's parameters that one rank of LoRA has, from few matrices of a large model to all of a small one.
 const OF_EACH_RANK: (f64, f64) = (0.5e-4, 1.2e-3);
