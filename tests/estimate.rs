@@ -1,6 +1,7 @@
 //! What a job should need, told before it runs, against what jobs of the corpus did need.
 
 use std::error::Error;
+use std::fs;
 
 use assert_cmd::Command;
 use oomdoc::estimate::{Estimate, Fits, Flags, Need, estimate};
@@ -134,6 +135,16 @@ fn an_adapter_is_bounded_by_the_matrices_it_may_be_for() -> Outcome {
 }
 
 #[test]
+fn an_adapter_of_a_model_of_unknown_shape_has_wide_bounds() -> Outcome {
+    let estimate = of(Flags { model: Some("8b".to_owned()), lora: Some(16), ..Flags::default() })?;
+    let adapter = estimate.layout.adapter.ok_or("no adapter")?.parameters;
+    // Of Llama-3-8B PEFT counts 6 815 744 for q_proj and v_proj, 41 943 040 for all linear layers.
+    assert!((1_000_000..=6_815_744).contains(&adapter.low), "{}", adapter.low);
+    assert!((41_943_040..=300_000_000).contains(&adapter.high), "{}", adapter.high);
+    Ok(())
+}
+
+#[test]
 fn every_format_says_the_same() -> Outcome {
     let run = |format: &str, more: &[&str]| -> Result<String, Box<dyn Error>> {
         let mut oomdoc = Command::new(assert_cmd::cargo::cargo_bin!("oomdoc"));
@@ -228,7 +239,69 @@ fn what_it_cannot_know_it_asks_for() -> Outcome {
     };
     assert!(refused(&["--gpus", "8"])?.contains("which model"));
     assert!(refused(&["--model", "nonesuch"])?.contains("nonesuch"));
-    assert!(refused(&["--model", "8b", "--lora", "16"])?.contains("--lora"));
     assert!(refused(&["--model", "8b", "--zero", "2", "--fsdp", "full"])?.contains("--fsdp"));
+    Ok(())
+}
+
+#[test]
+fn a_model_that_is_named_but_unknown_is_refused_by_its_name() -> Outcome {
+    let folder = tempfile::tempdir()?;
+    let script = folder.path().join("run.sh");
+    fs::write(&script, "python3 -m verl.trainer.main_ppo actor_rollout_ref.model.path=/models/house-blend\n")?;
+    let run = |more: &[&str]| {
+        Command::new(assert_cmd::cargo::cargo_bin!("oomdoc"))
+            .arg("estimate")
+            .arg("--from")
+            .arg(&script)
+            .args(more)
+            .assert()
+    };
+    let refused = run(&[]).code(2);
+    let said = String::from_utf8(refused.get_output().stderr.clone())?;
+    assert!(said.contains("`/models/house-blend` is named but unknown: give --parameters"), "{said}");
+    let answered = run(&["--parameters", "8.03b"]).success();
+    assert!(String::from_utf8(answered.get_output().stdout.clone())?.contains("8.03e9"));
+    Ok(())
+}
+
+#[test]
+fn what_the_user_says_overrules_what_the_configuration_decides() -> Outcome {
+    let folder = tempfile::tempdir()?;
+    let script = folder.path().join("run.sh");
+    fs::write(
+        &script,
+        "NPROC_PER_NODE=8 swift sft --model Qwen/Qwen2.5-7B-Instruct --tuner_type full --deepspeed zero3\n",
+    )?;
+    let from = vec![script.to_string_lossy().into_owned()];
+    let read = of(Flags { from: from.clone(), ..Flags::default() })?;
+    assert_eq!(read.shown["sharding"], "zero_three");
+    assert_eq!((read.framework.as_deref(), read.job.as_deref()), (Some("swift"), Some("sft")));
+    assert_eq!(read.shown["batch"]["micro_batch"], 1);
+    assert_eq!(read.shown["batch"]["sequence"], serde_json::Value::Null);
+    let said = of(Flags { from, zero: Some(2), lora: Some(8), ..Flags::default() })?;
+    assert_eq!((said.layout.sharding, said.layout.adapter.is_some()), (oomdoc::memory::Sharding::ZeroTwo, true));
+    assert_eq!(said.shown["adapter"]["kind"], "lora");
+    Ok(())
+}
+
+#[test]
+fn a_configuration_that_is_only_named_is_asked_for() -> Outcome {
+    let folder = tempfile::tempdir()?;
+    let launch = folder.path().join("sft.yaml");
+    fs::write(
+        &launch,
+        "model_name_or_path: Qwen/Qwen3-4B\nfinetuning_type: full\ndeepspeed: own/spread.json\nbf16: true\n",
+    )?;
+    let run = |more: &[&str]| {
+        Command::new(assert_cmd::cargo::cargo_bin!("oomdoc"))
+            .arg("estimate")
+            .arg("--from")
+            .arg(&launch)
+            .args(more)
+            .assert()
+    };
+    let said = String::from_utf8(run(&[]).code(2).get_output().stderr.clone())?;
+    assert!(said.contains("`own/spread.json`"), "{said}");
+    run(&["--zero", "3"]).success();
     Ok(())
 }

@@ -135,9 +135,13 @@ impl CliError {
             CliError::Estimate(EstimateError::NoModel | EstimateError::UnknownModel(_)) => {
                 Some("name a size, a model or its config.json: `oomdoc estimate --model 8b --gpus 8 --zero 3`")
             }
-            CliError::Estimate(EstimateError::Unbounded) => {
-                Some("name the model or its config.json with --model, an adapter's rank with --lora")
+            CliError::Estimate(EstimateError::UnsizedModel(_)) => {
+                Some("`--parameters 8.03b`, or `--model config.json` of the file beside its weights")
             }
+            CliError::Estimate(EstimateError::NotGiven(_)) => {
+                Some("give it beside the launch: `--from launch.sh --from ds_config.json`, or say --zero")
+            }
+            CliError::Estimate(EstimateError::Unbounded) => Some("give an adapter's rank with --lora"),
             CliError::Estimate(EstimateError::File { .. } | EstimateError::Config { .. }) => {
                 Some("give the config.json that lies beside a model's weights")
             }

@@ -17,6 +17,7 @@
 //! # }
 //! ```
 
+mod comments;
 mod diff;
 mod edit;
 mod entry;
@@ -193,9 +194,15 @@ impl Document {
         &self.entries
     }
 
-    /// The commands that a launch script runs, in order.
+    /// The commands that a launch script runs, in order; those that the containers and jobs of a YAML file start.
     pub fn commands(&self) -> &[Command] {
         &self.commands
+    }
+
+    /// Command lines that its comments show, where it is a file of keys.
+    pub fn shown_commands(&self) -> impl Iterator<Item = &str> {
+        let text = if matches!(self.body, Body::Yaml(_)) { self.text.as_str() } else { "" };
+        comments::commands(text)
     }
 
     /// What is odd in it: a key that stands twice, a quote that never ends.
@@ -212,7 +219,15 @@ impl Document {
     fn choose(&self, key: &str, kind: Option<EntryKind>, command: Option<usize>) -> Option<usize> {
         match &self.body {
             Body::Shell(shell) => shell.choose(&self.entries, key, kind, command),
-            _ => self.entries.iter().rposition(|entry| entry.key == key),
+            _ => {
+                let is_it = |entry: &Entry| {
+                    entry.key == key
+                        && kind.is_none_or(|kind| entry.kind == kind)
+                        && (command.is_none() || entry.command == command)
+                };
+                let is_setting = |entry: &Entry| is_it(entry) && entry.kind == EntryKind::Setting;
+                self.entries.iter().rposition(is_setting).or_else(|| self.entries.iter().rposition(is_it))
+            }
         }
     }
 
@@ -250,6 +265,11 @@ impl Document {
         }
         let edits = match &self.body {
             Body::Shell(shell) => shell::set(&self.text, shell, before, wanted)?,
+            // An argument of a program that the file starts: nothing but the word itself can be another.
+            Body::Yaml(_) if kind.is_some_and(|kind| kind != EntryKind::Setting) => {
+                let entry = before.and_then(|at| self.entries.get(at)).ok_or_else(unwritable)?;
+                vec![self.replaced(entry, value).ok_or_else(unwritable)?]
+            }
             body => body.set(&self.text, key, value)?,
         };
         let text = edit::apply(&self.text, edits);
@@ -261,6 +281,17 @@ impl Document {
             None => self.is_script() && *value == Value::Bool(false),
         };
         if is_set && self.others(key).eq(written.others(key)) { Ok(text) } else { Err(unwritable()) }
+    }
+
+    /// The edit that puts `value` in the place of the word that `entry` is, where both are plain words.
+    fn replaced(&self, entry: &Entry, value: &Value) -> Option<Edit> {
+        let is_plain = |word: &str| {
+            !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._-+/%".contains(&byte))
+        };
+        let word = value.to_string();
+        let is_there =
+            self.text.get(entry.span.clone()).map(Value::of_word) == Some(Value::of_word(&entry.value.to_string()));
+        (is_there && is_plain(&word)).then(|| Edit::replace(entry.span.clone(), word))
     }
 
     fn is_script(&self) -> bool {
@@ -325,7 +356,11 @@ fn parse(format: Format, text: &str) -> Result<Parsed, Remark> {
         Format::Yaml => {
             let stream = yaml::read(text)?;
             let settings = flatten(stream.documents())?;
-            Ok(Parsed::new(Body::Yaml(stream), settings))
+            let started = yaml::started(text, stream.documents().map(|(_, root)| root));
+            let mut parsed = Parsed::new(Body::Yaml(stream), settings);
+            parsed.found.extend(started.found);
+            parsed.commands = started.commands;
+            Ok(parsed)
         }
     }
 }

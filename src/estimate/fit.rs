@@ -381,7 +381,7 @@ fn pin(layout: &Layout) -> Vec<Step> {
 fn training(model: &ModelSize, layout: &Layout) -> Vec<Step> {
     let mut steps = Vec::new();
     let quantised = |shape: &Shape, layout: &mut Layout| {
-        layout.precision = Quantised::FourBit.beneath(shape, layout.precision);
+        layout.precision = Quantised::FourBit.beneath(Some(shape), layout.precision);
     };
     let in_4_bit = ("Weights in 4 bits: a little less exact, slower.", "权重为 4 位：精度略低，更慢。");
     if layout.adapter.is_some() {

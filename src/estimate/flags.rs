@@ -14,6 +14,9 @@ pub struct Flags {
     /// The model: a size (`8b`), a name (`Qwen2.5-7B`), a path of either, or its config.json
     #[arg(long, value_name = "MODEL")]
     pub model: Option<String>,
+    /// Parameters of a model that is not known by its name: `8.03b`, `8030261248`
+    #[arg(long, value_name = "N", value_parser = parameters)]
+    pub parameters: Option<u64>,
     /// The job's own configuration, launch script or log, or a folder of them
     #[arg(long, value_name = "PATH")]
     pub from: Vec<String>,
@@ -155,6 +158,16 @@ pub enum Quantised {
     EightBit,
 }
 
+fn parameters(text: &str) -> Result<u64, String> {
+    let (digits, unit) = match text.trim().to_ascii_lowercase() {
+        text if text.ends_with('b') => (text.trim_end_matches('b').to_owned(), 1e9),
+        text if text.ends_with('m') => (text.trim_end_matches('m').to_owned(), 1e6),
+        text => (text, 1.0),
+    };
+    let count = digits.replace('_', "").parse::<f64>().map(|number| number * unit).unwrap_or_default();
+    if (1e6..1e14).contains(&count) { Ok(count.round() as u64) } else { Err("write it as `8.03b`".to_owned()) }
+}
+
 fn size(text: &str) -> Result<Bytes, String> {
     crate::parse::memory_size(text).filter(|size| *size > Bytes(0)).ok_or_else(|| "write it as `80GiB`".to_owned())
 }
@@ -180,6 +193,7 @@ impl Flags {
             ("config.gradient_accumulation", self.accumulation),
             ("config.lora_rank", self.lora),
             ("config.tensor_parallel", self.tensor_parallel),
+            ("job.parameters", self.parameters),
             ("config.pipeline_parallel", self.pipeline_parallel),
             ("config.ring_attention", self.sequence_parallel),
         ];
@@ -202,7 +216,21 @@ impl Flags {
         for (name, flag) in flags {
             flag.into_iter().for_each(|flag| facts.say(name, Value::Flag(flag)));
         }
+        let sharding = match (self.zero, self.fsdp) {
+            (Some(0), _) => Some("replicated"),
+            (Some(1), _) => Some("zero_one"),
+            (Some(2), _) => Some("zero_two"),
+            (Some(_), _) => Some("zero_three"),
+            (None, fsdp) => fsdp.map(Fsdp::word),
+        };
+        let adapter = self.lora.map(|_| if self.quantised == Some(Quantised::FourBit) { "qlora" } else { "lora" });
         let words = [
+            // What a configuration makes of several settings is overruled as a whole.
+            ("config.sharding", sharding),
+            ("config.adapter", adapter),
+            ("config.recompute", self.recomputation.map(Recomputation::word)),
+            ("config.trains_in", self.precision.map(Precision::word)),
+            ("config.optimizer_kind", self.optimizer.map(Optimizer::word)),
             ("config.offload_optimizer", self.adam_offload.then_some("cpu")),
             ("config.offload_param", self.param_offload.then_some("cpu")),
             ("config.optimizer", self.optimizer.map(Optimizer::word)),
@@ -236,6 +264,38 @@ impl Flags {
             layout.recomputation = Recomputed::Selective;
         }
         layout
+    }
+}
+
+impl Fsdp {
+    fn word(self) -> &'static str {
+        match self {
+            Fsdp::Full => "fsdp_full",
+            Fsdp::GradOp => "fsdp_grad_op",
+            Fsdp::Hybrid => "hybrid",
+        }
+    }
+}
+
+impl Recomputation {
+    fn word(self) -> &'static str {
+        match self {
+            Recomputation::None => "none",
+            Recomputation::Selective => "selective",
+            Recomputation::Full => "full",
+        }
+    }
+}
+
+impl Precision {
+    fn word(self) -> &'static str {
+        match self {
+            Precision::Mixed => "mixed",
+            Precision::MixedFp32Gradients => "mixed_fp32_gradients",
+            Precision::Autocast => "fp32_computed_in_16_bit",
+            Precision::Fp32 => "fp32",
+            Precision::Pure16Bit => "pure_16_bit",
+        }
     }
 }
 

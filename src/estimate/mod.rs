@@ -8,12 +8,15 @@ mod fit;
 mod flags;
 mod markdown;
 mod read;
+mod serving;
+mod shown;
 mod text;
 mod words;
 
 use serde::Serialize;
 use thiserror::Error;
 
+use crate::facts::Facts;
 use crate::knowledge::{HfConfigError, Language};
 use crate::memory::{Amount, Component, Layout, ModelSize, Moment, MomentPlan, Plan, Step};
 use crate::model::Bytes;
@@ -55,8 +58,14 @@ pub enum EstimateError {
         #[source]
         error: HfConfigError,
     },
-    /// An adapter of a model of unknown shape, or quantised weights that are trained.
-    #[error("too little is known of the model to say how large an adapter is, or quantised weights are trained whole")]
+    /// The job names a model of which neither shape nor size is known.
+    #[error("model `{0}` is named but unknown: give --parameters or its config.json")]
+    UnsizedModel(String),
+    /// The launch names a file that says how states are shared out, and nobody gave it.
+    #[error("`{0}` says how the job is spread, and is not among what was given")]
+    NotGiven(String),
+    /// Quantised weights that are trained themselves.
+    #[error("weights are quantised, and nothing says which adapter is trained over them")]
     Unbounded,
     /// Nothing could be read.
     #[error(transparent)]
@@ -68,12 +77,22 @@ pub enum EstimateError {
 pub struct Estimate {
     /// [`SCHEMA`].
     pub schema: &'static str,
+    /// What it runs on, by its name in `rules/frameworks.toml`, where that is known.
+    pub framework: Option<String>,
+    /// What it is for: a word of the fact `config.job`, where that is known.
+    pub job: Option<String>,
+    /// How it serves, where nothing is trained.
+    pub serving: Option<Serving>,
     /// The model as it was named.
     pub model: String,
     /// How large it is.
     pub size: ModelSize,
-    /// How it is spread.
+    /// How it is spread, as the arithmetic takes it.
+    #[serde(skip)]
     pub layout: Layout,
+    /// The same as JSON shows it: what was read stands as it was said, what was left open is `null`.
+    #[serde(rename = "layout")]
+    pub shown: serde_json::Value,
     /// What each moment needs.
     pub moments: Vec<Need>,
     /// Whether that is only the least, because activations are not counted: the model's shape or its batch is unknown.
@@ -82,6 +101,13 @@ pub struct Estimate {
     pub assumptions: Vec<String>,
     /// What to change so that it fits, where that was asked for.
     pub fit: Option<Fit>,
+}
+
+/// How a job serves.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Serving {
+    /// Share of each device's memory that the engine may take, where that is known.
+    pub memory_share: Option<f64>,
 }
 
 /// What one moment needs.
@@ -106,20 +132,46 @@ impl Need {
 
 impl Estimate {
     /// What `model`, called `name`, needs in `layout`; `assumed` is what was taken for granted before.
-    pub fn of(
+    pub fn of(name: String, size: ModelSize, layout: Layout, assumed: Vec<String>, limits: Option<Limits>) -> Estimate {
+        let plan = Plan::of(&size, &layout);
+        let fit = limits.map(|limits| fit::search(&size, &layout, limits));
+        Estimate::with(name, size, layout, assumed, plan, fit)
+    }
+
+    /// What `model` needs where it is only served and the engine may take `share` of a device.
+    fn of_engine(name: String, size: ModelSize, layout: Layout, assumed: Vec<String>, share: Option<f64>) -> Estimate {
+        let plan = serving::plan(&size, &layout, share);
+        Estimate::with(name, size, layout, assumed, plan, None)
+    }
+
+    fn with(
         name: String,
         size: ModelSize,
         layout: Layout,
         mut assumed: Vec<String>,
-        limits: Option<Limits>,
+        plan: Plan,
+        fit: Option<Fit>,
     ) -> Estimate {
-        let Plan { moments, assumptions } = Plan::of(&size, &layout);
+        let Plan { moments, assumptions } = plan;
         assumed.extend(assumptions);
         let need = |plan: MomentPlan| Need { gpu: plan.device_in_use(), host: plan.host_kept(), plan };
-        let fit = limits.map(|limits| fit::search(&size, &layout, limits));
         let moments = moments.into_iter().map(need).collect();
         let is_least = !Plan::is_whole(&size, &layout);
-        Estimate { schema: SCHEMA, model: name, size, layout, moments, is_least, assumptions: assumed, fit }
+        let shown = shown::shown(&layout, &Facts::default(), false);
+        Estimate {
+            schema: SCHEMA,
+            framework: None,
+            job: None,
+            serving: None,
+            model: name,
+            size,
+            layout,
+            shown,
+            moments,
+            is_least,
+            assumptions: assumed,
+            fit,
+        }
     }
 
     /// The moment that needs most of a device.

@@ -2,11 +2,11 @@
 
 use std::fs;
 
-use super::{Estimate, EstimateError, Flags};
+use super::{Estimate, EstimateError, Flags, Serving, shown};
 use crate::facts::{self, Facts, Value};
 use crate::incident;
 use crate::knowledge::{EngineIs, Knowledge, Shape, Trains, TrainsIn};
-use crate::launch::Launch;
+use crate::launch::{Launch, described_name};
 use crate::memory::ModelSize;
 use crate::model::Job;
 use crate::{Error, Options, read};
@@ -27,6 +27,14 @@ pub fn estimate(flags: &Flags, facts: &[(String, Value)], knowledge: &Knowledge)
     // The user's own words come first, then the configuration's.
     facts::of_job(&mut known, &job);
     launch.configure(&mut known);
+    // Of a file that is only named nobody knows what it shares out.
+    let is_open = known.text("config.sharding").is_none() && known.number("config.zero_stage").is_none();
+    if let Some(named) = known.text("set.deepspeed").filter(|named| is_open && named.ends_with(".json")) {
+        return Err(EstimateError::NotGiven(named.to_owned()));
+    }
+    let read = known.clone();
+    let job = known.text("config.job").map(str::to_owned);
+    let serves = matches!(job.as_deref(), Some("serve" | "infer"));
     let per_node = known.number("config.processes_per_node");
     let mut assumed = Vec::new();
     let mut assume = |name: &str, value: f64, words: &str| {
@@ -39,16 +47,24 @@ pub fn estimate(flags: &Flags, facts: &[(String, Value)], knowledge: &Knowledge)
         Some(ranks) => assume("job.world_size", ranks, "one node: nothing says how many"),
         None => assume("job.world_size", 1.0, "one GPU: nothing says how many"),
     }
-    assume("config.zero_stage", 0.0, "nothing is shared out among ranks: nothing says so");
+    if !serves {
+        assume("config.zero_stage", 0.0, "nothing is shared out among ranks: nothing says so");
+    }
     let trains = launch.trains().unwrap_or_else(|| {
-        if flags.precision.is_none() {
+        if flags.precision.is_none() && !serves {
             assumed.push("16-bit weights and gradients, fp32 master weights: nothing says otherwise".to_owned());
         }
         USUAL
     });
     let (name, size) = model(flags, &known, &launch, knowledge)?;
     let layout = launch.layout(&known, &size, flags.trains(trains)).ok_or(EstimateError::Unbounded)?;
-    Ok(Estimate::of(name, size, flags.finish(layout), assumed, flags.limits()))
+    let serving = serves.then(|| Serving { memory_share: known.number("config.kv_cache_share") });
+    let estimate = match &serving {
+        Some(serving) => Estimate::of_engine(name, size, layout, assumed, serving.memory_share),
+        None => Estimate::of(name, size, flags.finish(layout), assumed, flags.limits()),
+    };
+    let shown = shown::shown(&estimate.layout, &read, !flags.from.is_empty());
+    Ok(Estimate { framework: launch.framework().map(str::to_owned), job, serving, shown, ..estimate })
 }
 
 /// What was launched, as far as `paths` say.
@@ -74,10 +90,15 @@ fn model(
     knowledge: &Knowledge,
 ) -> Result<(String, ModelSize), EstimateError> {
     let Some(asked) = &flags.model else {
-        let (size, cites) = launch.model(facts).ok_or(EstimateError::NoModel)?;
         let named = ["model", "config.model", "job.model"].into_iter().find_map(|name| facts.text(name));
-        let name = named.or(cites.first().map(|cite| &*cite.text)).unwrap_or_default();
-        return Ok((name.to_owned(), size));
+        let named = named.filter(|name| !name.is_empty());
+        let unknown = || named.map_or(EstimateError::NoModel, |name| EstimateError::UnsizedModel(name.to_owned()));
+        let counted = flags.parameters.map(|count| (ModelSize::of_parameters(count), Vec::new()));
+        // A shape says more than a number, a number more than a name that rounds it.
+        let found = launch.model(facts).filter(|(size, _)| size.shape.is_some() || counted.is_none());
+        let (size, cites) = found.or(counted).ok_or_else(unknown)?;
+        let name = named.or(cites.first().map(|cite| &*cite.text)).map(str::to_owned);
+        return Ok((name.or_else(|| described_name(facts)).unwrap_or_default(), size));
     };
     if asked.ends_with(".json") {
         let text = fs::read_to_string(asked).map_err(|error| EstimateError::File { path: asked.clone(), error })?;

@@ -38,8 +38,7 @@ impl<'f> Asker<'f> {
             tree.insert(name, &fact.value);
         }
         let mut context = Context::default();
-        let added = context.add_function("says", says);
-        debug_assert!(added.is_ok(), "`says` is a name");
+        add_functions(&mut context);
         for (name, node) in tree.children {
             context.add_variable_from_value(name, node.into_value());
         }
@@ -104,6 +103,11 @@ impl<'c> Question<'c> {
         let expression = PrattParser::default().parse(condition).map_err(|error| error.to_string())?;
         cost::of_tree(&expression)?;
         Ok(Question { condition, expression })
+    }
+
+    /// What it is as an expression over the facts that `asker` knows; nothing where it needs others, or makes no sense.
+    pub fn value(&self, asker: &Asker<'_>) -> Option<Value> {
+        of_cel(CelValue::resolve(&self.expression, &asker.context).ok()?)
     }
 
     /// Whether it holds for the facts that `asker` knows.
@@ -210,6 +214,51 @@ fn to_cel(value: &Value) -> CelValue {
         Value::Flag(flag) => CelValue::Bool(*flag),
         Value::List(items) => CelValue::List(Arc::new(items.iter().map(to_cel).collect())),
     }
+}
+
+fn of_cel(value: CelValue) -> Option<Value> {
+    Some(match value {
+        CelValue::Float(number) => Value::Number(number),
+        CelValue::Int(number) => Value::Number(number as f64),
+        CelValue::UInt(number) => Value::Number(number as f64),
+        CelValue::String(text) => Value::Text(text.to_string()),
+        CelValue::Bool(flag) => Value::Flag(flag),
+        _ => return None,
+    })
+    .filter(|value| !matches!(value, Value::Number(number) if !number.is_finite()))
+}
+
+fn items(list: &CelValue) -> f64 {
+    let items = as_text(list).map_or(1, |list| list.split(',').filter(|item| !item.trim().is_empty()).count());
+    items as f64
+}
+
+fn last_number(value: &CelValue) -> f64 {
+    match value {
+        CelValue::Float(number) => *number,
+        CelValue::Int(number) => *number as f64,
+        CelValue::String(text) => {
+            let mut words = text.rsplit(|c: char| !c.is_ascii_alphanumeric());
+            words.find_map(|word| word.parse().ok()).unwrap_or(0.0)
+        }
+        _ => 0.0,
+    }
+}
+
+/// What conditions and the expressions of dialects call.
+fn add_functions(context: &mut Context<'_, '_>) {
+    let added = [
+        context.add_function("says", says),
+        context.add_function("larger", |a: f64, b: f64| a.max(b)),
+        context.add_function("smaller", |a: f64, b: f64| a.min(b)),
+        context.add_function("floor", |a: f64| a.floor()),
+        context.add_function("ceil", |a: f64| a.ceil()),
+        // Of `0,1,2` three.
+        context.add_function("items", |This(list): This<CelValue>| items(&list)),
+        // Of `gpu:a100:8` eight, of nothing zero.
+        context.add_function("number", |This(value): This<CelValue>| last_number(&value)),
+    ];
+    debug_assert!(added.iter().all(Result::is_ok), "they are names");
 }
 
 #[cfg(test)]

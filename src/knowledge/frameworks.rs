@@ -24,6 +24,9 @@ pub struct Framework {
     /// What stands in command lines that start it, or in its configuration.
     #[serde(default)]
     pub launched_by: Vec<String>,
+    /// Keys that stand together in its configuration files and in no others; one such set is enough.
+    #[serde(default)]
+    pub keys: Vec<Vec<String>>,
     /// Whose messages in a log show it, by producer.
     #[serde(default)]
     pub producers: Vec<String>,

@@ -319,7 +319,7 @@ pub fn last_step(name: &str) -> String {
 
 /// Whether [`plain_name`] of `key` is that of `name`, or ends in it below other keys. Asked of every knob and every setting,
 /// so it copies neither.
-fn is_named(name: &str, key: &str) -> bool {
+pub fn is_named(name: &str, key: &str) -> bool {
     let (name, key) = (name.trim_start_matches('-').as_bytes(), key.trim_start_matches('-').as_bytes());
     let Some((above, end)) = key.len().checked_sub(name.len()).and_then(|above| key.split_at_checked(above)) else {
         return false;

@@ -6,6 +6,7 @@
 
 mod calibration;
 mod causes;
+mod dialects;
 mod facts;
 mod file;
 mod frameworks;
@@ -37,13 +38,14 @@ use knobs::GENERIC;
 
 pub use calibration::{Calibration, log_odds, logistic};
 pub use causes::{CaptureRow, CauseRule, Condition, EvidenceRow, ExampleRow, Must, NotAdvisedRow, Origin, PatchRow};
+pub use dialects::{Dialect, DialectExample, FactRow, Plain, SettingRow};
 pub use facts::{Fact, FactType, Shown};
 pub use file::shipped_files;
 pub use frameworks::{CompanionHome, CompanionRow, EngineIs, Framework, Trains, TrainsIn};
 pub use glossary::{Glossary, Word};
 pub use knobs::{
-    Constraint, DefaultValue, Direction, Knob, Spelling, Target, To, Turn, Type, last_step, newest_version_with,
-    plain_name,
+    Constraint, DefaultValue, Direction, Knob, Spelling, Target, To, Turn, Type, is_named, last_step,
+    newest_version_with, plain_name,
 };
 pub use levers::Lever;
 pub use libraries::{Libraries, installed};
@@ -117,6 +119,8 @@ pub struct Knowledge {
     pub levers: Part<Vec<Lever>>,
     /// The names that conditions may use of a configuration.
     pub facts: Part<Vec<Fact>>,
+    /// How frameworks read what they are launched with.
+    pub dialects: Part<Vec<Dialect>>,
     /// How frameworks are told, those on top first.
     pub frameworks: Vec<Framework>,
     /// Published models and their shapes.
@@ -151,6 +155,7 @@ impl Knowledge {
             }),
             levers: Part::later(|| read::levers(&File::shipped())),
             facts: Part::later(|| read::facts(&File::shipped())),
+            dialects: Part::later(|| read::dialects(&File::shipped())),
             frameworks: read::frameworks(&files)?,
             models: Part::later(|| read::models(&File::shipped())),
             calibration: read::calibration(&files)?,
@@ -200,6 +205,7 @@ impl Knowledge {
             knobs: knobs.into(),
             levers: levers.into(),
             facts: facts.into(),
+            dialects: read::dialects(files)?.into(),
             frameworks: read::frameworks(files)?,
             models: read::models(files)?.into(),
             calibration: read::calibration(files)?,
@@ -214,6 +220,7 @@ impl Knowledge {
         self.knobs.read()?;
         self.levers.read()?;
         self.facts.read()?;
+        self.dialects.read()?;
         self.models.read()?;
         self.ranking.read()?;
         self.secrets.read()?;

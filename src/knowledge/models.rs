@@ -202,6 +202,11 @@ impl Shape {
         parts.into_iter().find(|(_, least, size, most)| !(least..=most).contains(&size)).map(|(part, ..)| part)
     }
 
+    /// Whether it can be that of a transformer.
+    pub fn is_sound(&self) -> bool {
+        self.out_of_bounds().is_none()
+    }
+
     /// Whether `part` has a bias.
     pub fn has_bias(&self, part: Bias) -> bool {
         self.biases.contains(&part)

@@ -1,6 +1,7 @@
 //! The parts of what oomdoc knows, each out of the files of its folder.
 
 use super::causes::CauseRule;
+use super::dialects::Dialect;
 use super::file::File;
 use super::knobs::{Knob, KnobFile};
 use super::levers::{Lever, LeverFile};
@@ -17,7 +18,7 @@ type Outcome<T> = Result<T, KnowledgeError>;
 pub(super) fn is_known(file: &File<'_>) -> bool {
     match (file.folder(), file.origin) {
         ("phases" | "messages" | "signs" | "causes" | "knobs" | "models" | "redaction" | "ranking", _)
-        | ("glossary", Origin::Shipped) => true,
+        | ("glossary" | "dialects", Origin::Shipped) => true,
         ("", Origin::Shipped) => {
             matches!(file.path, "frameworks.toml" | "calibration.toml" | "levers.toml" | "facts.toml")
         }
@@ -94,6 +95,10 @@ pub(super) fn levers(files: &[File<'_>]) -> Outcome<Vec<Lever>> {
 
 pub(super) fn facts(files: &[File<'_>]) -> Outcome<Vec<Fact>> {
     named("facts.toml", files).map_or(Ok(Vec::new()), |file| Ok(file.read::<facts::FactFile>()?.fact))
+}
+
+pub(super) fn dialects(files: &[File<'_>]) -> Outcome<Vec<Dialect>> {
+    of("dialects", files).map(File::read).collect()
 }
 
 pub(super) fn frameworks(files: &[File<'_>]) -> Outcome<Vec<Framework>> {

@@ -15,8 +15,8 @@ pub(super) type Stated = (Arc<str>, Value, Vec<Citation>);
 impl Launch<'_> {
     /// Adds to `facts` what the configuration sets, and what holds where it sets nothing.
     pub fn configure(&self, facts: &mut Facts) {
-        for (name, value, cites) in self.stated.get_or_init(|| self.state()) {
-            facts.cite(name, value.clone(), cites.clone());
+        for (name, value, cites) in self.decide(facts, self.stated.get_or_init(|| self.state())) {
+            facts.cite(&name, value, cites);
         }
         self.count_ranks(facts);
     }

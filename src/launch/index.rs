@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use crate::config::{Document, Entry, EntryKind, Format};
-use crate::knowledge::{Knob, Target, last_step};
+use crate::knowledge::{Knob, Target, is_named, last_step};
 
 /// A knob as a configuration sets it.
 #[derive(Clone, Copy)]
@@ -25,6 +25,40 @@ impl Setting<'_> {
 /// Places of settings, document and entry, by the last step of their names.
 pub(super) struct Index {
     places: HashMap<String, Vec<(usize, usize)>>,
+    /// Of each document the command with the most settings: the job, where there are others.
+    main: Vec<Option<usize>>,
+}
+
+/// A setting's name as a dialect spells it.
+#[derive(Clone, Copy)]
+struct Key<'k> {
+    of: Of<'k>,
+    name: &'k str,
+}
+
+/// Who is given a setting.
+#[derive(Clone, Copy)]
+enum Of<'k> {
+    /// The job, on its command line or in a file.
+    Job,
+    /// The command of these words.
+    Command(&'k str),
+    /// The environment.
+    Environment,
+    /// The scheduler.
+    Scheduler,
+}
+
+impl<'k> Key<'k> {
+    /// `micro_batch`, `torchrun --nnodes`, `$NNODES`, `#nodes`
+    fn of(key: &'k str) -> Key<'k> {
+        match (key.strip_prefix('$'), key.strip_prefix('#'), key.rsplit_once(' ')) {
+            (Some(name), ..) => Key { of: Of::Environment, name },
+            (_, Some(name), _) => Key { of: Of::Scheduler, name },
+            (_, _, Some((words, name))) => Key { of: Of::Command(words), name },
+            _ => Key { of: Of::Job, name: key },
+        }
+    }
 }
 
 impl Index {
@@ -35,7 +69,12 @@ impl Index {
                 places.entry(end_of(key)).or_default().push((document, entry));
             }
         }
-        Index { places }
+        let main = documents.iter().map(|document| {
+            let settings =
+                |command: usize| document.entries().iter().filter(|entry| entry.command == Some(command)).count();
+            (0..document.commands().len()).max_by_key(|command| settings(*command))
+        });
+        Index { places, main: main.collect() }
     }
 
     /// What sets `knob`: in the first document that does, the entry that counts there.
@@ -58,6 +97,41 @@ impl Index {
         Some(Setting { document, entry: counts.unwrap_or(entry) })
     }
 
+    /// What sets each of `keys`, spelled as a dialect spells them, that is set.
+    pub fn all_of<'d>(&self, documents: &'d [Document], keys: &[Arc<str>]) -> impl Iterator<Item = &'d Entry> {
+        keys.iter().filter_map(move |key| self.entry(documents, Key::of(key)))
+    }
+
+    fn entry<'d>(&self, documents: &'d [Document], key: Key<'_>) -> Option<&'d Entry> {
+        let mut best: Option<((usize, bool), &Entry)> = None;
+        for (document, at) in self.places.get(&last_step(key.name)).into_iter().flatten() {
+            let entry = documents.get(*document)?.entries().get(*at)?;
+            let of_other = entry.command.is_some() && entry.command != self.main.get(*document).copied().flatten();
+            let counts = match key.of {
+                Of::Command(words) => {
+                    entry.command.and_then(|at| documents.get(*document)?.commands().get(at)).is_some_and(|command| {
+                        let target = command.target.as_deref().unwrap_or_default();
+                        format!("{} {target}", command.program).contains(words)
+                    })
+                }
+                Of::Environment => entry.kind == EntryKind::Env && !of_other,
+                Of::Scheduler => entry.kind == EntryKind::Directive,
+                Of::Job => {
+                    matches!(entry.kind, EntryKind::Setting | EntryKind::Flag | EntryKind::Override) && !of_other
+                }
+            };
+            if !counts || !is_named(key.name, without_file(&entry.key)) {
+                continue;
+            }
+            // The first document that sets it; there what is set last.
+            let rank = (*document, false);
+            if best.as_ref().is_none_or(|(known, _)| rank <= *known) {
+                best = Some((rank, entry));
+            }
+        }
+        best.map(|(_, entry)| entry)
+    }
+
     /// The frameworks of whose keys one stands in a file of keys: such a file names no program. A key of a single plain
     /// word is everybody's.
     pub fn keyed(&self, documents: &[Document], knobs: &[Knob]) -> HashSet<Arc<str>> {
@@ -68,7 +142,9 @@ impl Index {
                 _ => return false,
             };
             let is_telling = knob.names().all(|name| name.contains(['.', '_']));
-            is_telling && self.setting(documents, knob).is_some_and(|setting| setting.document.format() == format)
+            let is_key =
+                |setting: Setting<'_>| setting.document.format() == format && setting.entry.kind == EntryKind::Setting;
+            is_telling && self.setting(documents, knob).is_some_and(is_key)
         };
         knobs.iter().filter(is_keyed).map(|knob| knob.framework.clone()).collect()
     }

@@ -3,17 +3,19 @@
 //! In go the configurations that the user passed and those that the job printed, and the knobs of `rules/knobs/`; out come
 //! the framework, the setting of each knob, and facts for rules: what is set, and what holds where nothing is set.
 
+mod dialect;
 mod digest;
 mod facts;
 mod index;
 mod layout;
 mod missing;
 mod prediction;
+mod shape;
 
 use std::cell::OnceCell;
 use std::sync::Arc;
 
-use crate::config::{Document, EntryKind, Format};
+use crate::config::{Document, Entry, EntryKind, Format};
 use crate::facts::Facts;
 use crate::knowledge::{Framework, Knob, Knowledge, Target, newest_version_with};
 use crate::model::Job;
@@ -22,6 +24,7 @@ use index::Index;
 pub use index::Setting;
 pub(crate) use layout::{device_memory, host_memory, host_used};
 pub use prediction::{Comparison, Contradiction, Moved, Prediction};
+pub(crate) use shape::name as described_name;
 
 /// The configurations of a job.
 pub struct Launch<'k> {
@@ -56,7 +59,8 @@ impl<'k> Launch<'k> {
         // Nobody's knobs need to be known where nothing is set.
         let keyed = if documents.is_empty() { Default::default() } else { index.keyed(&documents, &knowledge.knobs) };
         let configures = |framework: &&Framework| {
-            keyed.contains(&framework.name) || documents.iter().any(|document| is_launched(framework, document))
+            keyed.contains(&framework.name)
+                || documents.iter().any(|document| is_launched(framework, document) || has_keys(framework, document))
         };
         let configured: Vec<&Framework> = knowledge.frameworks.iter().filter(configures).collect();
         let of_job = |framework: &&Framework| job.framework.as_deref() == Some(&*framework.name);
@@ -64,7 +68,9 @@ impl<'k> Launch<'k> {
         let shown = |framework: &&Framework| {
             of_job(framework) || configured.iter().any(|configured| configured.name == framework.name)
         };
-        let framework = knowledge.frameworks.iter().find(shown);
+        // Keys that nobody else has say more than any one of them.
+        let is_keyed = |framework: &&Framework| documents.iter().any(|document| has_keys(framework, document));
+        let framework = knowledge.frameworks.iter().find(is_keyed).or_else(|| knowledge.frameworks.iter().find(shown));
         let mut launch =
             Launch { knowledge, framework, version: None, documents, index, configured, stated: OnceCell::new() };
         launch.version = launch.find_version(job);
@@ -171,6 +177,20 @@ impl<'k> Launch<'k> {
             _ => false,
         }
     }
+}
+
+/// Whether `document` has keys that only configurations of `framework` have together.
+fn has_keys(framework: &Framework, document: &Document) -> bool {
+    let is_key = |key: &str| {
+        let of = |entry: &&Entry| entry.kind == EntryKind::Setting && entry.key.strip_prefix(key).is_some_and(is_end);
+        document.entries().iter().any(|entry| of(&entry))
+    };
+    framework.keys.iter().any(|keys| keys.iter().all(|key| is_key(key)))
+}
+
+/// Whether a key is over here: what follows leads into it.
+fn is_end(rest: &str) -> bool {
+    rest.is_empty() || rest.starts_with(['.', '['])
 }
 
 /// Whether `document` starts `framework`.

@@ -10,6 +10,8 @@ pub enum Quantised {
     FourBit,
     /// LLM.int8().
     EightBit,
+    /// AQLM's codebooks.
+    TwoBit,
 }
 
 impl Quantised {
@@ -19,14 +21,26 @@ impl Quantised {
         match self {
             Quantised::FourBit => Width::between(0.5 + 1.0 / 64.0, 0.5 + 4.0 / 64.0),
             Quantised::EightBit => Width::between(1.0, 1.0 + 4.0 / 512.0),
+            Quantised::TwoBit => Width::between(0.25, 0.3),
         }
     }
 
-    /// `precision` of a model of `shape` with its matrices quantised, a weight on average.
+    /// Bytes of a weight on average where a model's shape is not known; embedding and head stay in 16 bit, which small models
+    /// feel most.
+    pub fn of_any_shape(self) -> Width {
+        match self {
+            Quantised::FourBit => Width::between(0.55, 0.85),
+            Quantised::EightBit => Width::between(1.0, 1.2),
+            Quantised::TwoBit => Width::between(0.27, 0.5),
+        }
+    }
+
+    /// `precision` of a model of `shape`, where that is known, with its matrices quantised, a weight on average.
     ///
     /// Whoever prepares such a model as peft does (`prepare_model_for_kbit_training`) casts all that is not quantised to
     /// fp32, and so the stream between layers; others leave it in 16 bit.
-    pub fn beneath(self, shape: &Shape, precision: Precision) -> Precision {
+    pub fn beneath(self, shape: Option<&Shape>, precision: Precision) -> Precision {
+        let Some(shape) = shape else { return Precision { weights: self.of_any_shape(), ..precision } };
         let others = match precision.is_all_16_bit() {
             true => Width::TWO,
             false => Width::between(2.0, 4.0),
@@ -49,11 +63,11 @@ mod tests {
             let Some(shape) = models.iter().find(|model| &*model.name == name).map(|model| &model.shape) else {
                 continue;
             };
-            let precision = Quantised::FourBit.beneath(shape, Precision::MIXED);
+            let precision = Quantised::FourBit.beneath(Some(shape), Precision::MIXED);
             let near = |width: f64, expected: f64| (width - expected).abs() < 0.01;
             assert!(near(precision.weights.low, low) && near(precision.weights.high, high), "{name}: {precision:?}");
             assert_eq!(precision.residual, Width::between(2.0, 4.0));
-            assert!(Quantised::FourBit.beneath(shape, Precision::PURE_16_BIT).is_all_16_bit());
+            assert!(Quantised::FourBit.beneath(Some(shape), Precision::PURE_16_BIT).is_all_16_bit());
         }
         Ok(())
     }

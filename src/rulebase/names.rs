@@ -1,4 +1,4 @@
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use crate::knowledge::{Fact, FactType, Glossary, Knowledge};
@@ -9,6 +9,8 @@ use super::sources::RuleSource;
 /// The facts that conditions may ask for, by name.
 pub struct FactNames {
     facts: BTreeMap<Arc<str>, Known>,
+    /// What dialects call the settings of their frameworks: any kind of value.
+    settings: BTreeSet<String>,
 }
 
 /// What a fact may be.
@@ -38,7 +40,18 @@ impl FactNames {
             let r#type = if is_text.unwrap_or(true) { FactType::Text } else { FactType::Number };
             facts.entry(Arc::from(name)).or_insert(Known { r#type, values: Vec::new() });
         }
-        FactNames { facts }
+        let dialects = knowledge.dialects.iter();
+        let settings = dialects.flat_map(|dialect| {
+            let set = dialect.setting.keys().map(|name| format!("set.{name}"));
+            set.chain(dialect.fact.keys().filter(|name| name.starts_with("set.")).map(|name| name.to_string()))
+        });
+        let settings = settings.collect();
+        FactNames { facts, settings }
+    }
+
+    /// Whether a dialect has a setting that is called so.
+    pub fn is_setting(&self, name: &str) -> bool {
+        self.settings.contains(name)
     }
 
     /// All names, in alphabetical order.

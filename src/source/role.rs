@@ -39,9 +39,9 @@ pub(super) fn of(head: &[u8]) -> (Role, Option<String>) {
         Role::Script
     } else if share(is_source_code) > 0.25 {
         Role::Other
-    } else if lines.iter().all(|line| is_yaml_line(line))
-        && share(|line| line.contains(':')) > 0.4
-        && share(is_sentence) < 0.5
+    } else if share(is_sentence) < 0.5
+        && (lines.iter().all(|line| is_yaml_line(line)) && share(|line| line.contains(':')) > 0.4
+            || is_yaml(&lines, &text))
     {
         Role::Config
     } else {
@@ -103,8 +103,10 @@ fn may_speak_of_failure(text: &str) -> bool {
 
 fn speaks_of_failure(line: &str) -> bool {
     // A comment in a configuration may well say what it is there to avoid.
-    let line = line.split(" #").next().unwrap_or_default();
-    !line.trim_start().starts_with('#') && FAILURE.iter().any(|word| line.contains(word))
+    let line = line.split(" #").next().unwrap_or_default().trim_end();
+    // Nor has a script failed that says what it would print then.
+    let is_said = !["#", "echo ", "printf "].iter().any(|start| line.trim_start().starts_with(start));
+    is_said && FAILURE.iter().any(|word| line.contains(word))
 }
 
 /// A log that somebody put into comments: nothing else stands there, and a line of it tells of a failure.
@@ -196,6 +198,17 @@ fn is_yaml_line(line: &str) -> bool {
     line.starts_with('#') || line.starts_with("- ") || line == "---" || key(line)
 }
 
+/// Whether it is YAML of more than one line's structure: lists in brackets and texts over several lines are no lines of YAML.
+fn is_yaml(lines: &[&str], text: &str) -> bool {
+    const FEWEST: usize = 3;
+    let first = lines.iter().find(|line| !line.trim_start().starts_with('#'));
+    // What opens a section is no line of a log.
+    let opens = |line: &&&str| is_yaml_line(line) && line.trim_end().ends_with(':');
+    first.is_some_and(|line| is_yaml_line(line))
+        && lines.iter().any(|line| opens(&line))
+        && Document::read_as(Format::Yaml, "", text).is_ok_and(|document| document.entries().len() >= FEWEST)
+}
+
 /// Whether what is said behind a name is a sentence, as programs print it, and no setting's value.
 fn is_sentence(line: &str) -> bool {
     const FEWEST: usize = 4;
@@ -233,6 +246,13 @@ mod tests {
             (Role::Log, "slurmstepd: error: Job 1 exceeded memory limit (5 > 4), being killed\n"),
             (Role::Log, "The actor is dead because its worker process has died. Worker exit type: SYSTEM_ERROR\n"),
             (Role::Log, "[2023-10-30 14:14:35] 2023-10-30 06:14:35,574\tWARNING worker.py:2037 -- A worker died: x\n"),
+            (Role::Config, "# run it\nmodel:\n  files: [\n    a.bin,\n    b.bin\n  ]\nlog_level: INFO  # or WARN\n"),
+            (Role::Config, "kind: Job\nspec:\n  args:\n  - sh\n  - -c\n  - \"cd /w;\n    python3 train.py --a 1\"\n"),
+            (
+                Role::Script,
+                "#!/bin/bash\nif [ ! -f x ]; then\n    echo \"Error: x is not there\"\nfi\npython train.py\n",
+            ),
+            (Role::Log, "job: 12\nstate:\n  Error: it ran out of memory\n  steps: 3\n"),
             (Role::Log, "step 1 loss 0.5\nstep 2 loss 0.4\n"),
             (Role::Log, "Killed\n"),
             (Role::Log, "# step 3\n# [rank2]: RuntimeError: CUDA out of memory.\n"),

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::words::{Part, Quote, What, Word};
+use super::words::{Part, Quote, What, Word, name_length};
 
 /// A piece of a field and where it comes from.
 #[derive(Debug, Clone)]
@@ -125,10 +125,96 @@ pub(super) enum Bound {
 #[derive(Debug, Default)]
 pub(super) struct Scope {
     variables: HashMap<String, Binding>,
-    /// The blocks (`if … fi`, `for … done`) that are open, innermost last, and what was assigned in each.
-    blocks: Vec<Vec<String>>,
+    /// The blocks (`if … fi`, `for … done`) that are open, innermost last.
+    blocks: Vec<Block>,
     /// Characters that expansion has produced: variables in variables grow without bound.
     spent: usize,
+}
+
+/// A block that is open.
+#[derive(Debug, Default)]
+struct Block {
+    /// What was assigned in it and may not have been.
+    assigned: Vec<String>,
+    branch: Branch,
+    /// Whether a test decided on a branch already.
+    is_decided: bool,
+    /// Whether that took for granted that there are no arguments and nothing is set.
+    is_assumed: bool,
+}
+
+impl Block {
+    fn is_skipped(&self) -> bool {
+        matches!(self.branch, Branch::Skipped | Branch::Done)
+    }
+}
+
+/// Whether a test holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Holds {
+    /// However the script is launched.
+    Surely(bool),
+    /// Without arguments, and where nothing is set.
+    Usually(bool),
+    /// Only running the script would tell.
+    Unknown,
+}
+
+impl Holds {
+    /// As a script does that is launched without more.
+    pub fn usually(self) -> Option<bool> {
+        match self {
+            Holds::Surely(holds) | Holds::Usually(holds) => Some(holds),
+            Holds::Unknown => None,
+        }
+    }
+
+    /// Whether one of both holds.
+    pub fn or(self, other: Holds) -> Holds {
+        match (self, other) {
+            (Holds::Surely(true), _) | (_, Holds::Surely(true)) => Holds::Surely(true),
+            (Holds::Surely(false), other) | (other, Holds::Surely(false)) => other,
+            (Holds::Usually(true), _) | (_, Holds::Usually(true)) => Holds::Usually(true),
+            (Holds::Usually(false), Holds::Usually(false)) => Holds::Usually(false),
+            _ => Holds::Unknown,
+        }
+    }
+
+    /// The opposite.
+    pub fn not(self) -> Holds {
+        match self {
+            Holds::Surely(holds) => Holds::Surely(!holds),
+            Holds::Usually(holds) => Holds::Usually(!holds),
+            Holds::Unknown => Holds::Unknown,
+        }
+    }
+}
+
+/// Whether the branch of a block that is being read is run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) enum Branch {
+    /// Only running the script would tell.
+    #[default]
+    Perhaps,
+    /// It is.
+    Taken,
+    /// It is not, nor was one before it.
+    Skipped,
+    /// It is not, since one before it was.
+    Done,
+}
+
+/// What a word of a test says.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Tested {
+    /// This.
+    Text(String),
+    /// An argument: nothing, since the script is run without.
+    Argument,
+    /// A variable that the script does not assign: nothing, unless who launches it does.
+    Unset,
+    /// Only running the script would tell.
+    Unknown,
 }
 
 #[derive(Debug)]
@@ -148,7 +234,7 @@ impl Scope {
     }
 
     pub fn open(&mut self) {
-        self.blocks.push(Vec::new());
+        self.blocks.push(Block::default());
     }
 
     /// Leaves the innermost block: what was assigned in it may or may not have been.
@@ -157,9 +243,52 @@ impl Scope {
         self.blocks.pop();
     }
 
-    /// The other branch of a block: what was assigned in this one holds no more.
-    pub fn forget(&mut self) {
-        for name in self.blocks.last_mut().map(std::mem::take).unwrap_or_default() {
+    /// The innermost block's first branch begins, behind a test that holds, or not, or nobody knows.
+    pub fn decide(&mut self, holds: Holds) {
+        let (holds, is_assumed) = match holds {
+            Holds::Surely(holds) => (Some(holds), false),
+            Holds::Usually(holds) => (Some(holds), true),
+            Holds::Unknown => (None, true),
+        };
+        if let Some(block) = self.blocks.last_mut() {
+            block.is_assumed |= is_assumed;
+            block.branch = match (block.branch, holds) {
+                (Branch::Done | Branch::Taken, _) => Branch::Done,
+                (Branch::Perhaps, Some(true)) if block.is_decided => Branch::Perhaps,
+                (_, Some(true)) => Branch::Taken,
+                (Branch::Perhaps, Some(false)) if block.is_decided => Branch::Perhaps,
+                (_, Some(false)) => Branch::Skipped,
+                (_, None) => Branch::Perhaps,
+            };
+            block.is_decided = true;
+        }
+    }
+
+    /// The innermost block's other branch begins. What was assigned in one that may not have been run holds no more.
+    pub fn turn(&mut self, is_last: bool) {
+        self.forget();
+        if let Some(block) = self.blocks.last_mut() {
+            block.branch = match block.branch {
+                Branch::Skipped if is_last => Branch::Taken,
+                Branch::Taken => Branch::Done,
+                branch => branch,
+            };
+        }
+    }
+
+    /// Whether what stands here is not run.
+    pub fn is_skipped(&self) -> bool {
+        self.blocks.iter().any(Block::is_skipped)
+    }
+
+    /// Whether it is not, however the script is launched.
+    pub fn is_dead(&self) -> bool {
+        self.blocks.iter().any(|block| block.is_skipped() && !block.is_assumed)
+    }
+
+    /// What was assigned in this branch holds no more.
+    fn forget(&mut self) {
+        for name in self.blocks.last_mut().map(|block| std::mem::take(&mut block.assigned)).unwrap_or_default() {
             if let Some(binding) = self.variables.get_mut(&name) {
                 binding.is_sure = false;
             }
@@ -172,10 +301,42 @@ impl Scope {
     }
 
     pub fn bind(&mut self, name: &str, value: Bound, is_sure: bool) {
-        if let Some(block) = self.blocks.last_mut() {
-            block.push(name.to_owned());
+        if self.is_skipped() {
+            return;
+        }
+        // A branch that is taken is as good as none.
+        if let Some(block) = self.blocks.iter_mut().rev().find(|block| block.branch != Branch::Taken) {
+            block.assigned.push(name.to_owned());
         }
         self.variables.insert(name.to_owned(), Binding { value, is_sure });
+    }
+
+    /// The text of a variable that is certain to hold one.
+    pub fn known(&self, name: &str) -> Option<String> {
+        match self.get(name)? {
+            Bound::Scalar(chunks) => known_text(chunks),
+            Bound::List(_) => None,
+        }
+    }
+
+    /// What a word of a test says.
+    pub fn tested(&mut self, word: &Word, source: &Source<'_>) -> Tested {
+        let is_unset = |what: &What| match what {
+            What::Variable { name, fallback: None, is_list: false } => {
+                name_length(name) > 0 && !self.variables.contains_key(name)
+            }
+            _ => false,
+        };
+        if let [part] = word.parts.as_slice()
+            && is_unset(&part.what)
+        {
+            return Tested::Unset;
+        }
+        let chunks = self.value(&word.parts, source);
+        match chunks.as_slice() {
+            [chunk] if !chunk.is_known && is_argument(&chunk.text) => Tested::Argument,
+            chunks => known_text(chunks).map_or(Tested::Unknown, Tested::Text),
+        }
     }
 
     /// Makes a variable one that nobody knows.
@@ -206,6 +367,14 @@ impl Scope {
         chunks
     }
 
+    /// Every array that is certain to hold what it holds.
+    pub fn lists(&self) -> impl Iterator<Item = &Vec<Field>> {
+        self.variables.values().filter(|binding| binding.is_sure).filter_map(|binding| match &binding.value {
+            Bound::List(fields) => Some(fields),
+            Bound::Scalar(_) => None,
+        })
+    }
+
     /// The value of a variable now, for `+=`.
     pub fn current(&mut self, name: &str) -> Option<Bound> {
         let size = match self.get(name)? {
@@ -229,6 +398,10 @@ impl Scope {
                             fields.extend(open.take());
                         }
                         match &mut open {
+                            // `${A[@]}` without quotes: an element of several words is as many fields.
+                            _ if splits && field.text().contains(char::is_whitespace) => {
+                                split(&field.chunks, &mut open, &mut fields);
+                            }
                             Some(open) => open.chunks.extend(field.chunks),
                             None => open = Some(field),
                         }
@@ -252,6 +425,12 @@ impl Scope {
                 return Bound::Scalar(vec![chunk]);
             }
             What::Opaque => return unknown(source),
+            What::Arithmetic(text) => {
+                let value = |name: &str| self.known(name);
+                let number = super::arithmetic::evaluate(text, &value);
+                let computed = |number: i64| Bound::Scalar(vec![source.computed(part, number.to_string())]);
+                return number.map_or_else(|| unknown(source), computed);
+            }
             What::Variable { name, fallback, is_list } => (name, fallback, *is_list),
         };
         match self.get(name).cloned() {
@@ -276,6 +455,16 @@ impl Scope {
             _ => unknown(source),
         }
     }
+}
+
+fn known_text(chunks: &[Chunk]) -> Option<String> {
+    chunks.iter().all(|chunk| chunk.is_known).then(|| chunks.iter().map(|chunk| chunk.text.as_str()).collect())
+}
+
+/// `$1`, `${2}`: the script is run without arguments.
+fn is_argument(text: &str) -> bool {
+    let name = text.trim_start_matches('$').trim_start_matches('{').trim_end_matches('}');
+    text.starts_with('$') && !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_digit()) && name != "0"
 }
 
 /// Splits what an unquoted variable holds at its blanks.
@@ -312,6 +501,19 @@ impl Source<'_> {
     fn chunk(&self, span: Range<usize>, quote: Quote, text: &str, is_known: bool) -> Chunk {
         let is_exact = self.0.get(span.clone()) == Some(text);
         Chunk { text: text.to_owned(), span, quote, is_exact, is_known, path: None }
+    }
+
+    /// `text`, the end of a field that is one literal, where it stands.
+    pub fn stated(&self, field: &Field, text: &str) -> Option<Chunk> {
+        let [chunk] = field.chunks.as_slice() else { return None };
+        let span =
+            chunk.span.end.checked_sub(text.len()).filter(|_| chunk.is_exact && !text.is_empty())?..chunk.span.end;
+        Some(Chunk { text: text.to_owned(), span, ..chunk.clone() })
+    }
+
+    fn computed(&self, part: &Part, text: String) -> Chunk {
+        let (span, quote) = (part.span.clone(), part.quote);
+        Chunk { text, span, quote, is_exact: false, is_known: true, path: None }
     }
 
     fn unknown(&self, part: &Part) -> Chunk {

@@ -128,7 +128,7 @@ fn is_python(field: &str) -> bool {
         .is_some_and(|version| version.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.'))
 }
 
-pub(super) fn is_shell(field: &str) -> bool {
+pub(in super::super) fn is_shell(field: &str) -> bool {
     matches!(name(field), "bash" | "sh" | "zsh")
 }
 
@@ -142,7 +142,7 @@ pub(super) fn is_program(field: &str) -> bool {
 }
 
 /// Whether a field is an option rather than a value.
-pub(super) fn is_option(field: &str) -> bool {
+pub(in super::super) fn is_option(field: &str) -> bool {
     let after = field.trim_start_matches('-');
     let dashes = field.len() - after.len();
     // A negative number is a value.

@@ -290,7 +290,16 @@ impl<'a> Lexer<'a> {
         let named = |name: &str, is_list| What::Variable { name: name.to_owned(), fallback: None, is_list };
         let (end, what) = match self.peek(1) {
             _ if self.peek(0) == Some(b'`') => (self.closing(start), What::Opaque),
-            Some(b'(') => (self.closing(start + 1), What::Opaque),
+            Some(b'(') => {
+                let end = self.closing(start + 1);
+                let inner = self.text.get(start + 1..end).unwrap_or_default();
+                let inner = inner.strip_prefix("((").and_then(|inner| inner.strip_suffix("))"));
+                let whole = self.text.get(start + 2..end.saturating_sub(1)).unwrap_or_default();
+                // `expr` computes words; a star is escaped there.
+                let words = whole.trim_start().strip_prefix("expr ").map(|words| words.replace('\\', ""));
+                let computed = inner.map(str::to_owned).or(words);
+                (end, computed.map_or(What::Opaque, What::Arithmetic))
+            }
             Some(b'{') => self.braces(depth),
             Some(byte) if byte.is_ascii_digit() || b"#?$!-*".contains(&byte) => {
                 (start + 2, named(&self.text[start + 1..start + 2], false))

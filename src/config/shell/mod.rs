@@ -1,10 +1,12 @@
 //! Launch scripts and bare command lines.
 //!
 //! A script is run in mind, from top to bottom: variables take the values it assigns, as far as it is certain to assign
-//! them, and each flag is found where it stands, be that the command, an array, a string of flags or a here document. What
-//! only running it would tell (`$(…)`, `$1`, what an `if` decides) stays as it is written.
+//! them, and each flag is found where it stands, be that the command, an array, a string of flags or a here document. It is run
+//! without arguments, in an environment that sets nothing: `${X:-8}` and `if [ -z "$1" ]` take their defaults. What only running it
+//! would tell (`$(…)`, `$RANK`, a test of what nobody set) stays as it is written.
 
 mod arguments;
+mod arithmetic;
 mod edit;
 mod expand;
 mod launch;
@@ -27,6 +29,7 @@ use launch::Stage;
 use script::{Call, File, Role, Script};
 
 pub(super) use edit::{remove, set};
+pub(super) use launch::{is_option, is_shell};
 
 /// A script and the settings in it.
 #[derive(Debug, Clone)]

@@ -1,5 +1,5 @@
 use super::super::testing::{cited, remove, set, settings, warnings};
-use super::super::{Document, EntryKind, Format};
+use super::super::{Document, Entry, EntryKind, Format};
 
 const SCRIPT: &str = r#"#!/bin/bash
 #SBATCH --job-name=ppo
@@ -126,10 +126,10 @@ fn variables_are_what_the_script_makes_them() {
         ("A=${B:-4}\nx --a \"${A}\"", "a=4"),
         (": ${A:=7}\nx --a $A", "a=7"),
         ("A=1; B=$A$A; x --a ${B}0", "a=110"),
-        ("if [ -z \"$A\" ]; then A=1; fi\nx --a $A", "a=$A"),
+        ("if [ -z \"$A\" ]; then A=1; fi\nx --a $A", "a=1"),
         ("A=0\nif true; then A=1; fi\nx --a $A", "a=$A"),
         ("if x; then A=1; x --a $A; fi", "a=1"),
-        ("[ -z \"$A\" ] && A=1\nx --a $A", "a=$A"),
+        ("[ -z \"$A\" ] && A=1\nx --a $A", "a=1"),
         ("cd y && A=1 && x --a $A", "a=1"),
         ("for A in 1 2; do x --a $A; done", "a=$A"),
         ("A=1 x --a $A", "a=$A"),
@@ -340,4 +340,90 @@ fn directives_are_settings() {
     assert_eq!(directive("#!/bin/sh\nx --a 1\n", "mem", "4G"), "#!/bin/sh\n#SBATCH --mem=4G\nx --a 1\n");
     assert_eq!(directive("#SBATCH -N 2 -c4\n", "c", "8"), "#SBATCH -N 2 -c8\n");
     assert_eq!(remove("#SBATCH -N 2 -c4\n", "N"), "#SBATCH -c4\n");
+}
+
+/// `key=value` of every flag, override and directive of a script.
+fn flags(script: &str) -> Vec<String> {
+    let Ok(document) = Document::read("run.sh", script) else { return Vec::new() };
+    let is_given = |entry: &&Entry| !matches!(entry.kind, EntryKind::Variable | EntryKind::Env);
+    document.entries().iter().filter(is_given).map(|entry| format!("{}={}", entry.key, entry.value)).collect()
+}
+
+#[test]
+fn computes_whole_numbers() {
+    let script = "prompt=1024\nanswer=$((1024 * 2))\nlongest=$(((prompt + answer) * 2))\n\
+                  python3 train.py --max_len $longest --nodes $(( ${NODES:-4} - 1 )) --port $((RANDOM % 9))\n";
+    assert_eq!(flags(script), ["max_len=6144", "nodes=3", "port=$((RANDOM % 9))"]);
+}
+
+#[test]
+fn runs_without_arguments_and_takes_the_defaults_of_its_tests() {
+    let script = "OUT=$1\nSTAGE=$2\nSIZE=7b\nif [ \"$OUT\" == \"\" ]; then\n  OUT=./output\nfi\n\
+                  if [ -z \"$STAGE\" ]; then STAGE=3; else STAGE=1; fi\n\
+                  if [ \"$SIZE\" = 13b ]; then BATCH=1; elif [ $SIZE = 7b ]; then BATCH=4; else BATCH=8; fi\n\
+                  if [[ $RANK == 0 ]]; then LOG=1; else LOG=2; fi\n\
+                  [ -n \"$STAGE\" ] || STAGE=0\n[ $BATCH -gt 2 ] && WORKERS=2\n[ $BATCH -gt 8 ] && WORKERS=9\n\
+                  deepspeed main.py --out $OUT --stage $STAGE --batch $BATCH --log $LOG --workers $WORKERS\n";
+    assert_eq!(flags(script), ["out=./output", "stage=3", "batch=4", "log=$LOG", "workers=2"]);
+}
+
+#[test]
+fn a_branch_that_is_not_taken_starts_nothing() {
+    let script = "MODE=one\nif [ $MODE = all ]; then\n  torchrun --nnodes 4 a.py --x 1\nelse\n  torchrun --nnodes 1 a.py --x 2\nfi\n";
+    assert_eq!(flags(script), ["nnodes=1", "x=2"]);
+    let open = "if [ $(hostname) = a ]; then\n  torchrun --nnodes 4 a.py\nelse\n  torchrun --nnodes 1 a.py\nfi\n";
+    assert_eq!(flags(open), ["nnodes=4", "nnodes=1"]);
+}
+
+#[test]
+fn arrays_that_no_command_takes_are_for_whoever_sources_them() -> Result<(), Box<dyn std::error::Error>> {
+    let text = "N=36\nMODEL=(\n  --layers $N\n  --hidden 4096 # wide\n  --gated\n)\nNAMES=(a b)\nMORE=(--experts 8)\n";
+    let document = Document::read("models/mine.sh", text)?;
+    let flags = document.entries().iter().filter(|entry| entry.kind == EntryKind::Flag);
+    let shown: Vec<String> = flags.map(|entry| format!("{}={}", entry.key, entry.value)).collect();
+    assert_eq!(shown, ["layers=36", "hidden=4096", "gated=true", "experts=8"]);
+    assert_eq!(document.set("hidden", &5120.0.into())?, text.replace("4096", "5120"));
+    let used = Document::read("run.sh", &format!("{text}python train.py --lr 1\n"))?;
+    assert!(used.get("hidden").is_none());
+    Ok(())
+}
+
+#[test]
+fn an_array_without_quotes_is_split_at_blanks() -> Result<(), Box<dyn std::error::Error>> {
+    let text = "A=(\"--size 8\" --name x)\npython train.py ${A[@]} --lr 1\n";
+    let document = Document::read("run.sh", text)?;
+    let of = |key: &str| document.get(key).map(|entry| entry.value.to_string());
+    assert_eq!([of("size"), of("name"), of("lr")], [Some("8".into()), Some("x".into()), Some("1".into())]);
+    assert_eq!(document.set("size", &4.0.into())?, text.replace("size 8", "size 4"));
+    let quoted = Document::read("run.sh", &text.replace("${A[@]}", "\"${A[@]}\""))?;
+    assert!(quoted.get("size").is_none());
+    Ok(())
+}
+
+#[test]
+fn a_case_is_decided_by_what_it_asks() -> Result<(), Box<dyn std::error::Error>> {
+    let text = "SIZE=\"7B\" # or 13B\ncase \"$SIZE\" in\n  \"7B\"|small)\n    TP=1\n    ;;\n  13B)\n    TP=2 ;;\n  *)\n    exit 1\n    ;;\n\
+                esac\npython train.py --tp $TP\n";
+    let of = |text: &str| -> Result<Option<String>, Box<dyn std::error::Error>> {
+        Ok(Document::read("run.sh", text)?.get("tp").map(|entry| entry.value.to_string()))
+    };
+    assert_eq!(of(text)?.as_deref(), Some("1"));
+    assert_eq!(of(&text.replace("=\"7B\"", "=13B"))?.as_deref(), Some("2"));
+    assert_eq!(of(&text.replace("=\"7B\"", "=$(size)"))?.as_deref(), Some("$TP"));
+    assert_eq!(of(&text.replace("small)", "s*)").replace("=\"7B\"", "=s1"))?.as_deref(), Some("$TP"));
+    Ok(())
+}
+
+#[test]
+fn tests_are_joined() -> Result<(), Box<dyn std::error::Error>> {
+    let of = |condition: &str| -> Result<Option<String>, Box<dyn std::error::Error>> {
+        let text = format!("A=x\nB=\nif {condition}; then\n  N=1\nelse\n  N=2\nfi\npython train.py --n $N\n");
+        Ok(Document::read("run.sh", &text)?.get("n").map(|entry| entry.value.to_string()))
+    };
+    assert_eq!(of("[[ $A == y ]] || [[ $A == x ]] || [[ -z $(f) ]]")?.as_deref(), Some("1"));
+    assert_eq!(of("[ \"$A\" = y ] || [ -n \"$B\" ]")?.as_deref(), Some("2"));
+    assert_eq!(of("[[ $A == x ]] && [[ -z $B ]]")?.as_deref(), Some("1"));
+    assert_eq!(of("[[ $A == x ]] && [[ -n $B ]]")?.as_deref(), Some("2"));
+    assert_eq!(of("[[ $A == x ]] && [[ -n $(f) ]]")?.as_deref(), Some("$N"));
+    Ok(())
 }

@@ -58,7 +58,9 @@ pub(super) enum What {
         /// Each of its elements a word of its own.
         is_list: bool,
     },
-    /// `$(…)`, `$((…))`, `` `…` ``, `${NAME%…}`: only running it would tell.
+    /// `$((…))`, `$(expr …)`: what is computed.
+    Arithmetic(String),
+    /// `$(…)`, `` `…` ``, `${NAME%…}`: only running it would tell.
     Opaque,
 }
 

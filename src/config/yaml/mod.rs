@@ -5,6 +5,7 @@
 //! along reads like the mapping's own; setting it there makes it so.
 
 mod edit;
+mod programs;
 mod scalar;
 
 use std::collections::HashMap;
@@ -19,6 +20,7 @@ use super::tree::{Member, Node, Shape};
 use super::{EditError, Value};
 
 pub(super) use edit::{remove, set};
+pub(super) use programs::started;
 
 /// The documents of a stream.
 #[derive(Debug, Clone)]

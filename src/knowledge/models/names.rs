@@ -89,7 +89,7 @@ fn size(name: &str) -> Option<u64> {
     let name = name.to_ascii_lowercase();
     let is_of_number = |c: char| c.is_ascii_digit() || c == '.';
     name.match_indices(['b', 'm']).find_map(|(end, unit)| {
-        if name[end + 1..].starts_with(char::is_alphanumeric) {
+        if name[end + 1..].starts_with(char::is_alphanumeric) || of_experts(&name[end + 1..]) {
             return None;
         }
         let before = name[..end].trim_end_matches(is_of_number);
@@ -101,6 +101,15 @@ fn size(name: &str) -> Option<u64> {
         let parameters = number * if unit == "b" { 1e9 } else { 1e6 };
         (1e6..1e13).contains(&parameters).then_some(parameters.round() as u64)
     })
+}
+
+/// Whether a number of experts follows: the size before is what one token passes, as in `17b-16e`.
+fn of_experts(rest: &str) -> bool {
+    let digits = rest.trim_start_matches(['-', '_']);
+    let unit = digits.trim_start_matches(|c: char| c.is_ascii_digit());
+    digits.len() < rest.len()
+        && unit.len() < digits.len()
+        && unit.strip_prefix('e').is_some_and(|end| !end.starts_with(char::is_alphanumeric))
 }
 
 #[cfg(test)]
@@ -146,8 +155,18 @@ mod tests {
             let found = knowledge.models.find(name);
             assert!(matches!(found, Some(Found::Size(size)) if size == parameters), "{name}: {found:?}");
         }
-        for nothing in ["", "/data/output", "llama-8bit", "experts-8x7b", "run-a3b", "step_100", "b", "0b", "MyOPT-13"]
-        {
+        for nothing in [
+            "",
+            "/data/output",
+            "Llama-4-Scout-17B-16E",
+            "llama-8bit",
+            "experts-8x7b",
+            "run-a3b",
+            "step_100",
+            "b",
+            "0b",
+            "MyOPT-13",
+        ] {
             assert!(knowledge.models.find(nothing).is_none(), "{nothing}");
         }
         assert!(matches!(knowledge.models.find("myllama-7b"), Some(Found::Size(7_000_000_000))));

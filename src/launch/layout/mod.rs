@@ -1,6 +1,7 @@
 //! How the job spread its model, as far as the facts say.
 
 mod neighbours;
+mod serving;
 mod training;
 
 use super::Launch;
@@ -54,6 +55,9 @@ impl Launch<'_> {
                 return Some((ModelSize::from(found), cites));
             }
         }
+        if let Some(described) = super::shape::described(facts) {
+            return Some((described, Vec::new()));
+        }
         let count = facts.number("job.parameters").filter(|count| *count >= 1.0)?;
         let cites = facts.get("job.parameters").map(|known| known.cites.clone()).unwrap_or_default();
         Some((ModelSize::of_parameters(count as u64), cites))
@@ -64,14 +68,13 @@ impl Launch<'_> {
     pub(crate) fn layout(&self, facts: &Facts, model: &ModelSize, trains: Trains) -> Option<Layout> {
         let config = Config(facts);
         let cluster = cluster(facts)?;
-        let sharding = match (config.number("zero_stage")? as u64, trains.fsdp) {
-            (0, _) => Sharding::Replicated,
-            (1, _) => Sharding::ZeroOne,
-            (2, false) => Sharding::ZeroTwo,
-            (2, true) => Sharding::FsdpGradOp,
-            (_, false) => Sharding::ZeroThree,
-            (_, true) => Sharding::FsdpFull,
-        };
+        if serving::serves(config) {
+            return Some(serving::layout(config, cluster));
+        }
+        let sharding = sharding(config, trains)?;
+        // Which of both shares out is known where it is said what is.
+        let fsdp = config.text("sharding").map_or(trains.fsdp, |_| sharding.is_fsdp());
+        let trains = Trains { fsdp, ..trains };
         let (precision, adapter) = training::precision_and_adapter(config, model, trains)?;
         let parallel = Parallel {
             tensor: config.count("tensor_parallel").unwrap_or(1),
@@ -94,8 +97,9 @@ impl Launch<'_> {
             },
             buckets: training::buckets(config, sharding),
             batch: training::batch(config, ranks),
-            recomputation: match config.flag("recomputation") {
-                Some(true) => Recomputation::Full,
+            recomputation: match (config.text("recompute"), config.flag("recomputation")) {
+                (Some("full"), _) | (None, Some(true)) => Recomputation::Full,
+                (Some("selective"), _) => Recomputation::Selective,
                 _ => Recomputation::None,
             },
             attention: match config.flag("flash_attention") {
@@ -150,6 +154,20 @@ impl Launch<'_> {
     pub(crate) fn trains(&self) -> Option<Trains> {
         self.framework.into_iter().chain(self.configured.iter().copied()).find_map(|framework| framework.trains)
     }
+}
+
+/// What is shared out; `None` where nothing says.
+fn sharding(config: Config<'_>, trains: Trains) -> Option<Sharding> {
+    Some(match (config.text("sharding"), config.number("zero_stage").map(|stage| stage as u64), trains.fsdp) {
+        (Some("replicated"), ..) | (None, Some(0), _) => Sharding::Replicated,
+        (Some("zero_one" | "distributed_optimizer"), ..) | (None, Some(1), _) => Sharding::ZeroOne,
+        (Some("zero_two"), ..) | (None, Some(2), false) => Sharding::ZeroTwo,
+        (Some("fsdp_grad_op"), ..) | (None, Some(2), true) => Sharding::FsdpGradOp,
+        (Some("hybrid"), ..) => Sharding::FsdpHybrid,
+        (Some("fsdp_full"), ..) | (None, Some(_), true) => Sharding::FsdpFull,
+        (Some(_), ..) | (None, Some(_), false) => Sharding::ZeroThree,
+        (None, None, _) => return None,
+    })
 }
 
 /// The machines; `None` where the number of ranks is not known.

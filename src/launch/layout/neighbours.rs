@@ -39,7 +39,9 @@ pub(super) fn companions(
 
 /// The inference engine on the same devices; `None` where it is elsewhere, or where nothing says how much it takes.
 pub(super) fn engine(config: Config<'_>, trains: Trains) -> Option<Engine> {
-    let is_here = trains.engine != EngineIs::Elsewhere || config.flag("colocate") == Some(true);
+    let rolls_out = config.text("job").is_none_or(|job| matches!(job, "ppo" | "grpo"));
+    let usual = trains.engine != EngineIs::Elsewhere || config.flag("colocate") == Some(true);
+    let is_here = rolls_out && config.flag("engine_beside").unwrap_or(usual);
     let memory_share = config.number("kv_cache_share").filter(|_| is_here)?;
     let sleeps = config.flag("sleep_mode") == Some(true);
     Some(Engine {

@@ -4,34 +4,73 @@ use super::Config;
 use crate::knowledge::{Trains, TrainsIn};
 use crate::memory::{
     Adapter, Batch, Buckets, ModelSize, Offload, Optimizer, OptimizerKind, OptimizerOffload, ParameterOffload,
-    Precision, Quantised, Sharding, deepspeed_pins_by_default,
+    Parameters, Precision, Quantised, Sharding, Width, deepspeed_pins_by_default,
 };
 
-/// Bytes of weights and gradients, and the adapter that is trained instead of the weights. `None` where an adapter's size
-/// cannot be bounded, and where quantised weights are said to be trained themselves.
+/// Shares of a model's parameters that one rank of LoRA has, from few matrices of a large model to all of a small one.
+const OF_EACH_RANK: (f64, f64) = (0.5e-4, 1.2e-3);
+/// Ranks of LoRA whose parameters those of orthogonal finetuning in blocks of 32 are between.
+const OFT_AS_RANKS: (u64, u64) = (4, 16);
+/// Layers that are trained where the others are frozen: as many as LLaMA-Factory trains, up to a quarter.
+const THAWED: (f64, f64) = (0.02, 0.25);
+
+/// Bytes of weights and gradients, and the adapter that is trained instead of the weights. `None` where quantised weights are
+/// said to be trained themselves.
 pub(super) fn precision_and_adapter(
     config: Config<'_>,
     model: &ModelSize,
     trains: Trains,
 ) -> Option<(Precision, Option<Adapter>)> {
     let mut precision = precision(config, trains);
-    let rank = config.number("lora_rank").filter(|rank| *rank >= 1.0);
+    let rank = config.number("lora_rank").filter(|rank| *rank >= 1.0).map(|rank| rank as u64);
     let quantised = match config.text("quantization") {
         Some("4bit") => Some(Quantised::FourBit),
         Some("8bit") => Some(Quantised::EightBit),
+        Some("2bit") => Some(Quantised::TwoBit),
         _ => None,
     };
-    let Some(rank) = rank else { return quantised.is_none().then_some((precision, None)) };
-    let shape = model.shape.as_ref()?;
-    let parameters = shape.adapter_parameters(rank as u64);
-    let weights = precision.weights;
+    let parameters = match (config.text("adapter"), rank) {
+        (Some("none"), _) | (None, None) => None,
+        (Some("oft"), _) => {
+            Some(Parameters { low: lora(model, OFT_AS_RANKS.0).low, high: lora(model, OFT_AS_RANKS.1).high })
+        }
+        (Some("freeze"), _) => Some(share(model, THAWED)),
+        (_, rank) => Some(lora(model, rank.unwrap_or(USUAL_RANK))),
+    };
+    let Some(parameters) = parameters else { return quantised.is_none().then_some((precision, None)) };
+    let weights = match config.text("adapter_dtype") {
+        Some("fp32") => Width::FOUR,
+        Some(_) => Width::TWO,
+        None => precision.weights,
+    };
     if let Some(quantised) = quantised {
-        precision = quantised.beneath(shape, precision);
+        precision = quantised.beneath(model.shape.as_ref(), precision);
     }
-    Some((precision, Some(Adapter { parameters: parameters.into(), weights })))
+    Some((precision, Some(Adapter { parameters, weights })))
+}
+
+/// Rank of a LoRA adapter where nobody says: PEFT's.
+const USUAL_RANK: u64 = 8;
+
+fn lora(model: &ModelSize, rank: u64) -> Parameters {
+    let of_all = |(low, high): (f64, f64)| share(model, (low * rank as f64, high * rank as f64));
+    model.shape.as_ref().map_or_else(|| of_all(OF_EACH_RANK), |shape| shape.adapter_parameters(rank).into())
+}
+
+fn share(model: &ModelSize, (low, high): (f64, f64)) -> Parameters {
+    let of = |count: u64, share: f64| (count as f64 * share) as u64;
+    Parameters { low: of(model.parameters.low, low), high: of(model.parameters.high, high) }
 }
 
 fn precision(config: Config<'_>, trains: Trains) -> Precision {
+    match config.text("trains_in") {
+        Some("mixed") => return Precision::MIXED,
+        Some("mixed_fp32_gradients") => return Precision::MIXED_FP32_GRADIENTS,
+        Some("fp32_computed_in_16_bit") => return Precision::FP32_COMPUTED_IN_16_BIT,
+        Some("fp32") => return Precision::FP32,
+        Some("pure_16_bit") => return Precision::PURE_16_BIT,
+        _ => {}
+    }
     let is_16_bit = |name: &str| matches!(config.text(name), Some("bf16" | "fp16"));
     match trains.precision {
         TrainsIn::Mixed if config.text("precision") == Some("fp32") => Precision::FP32,
@@ -43,17 +82,18 @@ fn precision(config: Config<'_>, trains: Trains) -> Precision {
     }
 }
 
-/// The optimizer by the words that all frameworks have in its name; AdamW where there are none.
+/// The optimizer as a dialect tells it, else by the words that all frameworks have in its name; AdamW where there are none.
 pub(super) fn optimizer(config: Config<'_>) -> Optimizer {
-    let name = config.text("optimizer").unwrap_or_default().to_ascii_lowercase();
+    let name = config.text("optimizer_kind").or(config.text("optimizer")).unwrap_or_default().to_ascii_lowercase();
     let kind = match () {
         _ if name.contains("8bit") || name.contains("8-bit") => OptimizerKind::AdamW8Bit,
         _ if name.contains("adafactor") => OptimizerKind::Adafactor,
-        _ if name.contains("lion") => OptimizerKind::OneMoment,
+        // Muon keeps a momentum of each matrix.
+        _ if name.contains("lion") || name.contains("muon") => OptimizerKind::OneMoment,
         _ if name == "sgd" => OptimizerKind::Sgd,
         _ => OptimizerKind::AdamW,
     };
-    Optimizer { kind, ..Optimizer::default() }
+    Optimizer { kind, kahan: name == "adamw_bf16", ..Optimizer::default() }
 }
 
 pub(super) fn offload(config: Config<'_>) -> Offload {

@@ -48,6 +48,10 @@ impl Conditions {
         };
         let mut faults: Vec<Fault> = question.names().iter().filter_map(|name| self.unknown(name)).collect();
         faults.extend(question.comparisons().iter().filter_map(|comparison| self.mismatch(comparison)));
+        // What a setting is, only a launch tells.
+        if question.names().iter().any(|name| self.facts.is_setting(name)) {
+            return faults;
+        }
         if faults.is_empty() {
             faults.extend(self.nonsense(&question));
         }
@@ -62,7 +66,7 @@ impl Conditions {
     }
 
     fn unknown(&self, name: &str) -> Option<Fault> {
-        if self.facts.type_of(name).is_some() {
+        if self.facts.type_of(name).is_some() || self.facts.is_setting(name) {
             return None;
         }
         let advice = suggestion(name, self.facts.iter().map(|(known, _)| known));

@@ -2,12 +2,14 @@
 
 mod assign;
 mod call;
+mod test;
 
 use std::collections::HashSet;
 use std::ops::Range;
 
 use super::super::error::Remark;
-use super::expand::{Chunk, Field, Scope, Source};
+use super::expand::{Bound, Chunk, Field, Holds, Scope, Source, Tested};
+use super::launch::is_option;
 use super::words::{Operator, Quote, Token, What, Word, heredoc, tokens, unescaped};
 use assign::assigned;
 
@@ -172,10 +174,15 @@ pub(super) fn read(text: &str) -> Script {
         script: Script::default(),
         exported: HashSet::new(),
         is_pattern: false,
+        cases: Vec::new(),
+        patterns: Vec::new(),
         within: None,
         depth: 0,
+        condition: Condition::default(),
+        joined: None,
     };
     reader.run(text, 0);
+    reader.handed_on();
     let mut script = reader.script;
     let exported = |assignment: &&mut Assignment| reader.exported.contains(&assignment.name);
     for assignment in script.assignments.iter_mut().filter(exported) {
@@ -194,8 +201,28 @@ struct Reader<'a> {
     exported: HashSet<String>,
     /// Whether a pattern of a `case` comes next.
     is_pattern: bool,
+    /// Of each open `case` what it asks about, where that is known.
+    cases: Vec<Option<String>>,
+    /// The patterns before the next branch of the innermost one.
+    patterns: Vec<Word>,
     within: Option<Quote>,
     depth: usize,
+    /// What the tests since the last `if` or `elif` say together.
+    condition: Condition,
+    /// Whether what comes next is joined by `||` (true) or `&&` to what came before.
+    joined: Option<bool>,
+}
+
+/// What stands between `if` and `then`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+enum Condition {
+    /// Nothing yet.
+    #[default]
+    Empty,
+    /// Tests, and whether they hold together.
+    Test(Holds),
+    /// More than that.
+    Other,
 }
 
 /// One simple command as its tokens come.
@@ -229,7 +256,7 @@ impl Reader<'_> {
         self.script.remarks.extend(remarks);
         let mut pending = Pending::default();
         // Of each open parenthesis, whether it opened a subshell.
-        let (mut sure, mut parentheses) = (true, Vec::new());
+        let (mut sure, mut skips, mut parentheses) = (true, false, Vec::new());
         for token in tokens {
             match token {
                 Token::Comment(span) => {
@@ -240,6 +267,8 @@ impl Reader<'_> {
                     if word.bare() == Some("esac") {
                         self.is_pattern = false;
                         pending.words.push(word);
+                    } else {
+                        self.patterns.push(word);
                     }
                 }
                 Token::Word(word) if std::mem::take(&mut pending.redirects) => pending.target = Some(word),
@@ -248,7 +277,12 @@ impl Reader<'_> {
                 // Inside of `[[ … ]]` nothing is what it is elsewhere, nor is it in a pattern, which ends with `)`.
                 Token::Redirect | Token::Operator(Operator::And | Operator::Or | Operator::Open | Operator::Close)
                     if pending.is_test => {}
-                Token::Operator(operator) if self.is_pattern => self.is_pattern = operator != Operator::Close,
+                Token::Operator(operator) if self.is_pattern => {
+                    self.is_pattern = operator != Operator::Close;
+                    if !self.is_pattern {
+                        self.branch();
+                    }
+                }
                 Token::Redirect => pending.redirects = true,
                 Token::Operator(Operator::Open) => {
                     let is_subshell = pending.words.is_empty();
@@ -265,7 +299,10 @@ impl Reader<'_> {
                             self.scope.close();
                         }
                         // `name ()` of a function, or a `case` with its first pattern.
-                        _ => self.reserved(&mut command.words),
+                        _ => {
+                            self.reserved(&mut command.words);
+                            self.branch();
+                        }
                     }
                     (sure, self.is_pattern) = (true, false);
                 }
@@ -273,18 +310,48 @@ impl Reader<'_> {
                     let command = std::mem::take(&mut pending);
                     let is_test = command.words.first().and_then(Word::bare);
                     let is_test = is_test.is_some_and(|word| matches!(word, "[" | "[[" | "test"));
+                    let holds = if is_test { self.test(&command.words).usually() } else { None };
+                    if skips {
+                        self.scope.open();
+                        self.scope.decide(Holds::Usually(false));
+                    }
                     self.command(command, sure);
+                    if skips {
+                        self.scope.close();
+                    }
+                    skips = matches!((operator, holds), (Operator::And, Some(false)) | (Operator::Or, Some(true)));
                     // What happens only if a test holds, or if something failed, may not happen.
                     sure = match operator {
-                        Operator::Or => false,
-                        Operator::And => sure && !is_test,
+                        Operator::Or => sure && holds == Some(false),
+                        Operator::And => sure && (!is_test || holds == Some(true)),
                         _ => true,
                     };
                     self.is_pattern |= operator == Operator::Case;
+                    self.joined = match operator {
+                        Operator::Or => Some(true),
+                        Operator::And => Some(false),
+                        _ => None,
+                    };
                 }
             }
         }
         self.command(pending, sure);
+    }
+
+    /// Options in the arrays of a script that gives none to anything: they are for whoever sources it.
+    fn handed_on(&mut self) {
+        let has_options = |fields: &[Field]| fields.iter().any(|field| is_option(&field.text()));
+        let is_given = self.script.calls.iter().any(|call| call.is_directive || has_options(&call.fields));
+        if is_given || self.script.assignments.iter().any(|assignment| matches!(assignment.role, Role::Prefix(_))) {
+            return;
+        }
+        let mut lists: Vec<Vec<Field>> = self.scope.lists().filter(|fields| has_options(fields)).cloned().collect();
+        let begin = |fields: &Vec<Field>| fields.first().and_then(|field| Some(field.chunks.first()?.span.start));
+        lists.sort_by_key(begin);
+        let fields: Vec<Field> = lists.into_iter().flatten().collect();
+        let spans = fields.iter().flat_map(|field| &field.chunks).map(|chunk| chunk.span.clone());
+        let Some(span) = spans.reduce(|all, span| all.start.min(span.start)..all.end.max(span.end)) else { return };
+        self.script.calls = vec![Call { fields, span, within: None, is_directive: false }];
     }
 
     /// `#SBATCH --mem=64G  # comment`
@@ -305,7 +372,34 @@ impl Reader<'_> {
                 fields.extend(self.scope.fields(&word, &self.source));
             }
         }
+        self.granted(&fields);
         self.script.calls.push(Call { fields, span: span.start..end, within: self.within, is_directive: true });
+    }
+
+    /// What Slurm sets for a job that asks for so much.
+    fn granted(&mut self, fields: &[Field]) {
+        const SETS: &[(&str, &[&str])] = &[
+            ("nodes", &["SLURM_NNODES", "SLURM_JOB_NUM_NODES"]),
+            ("N", &["SLURM_NNODES", "SLURM_JOB_NUM_NODES"]),
+            ("ntasks", &["SLURM_NTASKS", "SLURM_NPROCS"]),
+            ("n", &["SLURM_NTASKS", "SLURM_NPROCS"]),
+            ("ntasks-per-node", &["SLURM_NTASKS_PER_NODE"]),
+            ("gpus-per-node", &["SLURM_GPUS_PER_NODE"]),
+            ("cpus-per-task", &["SLURM_CPUS_PER_TASK"]),
+        ];
+        for (place, field) in fields.iter().enumerate() {
+            let text = field.text();
+            let (option, joined) = text.split_once('=').map_or((&*text, None), |(option, value)| (option, Some(value)));
+            let Some((_, names)) = SETS.iter().find(|(known, _)| *known == option.trim_start_matches('-')) else {
+                continue;
+            };
+            let value = match joined {
+                Some(value) => self.source.stated(field, value),
+                None => fields.get(place + 1).and_then(|field| self.source.stated(field, &field.text())),
+            };
+            let Some(value) = value else { continue };
+            names.iter().for_each(|name| self.scope.bind(name, Bound::Scalar(vec![value.clone()]), true));
+        }
     }
 
     fn command(&mut self, mut pending: Pending, sure: bool) {
@@ -318,6 +412,18 @@ impl Reader<'_> {
         let rest = pending.words.split_off(count);
         let prefixes = pending.words;
         let name = rest.first().and_then(Word::bare).unwrap_or_default().to_owned();
+        if !(prefixes.is_empty() && rest.is_empty()) {
+            let is_test = matches!(name.as_str(), "[" | "[[" | "test");
+            self.condition = match self.condition {
+                Condition::Empty if is_test => Condition::Test(self.test(&rest)),
+                Condition::Test(before) if is_test && self.joined.is_some() => {
+                    let holds = self.test(&rest);
+                    let either = self.joined == Some(true);
+                    Condition::Test(if either { before.or(holds) } else { before.not().or(holds.not()).not() })
+                }
+                _ => Condition::Other,
+            };
+        }
         match name.as_str() {
             "" if rest.is_empty() => self.assign(&prefixes, Role::Variable, sure),
             "export" | "declare" | "typeset" | "readonly" | "local" => self.declare(&name, &rest[1..], sure),
@@ -328,7 +434,7 @@ impl Reader<'_> {
             _ => {
                 let target = if name == "tee" { rest.last() } else { pending.target.as_ref() };
                 self.files(&name, target, &pending.heredocs);
-                if !UTILITIES.contains(&name.as_str()) {
+                if !UTILITIES.contains(&name.as_str()) && !self.scope.is_dead() {
                     self.call(&prefixes, &rest);
                 }
             }
@@ -342,6 +448,12 @@ impl Reader<'_> {
             gone += match word {
                 "if" | "while" | "until" | "{" => {
                     self.scope.open();
+                    self.condition = if word == "if" { Condition::Empty } else { Condition::Other };
+                    1
+                }
+                "then" => {
+                    let holds = if let Condition::Test(holds) = self.condition { holds } else { Holds::Unknown };
+                    self.scope.decide(holds);
                     1
                 }
                 "for" | "select" => {
@@ -352,17 +464,28 @@ impl Reader<'_> {
                     words.len()
                 }
                 "case" => {
+                    let asked = words.get(gone + 1).map(|word| self.scope.tested(word, &self.source));
+                    self.cases.push(if let Some(Tested::Text(text)) = asked { Some(text) } else { None });
+                    self.patterns = words.get(gone + 3..).unwrap_or_default().to_vec();
                     self.scope.open();
                     self.is_pattern = true;
                     words.len()
                 }
                 "function" => 2,
-                "then" | "do" | "!" | "time" | "coproc" => 1,
+                "!" => {
+                    self.condition = Condition::Other;
+                    1
+                }
+                "do" | "time" | "coproc" => 1,
                 "else" | "elif" => {
-                    self.scope.forget();
+                    self.scope.turn(word == "else");
+                    self.condition = Condition::Empty;
                     1
                 }
                 "fi" | "done" | "esac" | "}" => {
+                    if word == "esac" {
+                        self.cases.pop();
+                    }
                     self.scope.close();
                     words.len()
                 }

@@ -1,0 +1,161 @@
+//! `$((…))`: whole numbers, as far as POSIX and bash go in launch scripts.
+
+/// The value of `text`, in which `value` tells what a variable holds; nothing where that is not known, or where it does anything
+/// but compute: assignments, comparisons and bits are left to the shell.
+pub(super) fn evaluate(text: &str, value: &dyn Fn(&str) -> Option<String>) -> Option<i64> {
+    let mut reader = Reader { rest: text, value, depth: 0 };
+    let result = reader.sum()?;
+    reader.skip();
+    reader.rest.is_empty().then_some(result)
+}
+
+/// Deeper brackets and variables of variables are not followed.
+const DEEPEST: usize = 16;
+
+struct Reader<'a> {
+    rest: &'a str,
+    value: &'a dyn Fn(&str) -> Option<String>,
+    depth: usize,
+}
+
+impl Reader<'_> {
+    fn skip(&mut self) {
+        self.rest = self.rest.trim_start();
+    }
+
+    fn take(&mut self, sign: &str) -> bool {
+        self.skip();
+        match self.rest.strip_prefix(sign) {
+            Some(rest) => {
+                self.rest = rest;
+                true
+            }
+            None => false,
+        }
+    }
+
+    fn sum(&mut self) -> Option<i64> {
+        let mut left = self.product()?;
+        loop {
+            if self.take("+") {
+                left = left.checked_add(self.product()?)?;
+            } else if self.take("-") {
+                left = left.checked_sub(self.product()?)?;
+            } else {
+                return Some(left);
+            }
+        }
+    }
+
+    fn product(&mut self) -> Option<i64> {
+        let mut left = self.power()?;
+        loop {
+            if self.take("*") {
+                left = left.checked_mul(self.power()?)?;
+            } else if self.take("/") {
+                left = left.checked_div(self.power()?)?;
+            } else if self.take("%") {
+                left = left.checked_rem(self.power()?)?;
+            } else {
+                return Some(left);
+            }
+        }
+    }
+
+    fn power(&mut self) -> Option<i64> {
+        let base = self.single()?;
+        if self.take("**") { base.checked_pow(self.power()?.try_into().ok()?) } else { Some(base) }
+    }
+
+    fn single(&mut self) -> Option<i64> {
+        self.depth += 1;
+        if self.depth > DEEPEST {
+            return None;
+        }
+        let result = if self.take("(") {
+            let inner = self.sum()?;
+            self.take(")").then_some(inner)
+        } else if self.take("-") {
+            self.single()?.checked_neg()
+        } else if self.take("+") {
+            self.single()
+        } else {
+            self.skip();
+            self.number().or_else(|| self.variable())
+        };
+        self.depth -= 1;
+        result
+    }
+
+    fn number(&mut self) -> Option<i64> {
+        let length = self.rest.bytes().take_while(u8::is_ascii_digit).count();
+        let (digits, rest) = self.rest.split_at(length);
+        // `0x10` and `2#101` are numbers of other bases, `010` is one of base eight.
+        let is_plain = !rest.starts_with(['x', 'X', '#', '.']) && (length == 1 || !digits.starts_with('0'));
+        let number = digits.parse().ok().filter(|_| is_plain)?;
+        self.rest = rest;
+        Some(number)
+    }
+
+    /// `NAME`, `$NAME`, `${NAME}`, `${NAME:-8}`
+    fn variable(&mut self) -> Option<i64> {
+        let is_reference = self.take("$");
+        let inner = match self.rest.strip_prefix('{').filter(|_| is_reference) {
+            Some(inner) => {
+                let end = inner.find('}')?;
+                self.rest = &inner[end + 1..];
+                &inner[..end]
+            }
+            None => {
+                let length = super::words::name_length(self.rest);
+                let (name, rest) = self.rest.split_at(length);
+                self.rest = rest;
+                name
+            }
+        };
+        let (name, fallback) = inner.split_at(super::words::name_length(inner));
+        let fallback =
+            fallback.trim_start_matches(':').strip_prefix(['-', '=']).or(fallback.is_empty().then_some(""))?;
+        let text = match (self.value)(name) {
+            Some(text) => text,
+            None if !name.is_empty() && !fallback.is_empty() => fallback.to_owned(),
+            None => return None,
+        };
+        text.trim().parse().ok()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn computes_as_the_shell_does() {
+        let value = |name: &str| match name {
+            "PROMPT" => Some("1024".to_owned()),
+            "ANSWER" => Some("2048".to_owned()),
+            "WORD" => Some("many".to_owned()),
+            _ => None,
+        };
+        for (text, expected) in [
+            ("1 + 2 * 3", Some(7)),
+            ("(PROMPT + $ANSWER) * 2", Some(6144)),
+            (" ${PROMPT} / 3 ", Some(341)),
+            ("${UNSET:-8} - 1", Some(7)),
+            ("2**10 % 1000", Some(24)),
+            ("-2 - -3", Some(1)),
+            ("1 / 0", None),
+            ("WORD + 1", None),
+            ("UNSET", None),
+            ("PROMPT > 3", None),
+            ("x=3", None),
+            ("0x10", None),
+            ("9223372036854775807 + 1", None),
+            ("", None),
+            ("(1", None),
+        ] {
+            assert_eq!(evaluate(text, &value), expected, "{text}");
+        }
+        assert_eq!(evaluate(&"(".repeat(100_000), &value), None);
+    }
+}

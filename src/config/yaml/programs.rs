@@ -1,0 +1,308 @@
+//! Programs that a YAML file starts, with what is given to them: containers, jobs of Ray, services of compose, charts that hand
+//! lists of options on.
+
+use std::ops::Range;
+
+use crate::config::entry::{Found, FoundCommand};
+use crate::config::shell::{self, is_option};
+use crate::config::tree::{Member, Node, Shape};
+use crate::config::{EntryKind, Parsed, Value};
+
+/// Keys whose lists are one command line together, in this order: what an image starts, what is started instead, its arguments.
+const COMMAND_LINE: [&str; 3] = ["entrypoint", "command", "args"];
+/// Keys of the environment: Kubernetes' list of names and values, compose's mapping.
+const ENVIRONMENT: [&str; 2] = ["env", "environment"];
+
+/// What the programs of a file are given, and the programs.
+#[derive(Debug, Default)]
+pub(in crate::config) struct Started {
+    pub found: Vec<Found>,
+    pub commands: Vec<FoundCommand>,
+}
+
+/// A word of a command line, and where it stands without its quotes.
+type Placed = (String, Range<usize>);
+
+/// The programs that the documents below `roots` start; `text` is what they were read from.
+pub(in crate::config) fn started<'n>(text: &str, roots: impl Iterator<Item = &'n Node>) -> Started {
+    let mut reader = Reader { text, started: Started::default() };
+    roots.for_each(|root| reader.walk(root));
+    reader.started
+}
+
+struct Reader<'t> {
+    text: &'t str,
+    started: Started,
+}
+
+impl Reader<'_> {
+    /// What an alias stands for is read where it is written.
+    fn walk(&mut self, node: &Node) {
+        match &node.shape {
+            Shape::Scalar(_) | Shape::Alias(_) => {}
+            Shape::List(items) => items.iter().for_each(|item| self.walk(item)),
+            Shape::Map(members) => self.mapping(members),
+        }
+    }
+
+    fn mapping(&mut self, members: &[Member]) {
+        let environment = self.environment(members);
+        let mut line = Vec::new();
+        for key in COMMAND_LINE {
+            let Some(member) = members.iter().rfind(|member| member.key == key) else { continue };
+            match &member.value.shape {
+                Shape::List(items) => line.extend(self.words(items)),
+                Shape::Scalar(Value::Text(script)) => self.script(script, &member.value.span, &environment),
+                _ => {}
+            }
+        }
+        self.line(line, &environment);
+        for member in members.iter().filter(|member| !COMMAND_LINE.contains(&member.key.as_str())) {
+            match &member.value.shape {
+                Shape::List(items) => {
+                    let words = self.words(items);
+                    match words.iter().any(|(word, _)| is_option(word)) {
+                        true => self.line(words, &environment),
+                        false => self.walk(&member.value),
+                    }
+                }
+                _ => self.walk(&member.value),
+            }
+        }
+    }
+
+    /// The variables that a container is given, by name.
+    fn environment(&mut self, members: &[Member]) -> Vec<(String, String)> {
+        let mut known = Vec::new();
+        for member in members.iter().filter(|member| ENVIRONMENT.contains(&member.key.as_str())) {
+            let named: Vec<(&str, &Node)> = match &member.value.shape {
+                Shape::Map(variables) => variables.iter().map(|own| (own.key.as_str(), &*own.value)).collect(),
+                Shape::List(items) => items.iter().filter_map(|item| variable(item)).collect(),
+                _ => Vec::new(),
+            };
+            for (name, node) in named {
+                let Shape::Scalar(value) = &node.shape else { continue };
+                let (word, place) = self.word(value, &node.span);
+                known.push((name.to_owned(), word.clone()));
+                self.started.found.push(Found::new(name, Value::of_word(&word), EntryKind::Env, place));
+            }
+        }
+        known
+    }
+
+    /// The scalars of a list as words.
+    fn words(&self, items: &[std::sync::Arc<Node>]) -> Vec<Placed> {
+        let word = |item: &std::sync::Arc<Node>| match &item.shape {
+            Shape::Scalar(value) => Some(self.word(value, &item.span)),
+            _ => None,
+        };
+        items.iter().filter_map(word).collect()
+    }
+
+    /// A scalar as it is written, out of its quotes: `0.80` is no other word than that.
+    fn word(&self, value: &Value, span: &Range<usize>) -> Placed {
+        let raw = self.text.get(span.clone()).unwrap_or_default();
+        match value {
+            Value::Text(text) => match raw.find(text.as_str()) {
+                Some(at) => (text.clone(), span.start + at..span.start + at + text.len()),
+                None => (text.clone(), span.clone()),
+            },
+            _ => (raw.to_owned(), span.clone()),
+        }
+    }
+
+    /// The words of one command line, among them perhaps `sh -c` and a script.
+    fn line(&mut self, mut words: Vec<Placed>, environment: &[(String, String)]) {
+        let runs = |pair: &[Placed]| match pair {
+            [(shell, _), (option, _)] => {
+                shell::is_shell(shell) && option.starts_with('-') && option.ends_with('c') && !option.contains('=')
+            }
+            _ => false,
+        };
+        if let Some(at) = words.windows(2).position(runs) {
+            let scripts = words.split_off((at + 2).min(words.len()));
+            if let Some((script, span)) = scripts.first() {
+                self.script(script, span, environment);
+            }
+            return;
+        }
+        for (word, _) in &mut words {
+            for (name, value) in environment.iter().rev() {
+                *word = word.replace(&format!("$({name})"), value);
+            }
+        }
+        if words.is_empty() {
+            return;
+        }
+        let parsed = shell::read_words(words);
+        self.add(parsed, |span, text| {
+            // Of `--name=value` the value.
+            let raw = text.get(span.clone()).unwrap_or_default();
+            match raw.find('=').filter(|_| raw.starts_with('-') || raw.starts_with('+')) {
+                Some(at) => span.start + at + 1..span.end,
+                None => span,
+            }
+        });
+    }
+
+    /// A script that stands in `span`, with the variables that it finds.
+    fn script(&mut self, script: &str, span: &Range<usize>, environment: &[(String, String)]) {
+        let mut text = String::new();
+        for (name, value) in environment.iter().filter(|(_, value)| !value.contains('\'')) {
+            text += &format!("{name}='{value}'\n");
+        }
+        let before = text.len();
+        text += script;
+        for (name, _) in environment {
+            // As many bytes, so that places stay.
+            text = text.replace(&format!("$({name})"), &format!("${{{name}}}"));
+        }
+        let raw = self.text.get(span.clone()).unwrap_or_default();
+        let places = Places::of(script, raw, span.clone());
+        let mut parsed = shell::read(&text);
+        parsed.found.retain(|found| found.span.start >= before);
+        self.add(parsed, |inner, _| places.at(inner.start - before..inner.end - before));
+    }
+
+    fn add(&mut self, parsed: Parsed, place: impl Fn(Range<usize>, &str) -> Range<usize>) {
+        let known = self.started.commands.len();
+        for found in parsed.found {
+            let command = found.command.map(|command| known + command);
+            let span = place(found.span.clone(), self.text);
+            self.started.found.push(Found { command, defined: None, span, ..found });
+        }
+        let placed =
+            |command: FoundCommand| FoundCommand { at: place(command.at..command.at, self.text).start, ..command };
+        let commands: Vec<FoundCommand> = parsed.commands.into_iter().map(placed).collect();
+        self.started.commands.extend(commands);
+    }
+}
+
+/// `name: X`, `value: Y` of Kubernetes.
+fn variable(item: &Node) -> Option<(&str, &Node)> {
+    let Shape::Map(members) = &item.shape else { return None };
+    let of = |key: &str| members.iter().rfind(|member| member.key == key).map(|member| &*member.value);
+    match (&of("name")?.shape, of("value")) {
+        (Shape::Scalar(Value::Text(name)), Some(value)) => Some((name, value)),
+        _ => None,
+    }
+}
+
+/// Where the bytes of a scalar stand in the text: YAML folds lines and takes indentation and escapes away, but no other letter.
+struct Places {
+    whole: Range<usize>,
+    /// Of each byte of the scalar its place; none where they do not agree.
+    places: Vec<usize>,
+}
+
+impl Places {
+    fn of(scalar: &str, raw: &str, whole: Range<usize>) -> Places {
+        let first = scalar.trim_start().chars().next();
+        // Behind the header of a block, or the quote.
+        let header = match raw.as_bytes().first() {
+            Some(b'|' | b'>') => raw.find('\n').map_or(raw.len(), |end| end + 1),
+            Some(b'"' | b'\'') => 1,
+            _ => 0,
+        };
+        let mut rest = raw.char_indices().skip_while(|(at, letter)| *at < header || Some(*letter) != first).peekable();
+        let mut places = Vec::with_capacity(scalar.len() + 1);
+        for letter in scalar.chars() {
+            if !letter.is_whitespace() {
+                while rest.next_if(|(_, other)| *other != letter && (other.is_whitespace() || *other == '\\')).is_some()
+                {
+                }
+            }
+            let at = match rest.peek() {
+                Some((at, other)) if *other == letter => *at,
+                // A blank may be a line's end, or no more there.
+                _ if letter.is_whitespace() => match rest.peek() {
+                    Some((at, _)) => *at,
+                    None => raw.len(),
+                },
+                _ => return Places { whole, places: Vec::new() },
+            };
+            places.extend(std::iter::repeat_n(whole.start + at, letter.len_utf8()));
+            rest.next_if(|(_, other)| *other == letter || letter.is_whitespace() && other.is_whitespace());
+        }
+        places.push(rest.peek().map_or(whole.end, |(at, _)| whole.start + at));
+        Places { whole, places }
+    }
+
+    fn at(&self, inner: Range<usize>) -> Range<usize> {
+        let start = self.places.get(inner.start);
+        let last = inner.end.checked_sub(1).and_then(|last| self.places.get(last.max(inner.start)));
+        match (start, last) {
+            (Some(start), Some(last)) if inner.is_empty() => *start..*last.max(start),
+            (Some(start), Some(last)) => *start..last + 1,
+            _ => self.whole.clone(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::config::{ConfigError, Document, EditError, EntryKind, Value};
+
+    type Outcome = Result<(), Box<dyn std::error::Error>>;
+
+    fn settings(text: &str) -> Result<Vec<String>, ConfigError> {
+        let document = Document::read("job.yaml", text)?;
+        let of = |kind: EntryKind| document.entries().iter().filter(move |entry| entry.kind == kind);
+        let all = of(EntryKind::Flag).chain(of(EntryKind::Env)).chain(of(EntryKind::Override));
+        let at = |entry: &crate::config::Entry| entry.at.text.clone();
+        Ok(all.map(|entry| format!("{}={} ({})", entry.key, entry.value, at(entry))).collect())
+    }
+
+    #[test]
+    fn a_container_is_a_command_line() -> Outcome {
+        let text = "spec:\n  containers:\n  - name: a\n    env:\n    - name: MODEL\n      value: org/x-7b\n    command: [\"python3\", \"-m\"]\n    \
+                    args:\n    - server.main\n    - --model=$(MODEL)\n    - --tensor-parallel-size\n    - \"8\"\n    - --share=0.80\n    - --trust\n";
+        assert_eq!(
+            settings(text)?,
+            [
+                "model=org/x-7b ($(MODEL))",
+                "tensor-parallel-size=8 (8)",
+                "share=0.8 (0.80)",
+                "trust=true (--trust)",
+                "MODEL=org/x-7b (org/x-7b)",
+            ]
+        );
+        let document = Document::read("job.yaml", text)?;
+        let commands: Vec<_> = document.commands().iter().map(|c| (c.program.as_str(), c.target.as_deref())).collect();
+        assert_eq!(commands, [("python3", Some("server.main"))]);
+        Ok(())
+    }
+
+    #[test]
+    fn a_shell_within_a_container_is_a_script() -> Outcome {
+        for text in [
+            "command:\n- sh\n- -c\n- \"cd /w; N=4;\n  serve --size $N --model $M\"\nenv:\n- {name: M, value: org/x}\n",
+            "command: [bash, -lc]\nargs:\n- |\n  cd /w\n  N=4\n  serve --size $N \\\n    --model $M\nenv:\n- {name: M, value: org/x}\n",
+            "entrypoint: |\n  cd /w\n  N=4\n  serve --size $N --model org/x\n",
+        ] {
+            let found = settings(text)?;
+            assert_eq!(found.first().map(String::as_str), Some("size=4 ($N)"), "{text}");
+            assert!(found.get(1).is_some_and(|flag| flag.starts_with("model=org/x ")), "{text}\n{found:?}");
+        }
+        Ok(())
+    }
+
+    #[test]
+    fn a_list_of_options_is_for_a_program() -> Outcome {
+        let text = "spec:\n  engine:\n    extraArgs: [\"--share\", \"0.8\", '--eager']\n    names: [a, b]\n";
+        assert_eq!(settings(text)?, ["share=0.8 (0.8)", "eager=true (--eager)"]);
+        Ok(())
+    }
+
+    #[test]
+    fn an_argument_is_changed_where_it_stands() -> Outcome {
+        let text = "args:\n- --share\n- \"0.90\"\n- --size=4 # four\n- \"--name=$(N)\"\nenv:\n- name: N\n  value: x\n";
+        let document = Document::read("job.yaml", text)?;
+        let set = |key: &str, value: f64| document.set_as(EntryKind::Flag, Some(0), key, &Value::Number(value));
+        assert_eq!(set("share", 0.8)?, text.replace("0.90", "0.8"));
+        assert_eq!(set("size", 2.0)?, text.replace("=4", "=2"));
+        assert!(matches!(set("name", 1.0), Err(EditError::Unwritable { .. })));
+        assert!(matches!(set("unknown", 1.0), Err(EditError::Unwritable { .. })));
+        Ok(())
+    }
+}
