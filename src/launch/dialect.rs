@@ -8,16 +8,17 @@ use std::collections::{BTreeMap, HashSet};
 use super::Launch;
 use super::facts::Stated;
 use crate::config::Value as Words;
-use crate::facts::{Answer, Asker, Facts, Question, Value};
-use crate::knowledge::{Dialect, FactRow, Plain};
+use crate::facts::{Answer, Asker, Facts, Question, Value, names};
+use crate::knowledge::{Condition, Dialect, FactRow, Knob, Plain, SettingRow};
+use crate::model::Citation;
 
 /// More rounds are a circle.
 const MOST: usize = 12;
 
 /// What a dialect says of a fact.
-enum Verdict {
-    /// Its value.
-    Is(Value),
+enum Verdict<'r> {
+    /// Its value, and the row that says so.
+    Is(Value, &'r FactRow),
     /// No row holds: it is what is set, if it is.
     Nothing,
     /// It takes a fact that is not known.
@@ -31,10 +32,7 @@ impl Launch<'_> {
         if dialects.is_empty() || self.documents.is_empty() {
             return stated.to_vec();
         }
-        let mut rows: BTreeMap<&str, Vec<&FactRow>> = BTreeMap::new();
-        for (name, of_fact) in dialects.iter().flat_map(|dialect| &dialect.fact) {
-            rows.entry(name).or_default().extend(of_fact);
-        }
+        let mut rows = rows(&dialects);
         rows.retain(|name, _| known.get(name).is_none());
         let mut facts = known.clone();
         for (name, value, cites) in self.settings(&dialects).into_iter().chain(self.surroundings()) {
@@ -43,31 +41,49 @@ impl Launch<'_> {
         for (name, value, cites) in stated.iter().filter(|(name, ..)| !rows.contains_key(&**name)) {
             facts.cite(name, value.clone(), cites.clone());
         }
-        let mut open: Vec<&str> = rows.keys().copied().collect();
-        for _ in 0..MOST {
-            let before = open.len();
-            // What no row decides is known once it is known that none does.
-            open.retain(|name| {
-                let asker = Asker::new(&facts);
-                match verdict(&rows[name], &asker) {
-                    Verdict::Is(value) => facts.say(name, value),
-                    Verdict::Nothing => {
-                        // Of a knob's own default the dialect would know.
-                        let is_set = |(stated, _, cites): &&Stated| **stated == **name && !cites.is_empty();
-                        let all = stated.iter().filter(is_set);
-                        all.for_each(|(name, value, cites)| facts.cite(name, value.clone(), cites.clone()));
-                    }
-                    Verdict::Open => return true,
-                }
-                false
-            });
-            if open.len() == before {
-                break;
-            }
-        }
+        settle(&rows, &mut facts, stated);
         let is_new = |name: &str| known.get(name).is_none();
         let all = facts.iter().filter(|(name, _)| is_new(name));
         all.map(|(name, fact)| (name.into(), fact.value.clone(), fact.cites.clone())).collect()
+    }
+
+    /// What dialects decide otherwise than `before` once `knob`, whose fact `after` has, is set to `to`.
+    pub(super) fn decided_otherwise(
+        &self,
+        before: &Facts,
+        after: &Facts,
+        knob: &Knob,
+        to: &str,
+    ) -> Vec<(String, Value)> {
+        let dialects = self.dialects();
+        let rows = rows(&dialects);
+        let is_knob = |row: &SettingRow| row.keys.iter().any(|key| knob.knows(key));
+        let settings = dialects.iter().flat_map(|dialect| &dialect.setting).filter(|(_, row)| is_knob(row));
+        let settings: Vec<String> = settings.map(|(name, _)| format!("set.{name}")).collect();
+        let asks = |row: &&FactRow| {
+            let expressions = [&row.by, &row.when].into_iter().flatten();
+            knob.fact
+                .as_ref()
+                .is_some_and(|fact| expressions.into_iter().any(|expression| expression.contains(&**fact)))
+        };
+        if self.documents.is_empty() || settings.is_empty() && !rows.values().flatten().any(asks) {
+            return Vec::new();
+        }
+        let undecided = |facts: &Facts| {
+            let mut rest = Facts::default();
+            for (name, known) in facts.iter().filter(|(name, _)| !rows.contains_key(name)) {
+                rest.cite(name, known.value.clone(), known.cites.clone());
+            }
+            rest
+        };
+        let (mut was, mut is) = (undecided(before), undecided(after));
+        let value = read(&Words::of_word(to)).unwrap_or(Value::Text(String::new()));
+        settings.iter().for_each(|name| is.replace(name, value.clone()));
+        settle(&rows, &mut was, &[]);
+        settle(&rows, &mut is, &[]);
+        let changed = |name: &&str| was.get(name).map(|known| &known.value) != is.get(name).map(|known| &known.value);
+        let changed = rows.keys().copied().filter(changed);
+        changed.filter_map(|name| Some((name.to_owned(), is.get(name)?.value.clone()))).collect()
     }
 
     /// The dialects of the job's framework and of what it stands on, nearest first.
@@ -130,7 +146,45 @@ impl Launch<'_> {
     }
 }
 
-fn verdict(rows: &[&FactRow], asker: &Asker<'_>) -> Verdict {
+/// What decides each fact, the rows of what stands above first.
+fn rows<'d>(dialects: &[&'d Dialect]) -> BTreeMap<&'d str, Vec<&'d FactRow>> {
+    let mut rows: BTreeMap<&str, Vec<&FactRow>> = BTreeMap::new();
+    for (name, of_fact) in dialects.iter().flat_map(|dialect| &dialect.fact) {
+        rows.entry(name).or_default().extend(of_fact);
+    }
+    rows
+}
+
+/// Adds to `facts` what `rows` decide over them; where none of a fact's rows holds, what is `stated` of it.
+fn settle(rows: &BTreeMap<&str, Vec<&FactRow>>, facts: &mut Facts, stated: &[Stated]) {
+    let mut open: Vec<&str> = rows.keys().copied().collect();
+    for _ in 0..MOST {
+        // Each round sees what the rounds before decided.
+        let asker = Asker::new(facts);
+        let before = open.len();
+        open.retain(|name| {
+            match rows.get(name).map_or(Verdict::Nothing, |rows| verdict(rows, &asker)) {
+                Verdict::Is(value, row) => {
+                    let cites = cites(row, &value, facts);
+                    facts.cite(name, value, cites);
+                }
+                Verdict::Nothing => {
+                    // Of a knob's own default the dialect would know.
+                    let is_set = |(stated, _, cites): &&Stated| **stated == **name && !cites.is_empty();
+                    let all = stated.iter().filter(is_set);
+                    all.for_each(|(name, value, cites)| facts.cite(name, value.clone(), cites.clone()));
+                }
+                Verdict::Open => return true,
+            }
+            false
+        });
+        if open.len() == before {
+            break;
+        }
+    }
+}
+
+fn verdict<'r>(rows: &[&'r FactRow], asker: &Asker<'_>) -> Verdict<'r> {
     for row in rows {
         match row.when.as_ref().map_or(Answer::Yes, |when| asker.ask(when)) {
             Answer::Yes => {}
@@ -142,9 +196,29 @@ fn verdict(rows: &[&FactRow], asker: &Asker<'_>) -> Verdict {
             (None, Some(expression)) => Question::new(expression).ok().and_then(|question| question.value(asker)),
             (None, None) => None,
         };
-        return value.map_or(Verdict::Open, Verdict::Is);
+        return value.map_or(Verdict::Open, |value| Verdict::Is(value, row));
     }
     Verdict::Nothing
+}
+
+/// Where `value` stands: what `row` computes it from, else what it asks for. That something is not so stands nowhere.
+fn cites(row: &FactRow, value: &Value, facts: &Facts) -> Vec<Citation> {
+    let stands = |expression: &Option<Condition>| -> Vec<Citation> {
+        let mut cites: Vec<Citation> = Vec::new();
+        let asked = expression.iter().flat_map(|expression| names(expression)).filter_map(|name| facts.get(name));
+        for cite in asked.flat_map(|known| &known.cites) {
+            if !cites.contains(cite) {
+                cites.push(cite.clone());
+            }
+        }
+        cites
+    };
+    match (stands(&row.by), value) {
+        (cites, _) if !cites.is_empty() => cites,
+        (_, Value::Flag(false)) => Vec::new(),
+        (_, Value::Text(words)) if words == "none" => Vec::new(),
+        _ => stands(&row.when),
+    }
 }
 
 fn plain(value: &Plain) -> Value {

@@ -92,13 +92,18 @@ impl Launch<'_> {
 
     /// States `facts` as they are once `knob` is set to `to`.
     pub fn turned(&self, facts: &Facts, knob: &Knob, to: &str) -> Facts {
-        let mut facts = facts.clone();
+        let mut turned = facts.clone();
         if let Some(fact) = self.fact(knob)
             && let Some(value) = meaning(knob, fact, to)
         {
-            facts.replace(&fact.name, value);
+            turned.replace(&fact.name, value);
         }
-        facts
+        for (name, value) in self.decided_otherwise(facts, &turned, knob, to) {
+            if knob.fact.as_deref() != Some(&*name) {
+                turned.replace(&name, value);
+            }
+        }
+        turned
     }
 }
 
