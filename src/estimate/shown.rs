@@ -16,6 +16,9 @@ const READ: &[(&str, &[&str])] = &[
     ("config.gradient_accumulation", &["batch", "accumulation"]),
 ];
 
+/// Times as much as nominal that quantised weights take with their scales at most.
+const QUANTISED: f64 = 1.125;
+
 /// `layout` as JSON. Where `is_read` from a configuration, `facts` are what that states: they stand as it states them, and a part
 /// of the machines and the batch that it leaves open is `null`.
 pub(super) fn shown(layout: &Layout, facts: &Facts, is_read: bool) -> Value {
@@ -41,6 +44,18 @@ pub(super) fn shown(layout: &Layout, facts: &Facts, is_read: bool) -> Value {
         if !is_counted(name) {
             put(&mut shown, &["cluster", path], Value::Null);
         }
+    }
+    // The arithmetic takes an average over all weights; what was said is how those are kept that are quantised.
+    let nominal = match facts.text("config.quantization") {
+        Some("2bit") => Some(0.25),
+        Some("4bit") => Some(0.5),
+        Some("8bit") => Some(1.0),
+        _ => None,
+    };
+    if let Some(nominal) = nominal {
+        let average = json!(layout.precision.weights);
+        put(&mut shown, &["precision", "average"], average);
+        put(&mut shown, &["precision", "weights"], json!({ "low": nominal, "high": nominal * QUANTISED }));
     }
     if let (Some(adapter), Some(Value::Object(object))) = (facts.text("config.adapter"), shown.get_mut("adapter")) {
         object.insert("kind".to_owned(), json!(adapter));
