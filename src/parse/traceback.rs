@@ -75,7 +75,7 @@ impl Grammar for Traceback {
         while let Some(line) = lines.next() {
             if let Ok((_, call)) = call(line) {
                 let below = lines.next_if(|below| sort(below) == Sort::Code).unwrap_or_default();
-                let code = lines.peek().and_then(|next| marked_part(below, next)).unwrap_or(below).trim();
+                let code = lines.peek().and_then(|next| marked_statement(below, next)).unwrap_or(below).trim();
                 remote_pid = call.pid.or(remote_pid);
                 // rich wraps a long place: the function stands on the next line.
                 let function = if call.function.is_empty() { code.trim_matches(['│', ' ']) } else { call.function };
@@ -237,13 +237,14 @@ fn marked_code(line: &str) -> Option<&str> {
     )
 }
 
-/// What the line of carets beneath a source line marks: the part that was running (CPython 3.11–3.14).
-fn marked_part<'a>(code: &'a str, carets: &str) -> Option<&'a str> {
+/// Of several statements in a source line the one that the line of carets beneath it marks (CPython 3.11–3.14).
+fn marked_statement<'a>(code: &'a str, carets: &str) -> Option<&'a str> {
     let marks = carets.trim();
     let is_marked = !marks.is_empty() && marks.chars().all(|c| matches!(c, '^' | '~'));
     let before = carets.chars().take_while(|c| c.is_whitespace()).count();
-    let (from, _) = code.char_indices().nth(before).filter(|_| is_marked)?;
-    let to = code[from..].char_indices().nth(marks.len()).map_or(code.len(), |(length, _)| from + length);
+    let (at, _) = code.char_indices().nth(before).filter(|_| is_marked)?;
+    let from = code[..at].rfind("; ").map_or(0, |end| end + 2);
+    let to = code[at..].find("; ").map_or(code.len(), |length| at + length);
     Some(&code[from..to])
 }
 
@@ -365,11 +366,11 @@ mod tests {
     }
 
     #[test]
-    fn of_a_marked_source_line_the_part_that_was_running_is_kept() {
+    fn of_several_statements_in_a_line_the_marked_one_is_kept() {
         let line = "    opt.zero_grad(); loss = -mll(net(x), y); loss.backward(); opt.step()";
-        assert_eq!(code(&format!("{line}\n                             ^^^^^^^^^^^^^^")), "mll(net(x), y)");
-        assert_eq!(code("    engine.step(lr)\n    ~~~~~~~~~~~^^^^"), "engine.step(lr)");
-        assert_eq!(code("    损失 = net(x)\n         ^^^^^^"), "net(x)");
+        assert_eq!(code(&format!("{line}\n                             ^^^^^^^^^^^^^^")), "loss = -mll(net(x), y)");
+        assert_eq!(code("    outputs.append(net(x))\n                   ^^^^^^"), "outputs.append(net(x))");
+        assert_eq!(code("    损失 = net(x); y()\n                   ^^^"), "y()");
         assert_eq!(code("    x()\n              ^^^"), "x()");
     }
 }
