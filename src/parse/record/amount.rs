@@ -68,7 +68,11 @@ pub(in crate::parse) fn number_at_end(text: &str) -> Option<usize> {
     // `a, 12`: the comma is the sentence's.
     let start = start + text[start..].find(|c: char| c.is_ascii_digit())?;
     let start = if text[..start].ends_with('-') { start - 1 } else { start };
-    begins(&text[..start]).then_some(start)
+    // `1 234` may be one number or two.
+    let digits = |text: &str| text.chars().take_while(char::is_ascii_digit).count();
+    let may_go_on =
+        text[..start].strip_suffix(' ').is_some_and(|before| before.ends_with(|c: char| c.is_ascii_digit()));
+    (begins(&text[..start]) && !(may_go_on && digits(&text[start..]) == 3)).then_some(start)
 }
 
 /// Whether a number may begin behind `before`: not within a word, a name or another number.
