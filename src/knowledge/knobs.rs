@@ -266,11 +266,9 @@ impl Knob {
         self.names().any(|name| is_named(name, key))
     }
 
-    /// Whether `key`, of two steps at least, is the end of one of its names: `offload.offload_params` of
-    /// `worker.actor.offload.offload_params`.
+    /// Whether `key` [is the end](is_end) of one of its names.
     pub fn ends_in(&self, key: &str) -> bool {
-        let above = |name: &str| name.strip_suffix(key).is_some_and(|above| above.ends_with('.'));
-        key.contains('.') && self.names().any(above)
+        self.names().any(|name| is_end(name, key))
     }
 
     /// What `value` is as the fact of this knob; itself where nothing else is said.
@@ -327,6 +325,12 @@ pub fn is_named(name: &str, key: &str) -> bool {
     let plain = |byte: &u8| if *byte == b'-' { b'_' } else { *byte };
     let is_same = || name.iter().map(plain).eq(end.iter().map(plain));
     (above.is_empty() || above.ends_with(b".") && name.contains(&b'.')) && is_same()
+}
+
+/// Whether `key`, of two steps at least, is the end of `name`, as where somebody shows a part of a file: `offload.offload_params`
+/// of `worker.actor.offload.offload_params`.
+pub fn is_end(name: &str, key: &str) -> bool {
+    key.contains('.') && name.strip_suffix(key).is_some_and(|above| above.ends_with('.'))
 }
 
 /// The newest version that all of `keys` can be of, as far as they are known to `knobs`: a job that sets `--zero_stage` is

@@ -44,7 +44,7 @@ pub use file::shipped_files;
 pub use frameworks::{CompanionHome, CompanionRow, EngineIs, Framework, Trains, TrainsIn};
 pub use glossary::{Glossary, Word};
 pub use knobs::{
-    Constraint, DefaultValue, Direction, Knob, Spelling, Target, To, Turn, Type, is_named, last_step,
+    Constraint, DefaultValue, Direction, Knob, Spelling, Target, To, Turn, Type, is_end, is_named, last_step,
     newest_version_with, plain_name,
 };
 pub use levers::Lever;

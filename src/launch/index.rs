@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use crate::config::{Document, Entry, EntryKind, Format};
-use crate::knowledge::{Knob, Target, is_named, last_step};
+use crate::knowledge::{Knob, Target, is_end, is_named, last_step};
 
 /// A knob as a configuration sets it.
 #[derive(Clone, Copy)]
@@ -104,27 +104,28 @@ impl Index {
 
     fn entry<'d>(&self, documents: &'d [Document], key: Key<'_>) -> Option<&'d Entry> {
         let mut best: Option<((usize, bool), &Entry)> = None;
-        for (document, at) in self.places.get(&last_step(key.name)).into_iter().flatten() {
-            let entry = documents.get(*document)?.entries().get(*at)?;
-            let of_other = entry.command.is_some() && entry.command != self.main.get(*document).copied().flatten();
+        for (number, at) in self.places.get(&last_step(key.name)).into_iter().flatten() {
+            let document = documents.get(*number)?;
+            let entry = document.entries().get(*at)?;
+            let of_other = entry.command.is_some() && entry.command != self.main.get(*number).copied().flatten();
             let counts = match key.of {
-                Of::Command(words) => {
-                    entry.command.and_then(|at| documents.get(*document)?.commands().get(at)).is_some_and(|command| {
-                        let target = command.target.as_deref().unwrap_or_default();
-                        format!("{} {target}", command.program).contains(words)
-                    })
-                }
+                Of::Command(words) => entry.command.and_then(|at| document.commands().get(at)).is_some_and(|command| {
+                    let target = command.target.as_deref().unwrap_or_default();
+                    format!("{} {target}", command.program).contains(words)
+                }),
                 Of::Environment => entry.kind == EntryKind::Env && !of_other,
                 Of::Scheduler => entry.kind == EntryKind::Directive,
                 Of::Job => {
                     matches!(entry.kind, EntryKind::Setting | EntryKind::Flag | EntryKind::Override) && !of_other
                 }
             };
-            if !counts || !is_named(key.name, without_file(&entry.key)) {
+            let is_named = is_named(key.name, without_file(&entry.key));
+            let is_part = || document.format() == Format::Yaml && is_end(key.name, &entry.key);
+            if !counts || !(is_named || is_part()) {
                 continue;
             }
-            // The first document that sets it; there what is set last.
-            let rank = (*document, false);
+            // The first document that sets it; there whole names before parts of them, and what is set last.
+            let rank = (*number, !is_named);
             if best.as_ref().is_none_or(|(known, _)| rank <= *known) {
                 best = Some((rank, entry));
             }
