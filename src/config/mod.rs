@@ -338,6 +338,10 @@ impl Document {
     fn removal(&self, key: &str) -> Result<Vec<Edit>, EditError> {
         match &self.body {
             Body::Shell(shell) => shell::remove(&self.text, shell, self.choose(key, None, None), key),
+            // An argument of a program that the file starts stands in the middle of a list.
+            Body::Yaml(_) if self.get(key).is_some_and(|entry| entry.kind != EntryKind::Setting) => {
+                Err(EditError::Unremovable(key.to_owned()))
+            }
             body => body.remove(&self.text, key),
         }
     }

@@ -10,7 +10,7 @@ use proptest::sample::Index;
 
 use generate::{Given, Taste, Tree, given, json, shell, trees, values, yaml};
 
-use super::{Document, EditError, Format, Value, path, path::Step};
+use super::{Document, EditError, Entry, EntryKind, Format, Value, path, path::Step};
 
 /// How each key reads.
 fn settings(document: &Document) -> BTreeMap<String, Value> {
@@ -127,10 +127,12 @@ fn check_remove(format: Format, text: &str, key: &str) -> Result<(), TestCaseErr
     Ok(())
 }
 
-/// A setting that can go without another one taking its name: not out of the middle of a list.
+/// A setting that can go without another one taking its name: not out of the middle of a list, as arguments that a YAML file hands
+/// on stand there.
 fn removable(document: &Document, at: Index) -> Option<String> {
-    let keys: Vec<&str> =
-        document.entries().iter().map(|entry| entry.key.as_str()).filter(|key| !key.contains('[')).collect();
+    let is_argument = |entry: &Entry| document.format() == Format::Yaml && entry.kind != EntryKind::Setting;
+    let entries = document.entries().iter().filter(|entry| !entry.key.contains('[') && !is_argument(entry));
+    let keys: Vec<&str> = entries.map(|entry| entry.key.as_str()).collect();
     (!keys.is_empty()).then(|| keys[at.index(keys.len())].to_owned())
 }
 
