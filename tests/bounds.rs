@@ -99,6 +99,16 @@ fn many_messages_in_a_line_take_time_in_proportion() -> Outcome {
     Ok(())
 }
 
+/// Where a file has a hole, what was read of it was counted again for each of its bytes.
+#[test]
+fn holes_take_time_in_proportion() -> Outcome {
+    let holes = |length: usize| format!("{}\n", "\0".repeat(length)).repeat(32) + REFUSED + "\n";
+    time(holes(1))?;
+    let (small, large) = (time(holes(4_000))?, time(holes(32_000))?);
+    assert!(large < small * 24, "{small:?}, {large:?}");
+    Ok(())
+}
+
 /// A script of 7.8 MB of short words took 135 s and 5.7 GB.
 #[test]
 fn a_script_of_more_words_than_anybody_writes_is_not_read() -> Outcome {
@@ -111,16 +121,11 @@ fn a_script_of_more_words_than_anybody_writes_is_not_read() -> Outcome {
 }
 
 /// The logs of `corpus/`.
-fn corpus(folder: &Path, found: &mut Vec<PathBuf>) -> std::io::Result<()> {
-    for entry in fs::read_dir(folder)? {
-        let path = entry?.path();
-        match path.extension().and_then(|end| end.to_str()) {
-            _ if path.is_dir() => corpus(&path, found)?,
-            Some("log" | "txt") => found.push(path),
-            _ => {}
-        }
-    }
-    Ok(())
+fn corpus() -> Result<Vec<PathBuf>, walkdir::Error> {
+    let paths = walkdir::WalkDir::new(Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus")).into_iter();
+    let paths = paths.map(|entry| entry.map(walkdir::DirEntry::into_path)).collect::<Result<Vec<_>, _>>()?;
+    let is_log = |path: &PathBuf| path.extension().is_some_and(|end| end == "log" || end == "txt");
+    Ok(paths.into_iter().filter(is_log).collect())
 }
 
 /// Everything with a number that is stated, by what it is; not which process held most: a table that is cut names another.
@@ -137,8 +142,7 @@ fn stated(findings: &Findings) -> HashSet<String> {
 #[test]
 fn a_log_that_is_cut_off_states_nothing_that_the_whole_does_not() -> Outcome {
     let grammars = grammars()?;
-    let mut logs = Vec::new();
-    corpus(&Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus"), &mut logs)?;
+    let mut logs = corpus()?;
     logs.sort();
     let logs: Vec<Vec<u8>> = logs.iter().map(fs::read).collect::<Result<_, _>>()?;
     let logs: Vec<Vec<u8>> = logs.into_iter().filter(|log| log.len() < 20_000).collect();

@@ -3,15 +3,12 @@
 use std::collections::BTreeMap;
 use std::error::Error;
 use std::fs;
-use std::io::Cursor;
 use std::path::Path;
-use std::sync::Arc;
 
 use oomdoc::knowledge::{FactType, Glossary, Knowledge};
 use oomdoc::model::FactValue;
-use oomdoc::parse::{Extractor, GRAMMARS, Grammars};
+use oomdoc::parse::{GRAMMARS, Grammars, read_whole};
 use oomdoc::rulebase::{FactNames, RuleSource, check};
-use oomdoc::scan::{Extent, Scanner};
 
 #[allow(dead_code)]
 #[path = "../examples/facts_doc.rs"]
@@ -36,12 +33,8 @@ fn facts_of_logs_are_explained() -> Outcome {
     let mut wrong: BTreeMap<&str, String> = BTreeMap::new();
     for grammar in GRAMMARS {
         for example in grammar.examples() {
-            let mut extractor = Extractor::new(Arc::from("example"), &grammars);
-            let mut scanner = Scanner::new(grammars.anchors(), Extent::DEFAULT);
-            let mut input = Cursor::new(example.text.as_bytes().to_vec());
-            while scanner.read_from(&mut input, 1 << 20, &mut extractor)? > 0 {}
-            scanner.finish(&mut extractor);
-            for fact in extractor.finish().events.iter().flat_map(|event| &event.facts) {
+            let findings = read_whole("example", example.text.as_bytes(), &grammars);
+            for fact in findings.events.iter().flat_map(|event| &event.facts) {
                 let stated = match fact.value {
                     FactValue::Text(_) => FactType::Text,
                     FactValue::Number(_) => FactType::Number,

@@ -73,7 +73,8 @@ impl Place {
 
     /// Whose memory a program means by its own words: `mem=4.5G` beside a refusal of the device is the device's.
     fn named(series: &str, kind: Kind) -> Place {
-        let says = |words: &[&str]| words.iter().any(|word| series.to_lowercase().contains(word));
+        let series = series.to_lowercase();
+        let says = |words: &[&str]| words.iter().any(|word| series.contains(word));
         match kind {
             _ if says(&["gpu", "cuda", "vram"]) => Place::Gpu,
             Kind::GpuOom if says(&["mem"]) && !says(&["cpu", "host", "ram", "rss"]) => Place::Gpu,

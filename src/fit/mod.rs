@@ -94,7 +94,7 @@ pub fn fit(
     }
     let mut examples = exhibit::of_rules(&knowledge)?;
     let (_, kept) = exhibit::read(kept, label, &knowledge)?;
-    examples.extend(kept.into_iter().map(Exhibit::kept));
+    examples.extend(kept.into_iter().map(|kept| Exhibit { weight: exhibit::KEPT, ..kept }));
     Ok(fitted(cases, exhibits, examples, learn, &knowledge))
 }
 
@@ -120,32 +120,32 @@ fn fitted(
     let by_group: Vec<usize> = exhibits.iter().map(|exhibit| left_out::fold(&exhibit.group)).collect();
     let phase_task = Task::of_phases(all, &knowledge.ranking.written);
     let written_phases = phase_task.written();
-    // Of an example nothing is left out.
-    let with_examples = |phases: Vec<Vec<f64>>| -> Vec<Vec<f64>> {
-        phases.into_iter().chain(written_phases[count..].iter().cloned()).collect()
+    let as_written = {
+        let task = Task::of_causes(all, &written_phases, knowledge);
+        (written_phases, task)
     };
-    // Causes are asked with the phases that nobody could know by heart.
-    let phases_without = |folds: &[usize]| match learn {
-        Learn::Both => with_examples(phase_task.left_out(folds)),
-        Learn::Causes => written_phases.clone(),
+    // Causes are asked with the phases that nobody could know by heart; of an example nothing is left out.
+    let without = |folds: &[usize]| {
+        (learn == Learn::Both).then(|| {
+            let examples = as_written.0[count..].iter().cloned();
+            let phases: Vec<Vec<f64>> = phase_task.left_out(folds).into_iter().chain(examples).collect();
+            let task = Task::of_causes(all, &phases, knowledge);
+            (phases, task)
+        })
     };
-    let phases_left_out = phases_without(&by_group);
-    let cause_task = Task::of_causes(all, &phases_left_out, knowledge);
-    let causes_left_out = cause_task.left_out(&by_group);
-    let tally = |phases: &[Vec<f64>], causes: &Task, shares: &[Vec<f64>]| {
+    let tally = |(phases, causes): &(Vec<Vec<f64>>, Task), shares: &[Vec<f64>]| {
         left_out::tally(exhibits, &phase_task.named(phases), &causes.named(shares))
     };
-    let written = {
-        let task = Task::of_causes(all, &written_phases, knowledge);
-        tally(&written_phases, &task, &task.written())
-    };
-    let repositories = tally(&phases_left_out, &cause_task, &causes_left_out);
+    let written = tally(&as_written, &as_written.1.written());
+    let of_repositories = without(&by_group);
+    let of_repositories = of_repositories.as_ref().unwrap_or(&as_written);
+    let cause_task = &of_repositories.1;
+    let causes_left_out = cause_task.left_out(&by_group);
+    let repositories = tally(of_repositories, &causes_left_out);
     let by_framework: Vec<usize> = left_out::numbers(exhibits.iter().map(|exhibit| exhibit.framework.as_str()));
-    let frameworks = {
-        let phases = phases_without(&by_framework);
-        let task = Task::of_causes(all, &phases, knowledge);
-        tally(&phases, &task, &task.left_out(&by_framework))
-    };
+    let of_frameworks = without(&by_framework);
+    let of_frameworks = of_frameworks.as_ref().unwrap_or(&as_written);
+    let frameworks = tally(of_frameworks, &of_frameworks.1.left_out(&by_framework));
     let answered = left_out::answered(exhibits, &cause_task.named(&causes_left_out));
     let calibration = confidence::fit(&answered);
     let calibrated = left_out::calibrated(&answered);

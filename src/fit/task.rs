@@ -67,11 +67,11 @@ impl Task {
             let mut answers: Vec<Answer> = Phase::ALL
                 .iter()
                 .enumerate()
-                .map(|(answer, phase)| Answer { answer, truth: truth(phase), ..Answer::default() })
+                .map(|(answer, phase)| {
+                    let written = if *phase == Phase::Unknown { NOT_KNOWING } else { 0.0 };
+                    Answer { answer, truth: truth(phase), written, ..Answer::default() }
+                })
                 .collect();
-            for answer in answers.iter_mut().filter(|answer| Phase::ALL[answer.answer] == Phase::Unknown) {
-                answer.written += NOT_KNOWING;
-            }
             for (name, phase, written) in &exhibit.votes {
                 let of_phase = Phase::ALL.iter().position(|known| known == phase).unwrap_or(0);
                 answers[of_phase].written += written;

@@ -40,7 +40,7 @@ pub(super) fn of(case: &Case, group: &Group) -> (Victim, Vec<Victim>) {
         crowd.enrich(death);
     }
     if let [nobody] = crowd.victims.as_slice()
-        && (Victim { host: None, ..nobody.clone() }).is_unknown()
+        && is_nobody(nobody)
         && let Some(killed) = lone_death(case, group.kind)
     {
         crowd = Crowd::default();
@@ -148,7 +148,7 @@ impl Crowd {
             let shares = known.pid.is_some() && known.pid == victim.pid
                 || known.rank.is_some() && known.rank == victim.rank
                 || known.is_unknown()
-                || known.host == victim.host && (is_somebody(victim) || is_somebody(known));
+                || known.host == victim.host && (is_nobody(victim) || is_nobody(known));
             shares && known.may_be(victim)
         };
         // Whoever is known by nothing may be anybody, whoever is known by the host anybody there.
@@ -157,7 +157,7 @@ impl Crowd {
             victim.rank.and_then(|rank| self.by_rank.get(&rank)),
             self.somebody.get(&victim.host),
             self.somebody.get(&None),
-            self.by_host.get(&victim.host).filter(|_| is_somebody(victim)),
+            self.by_host.get(&victim.host).filter(|_| is_nobody(victim)),
         ];
         // Each list stands in the order of the victims.
         lists.into_iter().flatten().filter_map(|list| list.iter().copied().find(may_be)).min()
@@ -186,7 +186,7 @@ impl Crowd {
         if let Some(rank) = victim.rank {
             note(self.by_rank.entry(rank).or_default());
         }
-        if is_somebody(victim) {
+        if is_nobody(victim) {
             note(self.somebody.entry(victim.host.clone()).or_default());
         }
         note(self.by_host.entry(victim.host.clone()).or_default());
@@ -227,7 +227,7 @@ impl Crowd {
 }
 
 /// Whether nothing but the host is known.
-fn is_somebody(victim: &Victim) -> bool {
+fn is_nobody(victim: &Victim) -> bool {
     let Victim { host: _, rank, device, pid, role } = victim;
     rank.is_none() && device.is_none() && pid.is_none() && role.is_none()
 }

@@ -31,13 +31,7 @@ const ATTEMPT: &str = "Attempting to allocate ";
 const RESERVE: &str = "Attempting to reserve ";
 const HBM: &str = "Ran out of memory in memory space hbm";
 const EXCEEDS: &str = "exceeding available bytes: ";
-/// What the compiler's warning says before any of them (`hlo_rematerialization.cc`).
-const REMATERIALIZED: &str = "by rematerialization; only reduced to ";
-const HEADS: &[&str] = &[ALLOCATE, ALLOCATING, REQUEST, ATTEMPT, RESERVE, HBM, EXCEEDS, REMATERIALIZED];
-
-/// The warning of a program that cannot be made small enough by computing again what it would keep.
-const WARNING: Table =
-    Table { producer: "jax", series: "XLA", rows: &[fact(REMATERIALIZED, Sized, "jax.rematerialized")] };
+const HEADS: &[&str] = &[ALLOCATE, ALLOCATING, REQUEST, ATTEMPT, RESERVE, HBM, EXCEEDS];
 
 /// The table of one program, and its largest buffer.
 const TABLE: Table = Table { producer: "jax", series: "XLA", rows: &ROWS };
@@ -106,9 +100,6 @@ impl Grammar for Jax {
 
     fn parse(&self, record: &Record) -> Vec<Event> {
         let whole = record.text();
-        if whole.contains(REMATERIALIZED) {
-            return WARNING.read(record);
-        }
         let mut parts = HEADS.iter().flat_map(|head| text::each(whole, head));
         // Where one message has two heads, the second says no more.
         let read = |part| Some((part, refusal(whole, part).filter(|_| !text::is_quoted(whole, part))?));
@@ -180,11 +171,6 @@ fn exceeds<'a>(whole: &'a str, part: &'a str) -> Option<Refusal<'a>> {
 }
 
 const EXAMPLES: &[Example] = &[
-    Example {
-        version: "jaxlib 0.4–0.11, the compiler's warning",
-        text: "W0522 14:35:11.789558    1309 hlo_rematerialization.cc:3363] Can't reduce memory use below 44.51GiB (47792248684 bytes) by rematerialization; only reduced to 65.00GiB (69793218560 bytes), down from 109.00GiB (117037858816 bytes) originally\nRESOURCE_EXHAUSTED: Out of memory while trying to allocate 52.50GiB with allocator GPU_0_bfc on device 0.",
-        states: &[("jax.rematerialized", "65.00GiB"), ("requested", "52.50GiB")],
-    },
     Example {
         version: "jaxlib 0.1–0.4",
         text: "jaxlib.xla_extension.XlaRuntimeError: RESOURCE_EXHAUSTED: Out of memory allocating 8589934592 bytes.",

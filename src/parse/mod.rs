@@ -47,7 +47,7 @@ pub use line::{Envelope, Line};
 pub use record::text::Size;
 pub use record::{Joint, Record};
 use record::{origin, signals, statement, table, text, wrap};
-pub use statements::stated;
+pub use statements::{read_whole, stated};
 
 use crate::model::{Bytes, Event};
 
@@ -171,7 +171,7 @@ pub(crate) mod testing {
     use super::*;
     use crate::knowledge::Knowledge;
     use crate::model::Basis;
-    use crate::scan::{Extent, RawLine, Scanner};
+    use crate::scan::RawLine;
 
     /// Made once: tests read thousands of inputs.
     static PREPARED: LazyLock<Option<Grammars>> =
@@ -187,14 +187,7 @@ pub(crate) mod testing {
     /// Everything found in `input`, or nothing where the shipped knowledge does not load (which has a test of its own).
     pub(crate) fn find_all(input: &[u8]) -> Findings {
         let Some(grammars) = &*PREPARED else { return Findings::default() };
-        let mut extractor = Extractor::new(Arc::from("job.log"), grammars);
-        let mut scanner = Scanner::new(grammars.anchors(), Extent::DEFAULT);
-        // Its last line is whole.
-        let whole = [input, b"\n"].concat();
-        let mut rest = whole.as_slice();
-        while scanner.read_from(&mut rest, 1 << 16, &mut extractor).is_ok_and(|read| read > 0) {}
-        scanner.finish(&mut extractor);
-        extractor.finish()
+        read_whole("job.log", input, grammars)
     }
 
     /// What `grammar` says of a message by itself, its points of the timeline included.

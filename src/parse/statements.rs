@@ -8,17 +8,21 @@ use crate::scan::{Extent, Scanner};
 
 /// Everything that `input` states, as pairs like those of [`Example::states`](super::Example::states).
 pub fn stated(input: &[u8], grammars: &Grammars) -> Vec<(String, String)> {
-    let mut extractor = Extractor::new(Arc::from("example"), grammars);
+    let mut findings = read_whole("example", input, grammars);
+    // What general words amount to is no format's concern.
+    findings.events.retain(|event| event.basis == Basis::Grammar);
+    statements(&findings)
+}
+
+/// What is found in `input`, called `path`, of which the last line is whole.
+pub fn read_whole(path: &str, input: &[u8], grammars: &Grammars) -> Findings {
+    let mut extractor = Extractor::new(Arc::from(path), grammars);
     let mut scanner = Scanner::new(grammars.anchors(), Extent::DEFAULT);
-    // Its last line is whole.
     let whole = [input, b"\n"].concat();
     let mut rest = whole.as_slice();
     while scanner.read_from(&mut rest, 1 << 16, &mut extractor).is_ok_and(|read| read > 0) {}
     scanner.finish(&mut extractor);
-    let mut findings = extractor.finish();
-    // What general words amount to is no format's concern.
-    findings.events.retain(|event| event.basis == Basis::Grammar);
-    statements(&findings)
+    extractor.finish()
 }
 
 /// Everything that `events` state, as pairs like those of [`Example::states`].

@@ -203,9 +203,9 @@ fn is_yaml(lines: &[&str], text: &str) -> bool {
     const FEWEST: usize = 3;
     let first = lines.iter().find(|line| !line.trim_start().starts_with('#'));
     // What opens a section is no line of a log.
-    let opens = |line: &&&str| is_yaml_line(line) && line.trim_end().ends_with(':');
+    let opens = |line: &&str| is_yaml_line(line) && line.trim_end().ends_with(':');
     first.is_some_and(|line| is_yaml_line(line))
-        && lines.iter().any(|line| opens(&line))
+        && lines.iter().any(opens)
         && Document::read_as(Format::Yaml, "", text).is_ok_and(|document| document.entries().len() >= FEWEST)
 }
 

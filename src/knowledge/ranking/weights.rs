@@ -1,4 +1,4 @@
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -8,7 +8,7 @@ use super::WordRow;
 /// What signals weigh for the answers of one question: as people wrote it, and how much more or less labelled incidents say.
 #[derive(Debug, Clone, Default)]
 pub struct Weights {
-    written: HashMap<Arc<str>, BTreeMap<Arc<str>, f64>>,
+    written: BTreeMap<Arc<str>, BTreeMap<Arc<str>, f64>>,
     learned: Learned,
 }
 
@@ -59,8 +59,8 @@ impl Weights {
     }
 
     /// The signals of which people wrote, and what they wrote.
-    pub fn of_people(&self) -> BTreeMap<&str, &BTreeMap<Arc<str>, f64>> {
-        self.written.iter().map(|(name, weights)| (&**name, weights)).collect()
+    pub fn of_people(&self) -> &BTreeMap<Arc<str>, BTreeMap<Arc<str>, f64>> {
+        &self.written
     }
 
     /// How much likelier `answer` is than written before anything is seen.

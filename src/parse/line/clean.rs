@@ -22,23 +22,22 @@ pub(super) fn clean(raw: &[u8]) -> (Cow<'_, str>, Vec<(usize, usize)>) {
     let (mut text, mut runs, mut at) = (String::with_capacity(raw.len()), Vec::new(), 0);
     while at < raw.len() {
         push_lossy(&raw[at..end], at, &mut text, &mut runs);
-        let hole = hole(raw, end);
-        if hole > 0 {
+        let nulls = raw[end..].iter().take_while(|byte| **byte == 0).count();
+        if nulls > 0 && is_beside_digit(raw, end..end + nulls) {
             runs.push((text.len(), end));
             text.push(HOLE);
         }
-        at = end + if hole > 0 { hole } else { raw.get(end..).map_or(0, removed) };
+        at = end + if nulls > 0 { nulls } else { removed(&raw[end..]) };
         end = next_removed(raw, at);
     }
     (Cow::Owned(text), runs)
 }
 
-/// How many NULs stand at `at` beside a digit. Where a file has a hole, nobody knows what stood there: of a number only a part
-/// may be left, and what stands on either side of it is not one.
-fn hole(raw: &[u8], at: usize) -> usize {
-    let nulls = raw.get(at..).map_or(0, |rest| rest.iter().take_while(|byte| **byte == 0).count());
-    let is_digit = |at: Option<usize>| at.and_then(|at| raw.get(at)).is_some_and(u8::is_ascii_digit);
-    if is_digit(at.checked_sub(1)) || is_digit(Some(at + nulls)) { nulls } else { 0 }
+/// Whether a digit stands beside the NULs at `hole`. Where a file has a hole, nobody knows what stood there: of a number only a
+/// part may be left, and what stands on either side of it is not one.
+fn is_beside_digit(raw: &[u8], hole: Range<usize>) -> bool {
+    let is_digit = |at: usize| raw.get(at).is_some_and(u8::is_ascii_digit);
+    hole.start.checked_sub(1).is_some_and(is_digit) || is_digit(hole.end)
 }
 
 /// Where, from `at` on, the next thing begins that [`removed`] removes; the end of `raw` if there is none.

@@ -21,12 +21,7 @@ pub(super) fn at_end(line: &[u8]) -> usize {
 
 /// How many bytes at the start of `line`, before which something was cut off, may be the rest of a number.
 pub(super) fn at_start(line: &[u8]) -> usize {
-    match line.first() {
-        Some(first) if first.is_ascii_digit() || b".,".contains(first) => {
-            line.iter().take_while(|byte| byte.is_ascii_digit() || b".,".contains(byte)).count()
-        }
-        _ => 0,
-    }
+    line.iter().take_while(|byte| byte.is_ascii_digit() || b".,".contains(byte)).count()
 }
 
 #[cfg(test)]

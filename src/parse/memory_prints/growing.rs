@@ -6,6 +6,7 @@
 
 use std::sync::Arc;
 
+use super::super::record::table::joined;
 use super::super::record::{origin, text};
 use super::super::{Example, Grammar, Record, Size};
 use crate::model::{Bytes, Event, FigureName, What};
@@ -13,6 +14,10 @@ use crate::model::{Bytes, Event, FigureName, What};
 /// See the module.
 pub struct Growing;
 
+/// How an amount of memory ends.
+const UNITS: [&str; 5] = [" MB", " GB", " MiB", " GiB", " kB"];
+/// How programs call it.
+const NAMES: [&str; 4] = ["mem=", "mem: ", "memory=", "memory: "];
 /// Words before the amount that name the series.
 const WORDS: usize = 4;
 /// Lines longer than this are no prints of a step.
@@ -24,7 +29,8 @@ impl Grammar for Growing {
     }
 
     fn triggers(&self) -> &'static [&'static str] {
-        &[" MB", " GB", " MiB", " GiB", " kB", "mem=", "mem: ", "memory=", "memory: "]
+        const ALL: [&str; UNITS.len() + NAMES.len()] = joined(UNITS, NAMES);
+        &ALL
     }
 
     fn is_last_resort(&self) -> bool {
@@ -51,22 +57,24 @@ impl Grammar for Growing {
 
 /// `mem=4.5G` of a progress bar's end, `max_mem: 3456M`: an amount whose name says that it is memory, its unit behind the number.
 fn named(line: &str) -> Option<(&str, Size<'_>)> {
-    const NAMES: &[&str] = &["mem=", "mem: ", "memory=", "memory: "];
-    NAMES.iter().filter_map(|name| line.rfind(name).map(|at| at + name.len())).find_map(|start| {
-        let (rest, size) = text::size(&line[start..]).ok()?;
-        let whole = !rest.starts_with(|c: char| c.is_alphanumeric() || c == '/') && !size.text.contains(' ');
-        (whole && size.bytes? > Bytes(0)).then_some((&line[..start], size))
-    })
+    let starts = NAMES.iter().filter_map(|name| line.rfind(name).map(|at| at + name.len()));
+    let is_joined = |start: usize, size: &Size<'_>| {
+        let rest = &line[start + size.text.len()..];
+        !size.text.contains(' ') && !rest.starts_with(char::is_alphanumeric)
+    };
+    starts.filter_map(|start| at(line, start)).find(|(before, size)| is_joined(before.len(), size))
 }
 
 /// The last amount of memory in `line`, and what stands before it.
 fn amount(line: &str) -> Option<(&str, Size<'_>)> {
-    const UNITS: &[&str] = &[" MB", " GB", " MiB", " GiB", " kB"];
     let unit = UNITS.iter().filter_map(|unit| line.rfind(unit)).max()?;
-    let start = text::number_at_end(&line[..unit])?;
+    at(line, text::number_at_end(&line[..unit])?)
+}
+
+/// The amount of memory at `start`, and what stands before it. A rate (`/s`) is none.
+fn at(line: &str, start: usize) -> Option<(&str, Size<'_>)> {
     let (rest, size) = text::size(&line[start..]).ok()?;
-    let ended = !rest.starts_with('/');
-    (ended && size.bytes.is_some_and(|bytes| bytes > Bytes(0))).then_some((&line[..start], size))
+    (!rest.starts_with('/') && size.bytes? > Bytes(0)).then_some((&line[..start], size))
 }
 
 /// What names the series: the last words before the amount, numbers left out.

@@ -76,7 +76,7 @@ pub(in crate::parse) fn number_at_end(text: &str) -> Option<usize> {
 }
 
 /// Whether a number may begin behind `before`: not within a word, a name or another number.
-pub(in crate::parse) fn begins(before: &str) -> bool {
+fn begins(before: &str) -> bool {
     let is_joined = |c: char| c.is_ascii_alphanumeric() || c == '_';
     if before.ends_with(HOLE) {
         return false;

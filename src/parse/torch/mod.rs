@@ -116,8 +116,17 @@ fn head(text: &str) -> IResult<&str, Head<'_>> {
     .parse(text)
 }
 
+/// The words with which a message begins, or what is left of one that has lost them.
+fn opening(text: &str) -> IResult<&str, Head<'_>> {
+    head(text).or_else(|_| headless(text))
+}
+
 /// The clauses of a message that has lost its head.
 fn headless(text: &str) -> IResult<&str, Head<'_>> {
+    // Cheap first, as of a head.
+    if !matches!(text.as_bytes().first(), Some(b'(' | b'o' | b'T')) {
+        return Err(nom::Err::Error(nom::error::Error::new(text, nom::error::ErrorKind::Tag)));
+    }
     let capacity = (size, tag(" total capacity; "), size, tag(" already allocated"));
     let device = delimited(char('('), device, (tag("; "), peek(capacity)));
     let request = preceded(opt(tag("out of memory. ")), peek((tag("Tried to allocate "), size)));
@@ -274,7 +283,7 @@ enum Progress {
 }
 
 fn progress(message: &str) -> Progress {
-    let Ok((mut rest, _)) = head(message).or_else(|_| headless(message)) else { return Progress::Stuck(0) };
+    let Ok((mut rest, _)) = opening(message) else { return Progress::Stuck(0) };
     loop {
         match clause(rest) {
             Ok((_, Clause::Size(FigureName::TorchReservedUnallocated | FigureName::TorchReserved, _))) => {
@@ -289,7 +298,7 @@ fn progress(message: &str) -> Progress {
 
 /// Everything that `message` states.
 fn event(record: &Record, message: &str) -> Option<Event> {
-    let (mut rest, (speaker, device)) = head(message).or_else(|_| headless(message)).ok()?;
+    let (mut rest, (speaker, device)) = opening(message).ok()?;
     let mut clauses = Vec::from_iter(device);
     while let Ok((next, clause)) = clause(rest) {
         clauses.push(clause);
