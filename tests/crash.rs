@@ -9,11 +9,15 @@ use std::fs;
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 use oomdoc::history::{self, Order, Query, Record};
 use oomdoc::redact::Redactor;
 use oomdoc::store::DiskStore;
+
+use disks::{is_long, seed};
+
+mod disks;
 
 #[allow(dead_code)]
 #[path = "../benches/generate/mod.rs"]
@@ -22,19 +26,6 @@ mod generate;
 type Done = Result<(), Box<dyn Error>>;
 
 const PATIENCE: Duration = Duration::from_secs(5);
-
-fn is_long() -> bool {
-    std::env::var_os("OOMDOC_LONG").is_some()
-}
-
-/// A number that is another one in each run, unless it is given.
-fn seed() -> u64 {
-    let given = std::env::var("OOMDOC_SEED").ok().and_then(|seed| seed.parse().ok());
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().subsec_nanos();
-    let seed = given.unwrap_or_else(|| u64::from(now) | 1);
-    println!("OOMDOC_SEED={seed}");
-    seed
-}
 
 fn record(number: u64) -> Result<Record, Box<dyn Error>> {
     let mut line = generate::incidents::incident(11, number);
@@ -225,27 +216,14 @@ fn files_that_cannot_grow_lose_nothing() -> Done {
 #[cfg(target_os = "linux")]
 #[test]
 fn a_full_disk_loses_nothing() -> Done {
-    let disk = tempfile::tempdir()?;
-    let mount = |arguments: &[&str]| {
-        Command::new("mount")
-            .args(arguments)
-            .arg(disk.path())
-            .stderr(Stdio::null())
-            .status()
-            .is_ok_and(|done| done.success())
-    };
-    if !mount(&["-t", "tmpfs", "-o", "size=5m", "tmpfs"]) {
+    let Some(disk) = disks::Disk::of(5) else {
         println!("skipped: mounting a small disk is not allowed here");
         return Ok(());
-    }
-    let home = disk.path().join("home");
-    let done = fills(&home, "", || match mount(&["-o", "remount,size=64m"]) {
+    };
+    fills(&disk.path().join("home"), "", || match disk.grow(64) {
         true => Ok(()),
         false => Err("the disk did not grow".into()),
-    });
-    let unmounted = Command::new("umount").arg("-l").arg(disk.path()).status()?;
-    assert!(unmounted.success());
-    done
+    })
 }
 
 #[test]

@@ -7,6 +7,8 @@
 
 #![cfg(target_os = "linux")]
 
+mod disks;
+
 mod failing_disk {
     pub mod writers;
 }
@@ -19,11 +21,12 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Mutex;
 use std::thread;
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 
 use oomdoc::history::{self, Order, Query};
 use oomdoc::store::{Change, Store};
 
+use disks::{Disk, is_long, library, seed};
 use failing_disk::writers::{KEPT, LIMIT, incident};
 
 #[allow(dead_code)]
@@ -40,19 +43,6 @@ const AT_ONCE: usize = 2;
 const NO_SPACE: i32 = 28;
 const NO_DEVICE: i32 = 5;
 
-fn is_long() -> bool {
-    std::env::var_os("OOMDOC_LONG").is_some()
-}
-
-/// A number that is another one in each run, unless it is given.
-fn random() -> generate::Random {
-    let given = std::env::var("OOMDOC_SEED").ok().and_then(|seed| seed.parse().ok());
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().subsec_nanos();
-    let seed = given.unwrap_or_else(|| u64::from(now) | 1);
-    println!("OOMDOC_SEED={seed}");
-    generate::Random::new(seed)
-}
-
 /// What goes wrong.
 #[derive(Debug, Clone, Copy)]
 enum Fault {
@@ -68,19 +58,8 @@ enum Fault {
 }
 
 /// The library that makes changes fail; none where there is no C compiler.
-fn library(folder: &Path) -> Result<Option<PathBuf>, Box<dyn Error>> {
-    let library = folder.join("faults.so");
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/failing_disk/faults.c");
-    let built =
-        Command::new("cc").args(["-shared", "-fPIC", "-O1", "-o"]).args([&library, &source]).arg("-ldl").status();
-    match built {
-        Ok(status) if status.success() => Ok(Some(library)),
-        Ok(status) => Err(format!("cc: {status}").into()),
-        Err(error) => {
-            println!("SKIPPED: no disk can be made to fail, there is no C compiler ({error})");
-            Ok(None)
-        }
-    }
+fn faulty(folder: &Path) -> Result<Option<PathBuf>, Box<dyn Error>> {
+    library("failing_disk/faults.c", folder)
 }
 
 /// Runs `writer` on `home` until it ends, or is killed after `killed`; what it acknowledged, and how many changes it made.
@@ -210,31 +189,31 @@ fn faults(writer: &str, library: &Path) -> Result<Vec<Fault>, Box<dyn Error>> {
 
 /// Not in order, so that a part of them is of all kinds.
 fn shuffled(mut faults: Vec<Fault>) -> Vec<Fault> {
-    let mut random = random();
+    let mut random = generate::Random::new(seed());
     for place in (1..faults.len()).rev() {
         faults.swap(place, random.below(place as u64 + 1) as usize);
     }
     faults
 }
 
-#[test]
-fn any_write_of_a_commit_may_fail() -> Done {
+/// Lets each of the changes that `writer` makes to files fail, as far as there is time.
+fn any_write_may_fail(writer: &str) -> Done {
     let folder = tempfile::tempdir()?;
-    let Some(library) = library(folder.path())? else { return Ok(()) };
-    let faults = shuffled(faults("commits", &library)?);
+    let Some(library) = faulty(folder.path())? else { return Ok(()) };
+    let faults = shuffled(faults(writer, &library)?);
     let time = if is_long() { Duration::MAX } else { Duration::from_secs(15) };
-    println!("{} of {} faults were tried", each("commits", &library, &faults, time)?, faults.len());
+    println!("{} of {} faults were tried", each(writer, &library, &faults, time)?, faults.len());
     Ok(())
 }
 
 #[test]
+fn any_write_of_a_commit_may_fail() -> Done {
+    any_write_may_fail("commits")
+}
+
+#[test]
 fn any_write_of_a_history_may_fail() -> Done {
-    let folder = tempfile::tempdir()?;
-    let Some(library) = library(folder.path())? else { return Ok(()) };
-    let faults = shuffled(faults("keeps_a_history", &library)?);
-    let time = if is_long() { Duration::MAX } else { Duration::from_secs(15) };
-    println!("{} of {} faults were tried", each("keeps_a_history", &library, &faults, time)?, faults.len());
-    Ok(())
+    any_write_may_fail("keeps_a_history")
 }
 
 /// Fills a disk of `home`, twice, sometimes kills who does; then looks whether all is there, with and without room.
@@ -262,8 +241,8 @@ fn fill(
 #[test]
 fn a_disk_that_fills_during_an_import_loses_nothing() -> Done {
     let folder = tempfile::tempdir()?;
-    let Some(library) = library(folder.path())? else { return Ok(()) };
-    let mut random = random();
+    let Some(library) = faulty(folder.path())? else { return Ok(()) };
+    let mut random = generate::Random::new(seed());
     for megabytes in if is_long() { vec![3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 14, 16, 20] } else { vec![6, 7, 8, 9, 12] } {
         let disk = tempfile::tempdir()?;
         let (home, when) = (disk.path().join("home"), format!("{megabytes} MB"));
@@ -273,31 +252,9 @@ fn a_disk_that_fills_during_an_import_loses_nothing() -> Done {
     Ok(())
 }
 
-/// A disk of so many MB for as long as this lives.
-struct Disk(tempfile::TempDir);
-
-impl Disk {
-    fn of(megabytes: u64) -> Option<Disk> {
-        let disk = Disk(tempfile::tempdir().ok()?);
-        disk.mount(&format!("size={megabytes}m")).then_some(disk)
-    }
-
-    fn mount(&self, options: &str) -> bool {
-        let mut command = Command::new("mount");
-        command.args(["-t", "tmpfs", "-o", options, "tmpfs"]).arg(self.0.path()).stderr(Stdio::null());
-        command.status().is_ok_and(|done| done.success())
-    }
-}
-
-impl Drop for Disk {
-    fn drop(&mut self) {
-        let _ = Command::new("umount").arg("-l").arg(self.0.path()).stderr(Stdio::null()).status();
-    }
-}
-
 #[test]
 fn a_mounted_disk_that_fills_loses_nothing() -> Done {
-    let mut random = random();
+    let mut random = generate::Random::new(seed());
     for round in 0..if is_long() { 30 } else { 5 } {
         let megabytes = [6, 7, 8, 9, 12][round % 5];
         let Some(disk) = Disk::of(megabytes) else {
@@ -306,9 +263,9 @@ fn a_mounted_disk_that_fills_loses_nothing() -> Done {
             );
             return Ok(());
         };
-        let (home, when) = (disk.0.path().join("home"), format!("round {round}, {megabytes} MB"));
+        let (home, when) = (disk.path().join("home"), format!("round {round}, {megabytes} MB"));
         let kept = fill(&home, None, Fault::Nothing, &mut random, &when)?;
-        assert!(disk.mount("remount,size=64m"), "the disk did not grow");
+        assert!(disk.grow(64), "the disk did not grow");
         is_whole(&home, &kept, &when)?;
     }
     Ok(())

@@ -12,10 +12,14 @@ use std::error::Error;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 use oomdoc::history::{self, Order, Query, Record};
 use oomdoc::store::{Change, Store};
+
+use disks::{is_long, library, seed};
+
+mod disks;
 
 #[allow(dead_code)]
 #[path = "../benches/generate/mod.rs"]
@@ -284,18 +288,7 @@ impl Naming {
 
 /// Builds the recorder and runs the writer under it; none where there is no C compiler.
 fn recorded(root: &Path, folder: &Path) -> Result<Option<Vec<Recorded>>, Box<dyn Error>> {
-    let library = folder.join("recorder.so");
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/power_cut/recorder.c");
-    let built =
-        Command::new("cc").args(["-shared", "-fPIC", "-O1", "-o"]).args([&library, &source]).arg("-ldl").status();
-    match built {
-        Ok(status) if status.success() => {}
-        Ok(status) => return Err(format!("cc: {status}").into()),
-        Err(error) => {
-            println!("skipped: no C compiler ({error})");
-            return Ok(None);
-        }
-    }
+    let Some(library) = library("power_cut/recorder.c", folder)? else { return Ok(None) };
     let log = folder.join("log");
     let done = Command::new(std::env::current_exe()?)
         .args(["writes_what_is_recorded", "--exact", "--ignored", "--test-threads=1"])
@@ -337,11 +330,8 @@ fn is_whole(root: &Path, acknowledged: &[String], when: &str) -> Done {
 
 #[test]
 fn a_power_cut_loses_nothing() -> Done {
-    let images: u64 = if std::env::var_os("OOMDOC_LONG").is_some() { 2000 } else { 200 };
-    let given = std::env::var("OOMDOC_SEED").ok().and_then(|seed| seed.parse().ok());
-    let now = SystemTime::now().duration_since(UNIX_EPOCH)?.subsec_nanos();
-    let seed = given.unwrap_or_else(|| u64::from(now) | 1);
-    println!("OOMDOC_SEED={seed}");
+    let images: u64 = if is_long() { 2000 } else { 200 };
+    let seed = seed();
     let folder = tempfile::tempdir()?;
     let root = folder.path().canonicalize()?.join("disk");
     fs::create_dir(&root)?;

@@ -77,11 +77,11 @@ fn either<T>(
     of_index: impl Fn(&Reader, &MemoryStore) -> Result<T, IndexError>,
     of_store: impl Fn(&dyn Store) -> Result<T, HistoryError>,
 ) -> Result<Answer<T>, HistoryError> {
-    // Before the index: what is drained meanwhile is known to one of them.
-    let waiting = spool::look(home)?;
     if !DiskStore::is_in(home) {
         return Ok(Answer { found: of_store(&look(home)?)?, without_index: None });
     }
+    // Before the index: what is drained meanwhile is known to one of them.
+    let waiting = spool::look(home)?;
     let asked = || -> Result<T, IndexError> {
         let index = Reader::open(home)?;
         let mut store = MemoryStore::default();

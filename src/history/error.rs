@@ -4,7 +4,6 @@ use std::path::PathBuf;
 use thiserror::Error;
 
 use super::{IndexError, QueryError};
-use crate::redact::RedactError;
 use crate::store::StoreError;
 
 /// Why the history did not do what it was asked for. [`HistoryError::advice`] says what to do.
@@ -13,9 +12,6 @@ pub enum HistoryError {
     /// The store.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// Secrets could not be masked, so nothing was kept.
-    #[error(transparent)]
-    Redact(#[from] RedactError),
     /// A record is no JSON of the expected shape.
     #[error("a record cannot be read: {0}")]
     Json(#[from] serde_json::Error),
@@ -87,7 +83,6 @@ impl HistoryError {
     pub fn advice(&self) -> String {
         match self {
             HistoryError::Store(error) => error.advice().to_owned(),
-            HistoryError::Redact(_) => "`oomdoc rules check` says what to mend".to_owned(),
             HistoryError::Json(_) => "use the oomdoc that wrote it, or a newer one".to_owned(),
             HistoryError::File { .. } => "check the folder, or name another one with --home or $OOMDOC_HOME".to_owned(),
             HistoryError::TooLarge { .. } => "analyse fewer files at once".to_owned(),

@@ -101,13 +101,15 @@ fn parse((place, text): (usize, io::Result<String>), redactor: &Redactor) -> Res
         return Ok(None);
     }
     let mut line = serde_json::from_str(&text).map_err(|error| wrong(error.to_string()))?;
-    match &mut line {
-        Line::Incident(record) => redactor.mask(&mut **record),
-        Line::Outcome(outcome) => redactor.mask(outcome),
-    };
-    let (id, group) = match &line {
-        Line::Incident(record) => (&record.incident.id, &record.incident.fingerprint.key),
-        Line::Outcome(outcome) => (&outcome.incident, &outcome.group),
+    let (id, group) = match &mut line {
+        Line::Incident(record) => {
+            redactor.mask(&mut **record);
+            (&record.incident.id, &record.incident.fingerprint.key)
+        }
+        Line::Outcome(outcome) => {
+            redactor.mask(outcome);
+            (&outcome.incident, &outcome.group)
+        }
     };
     if !is_id(id) {
         return Err(wrong(format!("{id:?} is no id of an incident: 16 digits, 0 to 9 and a to f")));

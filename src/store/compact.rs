@@ -4,7 +4,7 @@
 use std::fs;
 use std::path::Path;
 
-use super::disk::{DiskStore, places};
+use super::disk::{self, DiskStore, places};
 use super::error::StoreError;
 use super::journal::{FILE, Making, Places};
 use super::{Store, durable, engine, room};
@@ -46,18 +46,18 @@ impl DiskStore {
         let copied = self.copy(&old, &new).and_then(|records| {
             // From the disk, not from what is remembered of it.
             match Places::read(&new).map_err(io)? {
-                Ok(copy) if copy.count("") == records && copy.live == old.live => Ok(records),
+                Ok(copy) if copy.count("") == records && copy.live == old.live => Ok(copy),
                 _ => Err(StoreError::Damaged { path: new.clone(), what: "a copy differs".to_owned() }),
             }
         });
-        let placed = copied.and_then(|records| fs::rename(&new, folder.join(FILE)).map(|()| records).map_err(io));
+        let placed = copied.and_then(|copy| durable::rename(&new, &folder.join(FILE)).map(|()| copy).map_err(io));
         if placed.is_err() {
             // What is left of it goes at the next opening, if not now.
             let _ = fs::remove_file(&new);
         }
-        let records = placed?;
-        durable::sync_folder(&folder).map_err(io)?;
-        self.renew()?;
+        let copy = placed?;
+        let records = copy.count("");
+        self.renew(copy)?;
         Ok(Compacted { before, after: size(&folder), records })
     }
 
@@ -67,7 +67,7 @@ impl DiskStore {
         let mut journal = Making::begin(new, self.change()).map_err(io)?;
         old.scan("", None, &mut |key, sealed| {
             let sealed = sealed.map_err(io)?;
-            self.check(key, &sealed)?;
+            disk::check(self.path(), key, &sealed)?;
             journal.put(key, &sealed).map_err(io)
         })?;
         journal.finish().map_err(io)

@@ -61,16 +61,17 @@ impl DiskStore {
         // Whoever had it may have just made it.
         match format::read(&path)? {
             State::New => {
-                format::mark(&path, State::New)?;
+                format::mark_new(&path)?;
                 // What an interrupted making left was never acknowledged.
                 engine::discard(&path);
                 Journal::create(&path).map_err(io)?;
                 durable::sync_folder(home).map_err(io)?;
                 let parent = home.parent().filter(|parent| !parent.as_os_str().is_empty());
                 parent.map_or(Ok(()), durable::sync_folder).map_err(io)?;
-                format::mark(&path, State::Ready)?;
+                format::mark_ready(&path)?;
             }
-            State::Ready => upgrade::upgrade(&path)?,
+            State::Old => upgrade::upgrade(&path)?,
+            State::Ready => {}
         }
         // What those left who were killed.
         [home, &path].into_iter().for_each(durable::sweep);
@@ -175,7 +176,7 @@ impl DiskStore {
         let mut records = 0;
         places.scan("", None, &mut |key, sealed| {
             records += 1;
-            self.opened(key, sealed).map(drop)
+            opened(&self.path, key, sealed).map(drop)
         })?;
         let is_same = match self.found.get_mut() {
             Found::Engine(engine) => is_same(engine, &places) == Ok(true),
@@ -186,17 +187,6 @@ impl DiskStore {
             self.make_engine();
         }
         Ok(records)
-    }
-
-    /// What was read of the journal under `key`.
-    fn opened(&self, key: &str, sealed: std::io::Result<Vec<u8>>) -> Result<Vec<u8>, StoreError> {
-        let sealed = sealed.map_err(|error| StoreError::io(self.journal.path(), error))?;
-        self.check(key, &sealed).map(Cow::into_owned)
-    }
-
-    /// The value of `key`, if it lies there as it was written.
-    pub(super) fn check<'s>(&self, key: &str, sealed: &'s [u8]) -> Result<Cow<'s, [u8]>, StoreError> {
-        record::open(key, sealed).map_err(|what| StoreError::Damaged { path: self.path.clone(), what })
     }
 
     /// The store's folder.
@@ -212,10 +202,9 @@ impl DiskStore {
         self.live
     }
 
-    /// Goes on with the journal that another took the place of, and makes sled anew.
-    pub(super) fn renew(&mut self) -> Result<(), StoreError> {
+    /// Goes on with the journal that took the place of the old one, of which `places` was read, and makes sled anew.
+    pub(super) fn renew(&mut self, places: Places) -> Result<(), StoreError> {
         *self.found.get_mut() = Found::Nowhere;
-        let places = places(&self.path)?;
         self.journal = Journal::open(&self.path, places.end).map_err(|error| StoreError::io(&self.path, error))?;
         self.live = places.live;
         *self.found.get_mut() = Found::Journal(places);
@@ -259,29 +248,31 @@ impl DiskStore {
 
 /// Whether `engine` has the records that `places` has, and no others.
 fn is_same(engine: &Engine, places: &Places) -> Result<bool, Lost> {
-    let mut page = Vec::new().into_iter();
-    let mut last: Option<String> = None;
-    let mut next = || -> Result<Option<(String, Vec<u8>)>, Lost> {
-        if page.len() == 0 {
-            page = engine.page("", last.as_deref())?.into_iter();
-        }
-        let found = page.next();
-        last = found.as_ref().map(|(key, _)| key.clone()).or(last.take());
-        Ok(found)
-    };
+    let mut records = engine.records("");
     let mut is_same = true;
     places.scan("", None, &mut |key, sealed| {
         let sealed = sealed.map_err(|_| Lost)?;
-        is_same = is_same && next()?.is_some_and(|(other, found)| other == key && found == sealed);
+        is_same = is_same && records.next().transpose()?.is_some_and(|(other, found)| other == key && found == sealed);
         Ok(())
     })?;
-    Ok(is_same && next()?.is_none())
+    Ok(is_same && records.next().transpose()?.is_none())
 }
 
 /// Reads the journal in the store's folder `path`.
 pub(super) fn places(path: &Path) -> Result<Places, StoreError> {
     let read = Places::read(&path.join(journal::FILE)).map_err(journal_error(path))?;
     read.map_err(|what| StoreError::Damaged { path: path.to_owned(), what })
+}
+
+/// The value of `key`, of which `sealed` was read in the journal of the store's folder `path`.
+pub(super) fn opened(path: &Path, key: &str, sealed: std::io::Result<Vec<u8>>) -> Result<Vec<u8>, StoreError> {
+    let sealed = sealed.map_err(|error| StoreError::io(&path.join(journal::FILE), error))?;
+    check(path, key, &sealed).map(Cow::into_owned)
+}
+
+/// The value of `key`, if it lies in the store's folder `path` as it was written.
+pub(super) fn check<'s>(path: &Path, key: &str, sealed: &'s [u8]) -> Result<Cow<'s, [u8]>, StoreError> {
+    record::open(key, sealed).map_err(|what| StoreError::Damaged { path: path.to_owned(), what })
 }
 
 /// Why the journal in `path` cannot be read.
@@ -301,7 +292,7 @@ impl Store for DiskStore {
             let opened = |sealed: Vec<u8>| record::open(key, &sealed).map(Cow::into_owned).map_err(|_| Lost);
             engine.get(key)?.map(opened).transpose()
         };
-        self.ask(of_engine, |places| places.get(key).map(|sealed| self.opened(key, sealed)).transpose())
+        self.ask(of_engine, |places| places.get(key).map(|sealed| opened(&self.path, key, sealed)).transpose())
     }
 
     fn scan(&self, prefix: &str, each: &mut dyn FnMut(&str, &[u8])) -> Result<(), StoreError> {
@@ -312,16 +303,12 @@ impl Store for DiskStore {
             if whole.is_some_and(|space| engine.is_whole(space) != Ok(true)) {
                 return Err(Lost);
             }
-            loop {
-                let page = engine.page(prefix, last.as_deref())?;
-                if page.is_empty() {
-                    return Ok(());
-                }
-                for (key, sealed) in page {
-                    each(&key, &record::open(&key, &sealed).map_err(|_| Lost)?);
-                    last = Some(key);
-                }
+            for found in engine.records(prefix) {
+                let (key, sealed) = found?;
+                each(&key, &record::open(&key, &sealed).map_err(|_| Lost)?);
+                last = Some(key);
             }
+            Ok(())
         };
         if let Found::Engine(engine) = &*self.found.borrow()
             && of_engine(engine) == Ok(())
@@ -332,7 +319,7 @@ impl Store for DiskStore {
             |_| Err(Lost),
             |places| {
                 places.scan(prefix, last.as_deref(), &mut |key, sealed| {
-                    each(key, &self.opened(key, sealed)?);
+                    each(key, &opened(&self.path, key, sealed)?);
                     Ok(())
                 })
             },
@@ -365,7 +352,7 @@ impl Store for DiskStore {
             }
             Found::Journal(places) => {
                 let records = records.iter().zip(values).map(|((key, value), at)| (*key, at, value.map(<[u8]>::len)));
-                places.apply(number, self.journal.size(), records);
+                places.apply(records);
                 self.live = places.live;
                 Ok(())
             }

@@ -30,12 +30,17 @@ fn place(path: &Path, content: &[u8], like: Option<fs::Metadata>) -> io::Result<
         like.map_or(Ok(()), |like| belong_like(&file, &like))?;
         file.sync_all()
     });
-    let placed = written.and_then(|()| fs::rename(&temporary, path));
+    let placed = written.and_then(|()| rename(&temporary, path));
     if placed.is_err() {
         // Nothing more can be done about it.
         let _ = fs::remove_file(&temporary);
     }
-    placed?;
+    placed
+}
+
+/// Lets the file at `new` take the place of the one at `path`, in the same folder, durably.
+pub fn rename(new: &Path, path: &Path) -> io::Result<()> {
+    fs::rename(new, path)?;
     // A name alone lies in the current folder.
     let folder = path.parent().map(|folder| if folder.as_os_str().is_empty() { Path::new(".") } else { folder });
     folder.map_or(Ok(()), sync_folder)

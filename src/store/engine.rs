@@ -114,8 +114,29 @@ impl Engine {
         self.ask(0, move |sled| Ok(sled.db.get(key)?.map(|sealed| sealed.to_vec())))
     }
 
+    /// All records whose keys begin with `prefix`, in the order of their keys. Nothing comes behind an error.
+    pub fn records(&self, prefix: &str) -> impl Iterator<Item = Result<(String, Vec<u8>), Lost>> {
+        let (mut page, mut last) = (Vec::new().into_iter(), None::<String>);
+        let mut engine = Some(self);
+        std::iter::from_fn(move || {
+            if page.len() == 0 {
+                match engine?.page(prefix, last.as_deref()) {
+                    Ok(next) => {
+                        last = Some(next.last()?.0.clone());
+                        page = next.into_iter();
+                    }
+                    Err(lost) => {
+                        engine = None;
+                        return Some(Err(lost));
+                    }
+                }
+            }
+            page.next().map(Ok)
+        })
+    }
+
     /// Some records whose keys begin with `prefix` and stand behind `after`, in the order of their keys; none behind the last.
-    pub fn page(&self, prefix: &str, after: Option<&str>) -> Result<Vec<(String, Vec<u8>)>, Lost> {
+    fn page(&self, prefix: &str, after: Option<&str>) -> Result<Vec<(String, Vec<u8>)>, Lost> {
         let (prefix, after) = (prefix.to_owned(), after.map(str::to_owned));
         self.ask(BYTES as u64, move |sled| {
             let (mut page, mut bytes) = (Vec::new(), 0);

@@ -11,16 +11,20 @@ use super::error::StoreError;
 use super::{durable, journal};
 
 /// The format that is written, and the newest that is understood: 1 had no packed records, 2 no journal.
-pub(super) const FORMAT: u32 = 3;
+const FORMAT: u32 = 3;
 pub(super) const MARKER: &str = "FORMAT";
 const MAGIC: &str = "oomdoc store";
 const ENGINE: &str = "sled 0.34.7";
+const NEW: &str = "new";
+const READY: &str = "ready";
 
 /// What a folder says of itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum State {
     /// It is empty, or somebody began to make a store of it.
     New,
+    /// It holds a store of an earlier format, which was sled alone.
+    Old,
     /// It holds a store.
     Ready,
 }
@@ -53,14 +57,15 @@ fn parse(folder: &Path, text: &str) -> Result<State, StoreError> {
         return Err(StoreError::Foreign { path });
     }
     let mut value = |key: &str| lines.next().and_then(|line| line.strip_prefix(key)).map(str::trim);
-    match value("format ").and_then(|number| number.parse::<u32>().ok()) {
+    let number = match value("format ").and_then(|number| number.parse::<u32>().ok()) {
         Some(found) if found > FORMAT => return Err(StoreError::Newer { path, found, known: FORMAT }),
-        Some(_) => {}
+        Some(number) => number,
         None => return Err(StoreError::Damaged { path, what: format!("{MARKER} names no format") }),
-    }
+    };
     match (value("engine "), value("state ")) {
-        (Some(engine), Some(state)) if engine == ENGINE && state == "ready" => Ok(State::Ready),
-        (Some(engine), Some(state)) if engine == ENGINE && state == "new" => Ok(State::New),
+        (Some(ENGINE), Some(NEW)) => Ok(State::New),
+        (Some(ENGINE), Some(READY)) if number < FORMAT => Ok(State::Old),
+        (Some(ENGINE), Some(READY)) => Ok(State::Ready),
         (engine, _) => {
             let what = format!("{MARKER} names the engine {:?}, not `{ENGINE}`", engine.unwrap_or_default());
             Err(StoreError::Damaged { path, what })
@@ -68,28 +73,25 @@ fn parse(folder: &Path, text: &str) -> Result<State, StoreError> {
     }
 }
 
-/// The format that the store in `folder` has.
-pub(super) fn number(folder: &Path) -> Option<u32> {
-    line(folder, "format ")?.parse().ok()
-}
-
 /// What tells the store in `folder` from others.
 pub(super) fn id_of(folder: &Path) -> Option<String> {
-    line(folder, "id ")
-}
-
-fn line(folder: &Path, begin: &str) -> Option<String> {
     let text = fs::read_to_string(folder.join(MARKER)).ok()?;
-    text.lines().find_map(|line| line.strip_prefix(begin)).map(|rest| rest.trim().to_owned())
+    text.lines().find_map(|line| line.strip_prefix("id ")).map(|id| id.trim().to_owned())
 }
 
-/// Marks `folder`, as a store of this format and with the id that it had. The mark of a new store is set before anything else
-/// is created in it, so that one whose creation was interrupted is told from a store that lost its contents.
-pub(super) fn mark(folder: &Path, state: State) -> Result<(), StoreError> {
-    let state = match state {
-        State::New => "new",
-        State::Ready => "ready",
-    };
+/// Marks `folder`, before anything else is created in it, as one of which a store is made: so one whose creation was
+/// interrupted is told from a store that lost its contents.
+pub(super) fn mark_new(folder: &Path) -> Result<(), StoreError> {
+    mark(folder, NEW)
+}
+
+/// Marks `folder` as a store of this format.
+pub(super) fn mark_ready(folder: &Path) -> Result<(), StoreError> {
+    mark(folder, READY)
+}
+
+/// The id stays what it was.
+fn mark(folder: &Path, state: &str) -> Result<(), StoreError> {
     let id = id_of(folder).unwrap_or_else(id);
     let text = format!("{MAGIC}\nformat {FORMAT}\nengine {ENGINE}\nstate {state}\nid {id}\n");
     let marker = folder.join(MARKER);

@@ -9,7 +9,7 @@ use super::compact::NEW;
 use super::disk::{FOLDER, PATIENCE};
 use super::engine::{self, Engine};
 use super::error::StoreError;
-use super::format::{self, State};
+use super::format;
 use super::journal::{FILE, Making, Readable};
 use super::owner::Owner;
 use super::{Snapshot, durable, record};
@@ -60,9 +60,9 @@ pub fn salvage(home: &Path) -> Result<Salvaged, StoreError> {
         FILE => fs::hard_link(&journal, &damaged).or_else(|_| fs::copy(&journal, &damaged).map(drop)).map_err(io)?,
         _ => fs::rename(path.join(what), &damaged).map_err(io)?,
     }
-    fs::rename(&new, &journal).and_then(|()| durable::sync_folder(&path)).map_err(io)?;
+    durable::rename(&new, &journal).map_err(io)?;
     engine::discard(&path);
-    format::mark(&path, State::Ready)?;
+    format::mark_ready(&path)?;
     Ok(Salvaged { records, restored, gaps: readable.gaps, damaged })
 }
 
@@ -77,18 +77,13 @@ fn write(
 ) -> io::Result<(u64, u64)> {
     let mut journal = Making::begin(new, change)?;
     let (mut of_engine, mut restored) = (BTreeSet::new(), 0);
-    let mut last: Option<String> = None;
     // Behind what sled cannot read, the journal goes on alone.
-    while let Some(Ok(page)) = engine.map(|engine| engine.page("", last.as_deref())) {
-        let Some((key, _)) = page.last() else { break };
-        last = Some(key.clone());
-        for (key, sealed) in page {
-            let is_known = readable.places.contains_key(&key);
-            if (is_new || !is_known) && record::open(&key, &sealed).is_ok() {
-                journal.put(&key, &sealed)?;
-                restored += u64::from(!is_known);
-                of_engine.insert(key);
-            }
+    for (key, sealed) in engine.into_iter().flat_map(|engine| engine.records("")).map_while(Result::ok) {
+        let is_known = readable.places.contains_key(&key);
+        if (is_new || !is_known) && record::open(&key, &sealed).is_ok() {
+            journal.put(&key, &sealed)?;
+            restored += u64::from(!is_known);
+            of_engine.insert(key);
         }
     }
     for (key, place) in readable.places.iter().filter(|(key, _)| !of_engine.contains(*key)) {

@@ -5,15 +5,12 @@ use std::path::Path;
 use super::compact::NEW;
 use super::engine::{self, Engine, Lost};
 use super::error::StoreError;
-use super::format::{self, State};
+use super::format;
 use super::journal::{self, Done, Journal, Making};
 use super::{durable, record, space};
 
 /// Gives a store of an earlier format, which was sled alone, its journal.
 pub(super) fn upgrade(path: &Path) -> Result<(), StoreError> {
-    if format::number(path) == Some(format::FORMAT) {
-        return Ok(());
-    }
     let io = |error| StoreError::io(path, error);
     let damaged = |what: String| StoreError::Damaged { path: path.to_owned(), what };
     let lost = |Lost| damaged("sled cannot make sense of it".to_owned());
@@ -26,17 +23,12 @@ pub(super) fn upgrade(path: &Path) -> Result<(), StoreError> {
     let new = path.join(NEW);
     let mut journal = Making::begin(&new, change).map_err(io)?;
     let (mut live, mut counts) = (0, BTreeMap::<String, u64>::new());
-    let mut last: Option<String> = None;
-    loop {
-        let page = engine.page("", last.as_deref()).map_err(lost)?;
-        let Some((key, _)) = page.last() else { break };
-        last = Some(key.clone());
-        for (key, sealed) in page {
-            record::open(&key, &sealed).map_err(damaged)?;
-            journal.put(&key, &sealed).map_err(io)?;
-            live += (key.len() + sealed.len()) as u64;
-            *counts.entry(space(&key).to_owned()).or_default() += 1;
-        }
+    for found in engine.records("") {
+        let (key, sealed) = found.map_err(lost)?;
+        record::open(&key, &sealed).map_err(damaged)?;
+        journal.put(&key, &sealed).map_err(io)?;
+        live += (key.len() + sealed.len()) as u64;
+        *counts.entry(space(&key).to_owned()).or_default() += 1;
     }
     for (space, count) in counts {
         if engine.count(&space).map_err(lost)? != count {
@@ -46,11 +38,11 @@ pub(super) fn upgrade(path: &Path) -> Result<(), StoreError> {
     journal.finish().map_err(io)?;
     drop(engine);
     let place = path.join(journal::FILE);
-    fs::rename(&new, &place).and_then(|()| durable::sync_folder(path)).map_err(io)?;
+    durable::rename(&new, &place).map_err(io)?;
     let end = fs::metadata(&place).map_err(io)?.len();
     Journal::open(path, end)
         .and_then(|mut journal| journal.done(Done { change, is_in_engine: true, live }))
         .map_err(io)?;
     // From here on an older oomdoc leaves it alone.
-    format::mark(path, State::Ready)
+    format::mark_ready(path)
 }

@@ -3,11 +3,11 @@ use std::path::{Path, PathBuf};
 use std::thread::sleep;
 use std::time::Duration;
 
-use super::disk::{DiskStore, FOLDER, places};
+use super::disk::{DiskStore, FOLDER, opened, places};
 use super::error::StoreError;
 use super::format::{self, State};
 use super::journal::Places;
-use super::{Change, Snapshot, Store, record};
+use super::{Change, Snapshot, Store};
 
 /// A writer on a failing disk may cut off what is just being read.
 const PAUSE: Duration = Duration::from_millis(50);
@@ -32,12 +32,11 @@ impl View {
         }
         // Before the store: whatever it knows of is there by then.
         let seen = Snapshot::last_change(home);
-        if format::read(&view.path)? == State::New {
-            return Ok(view);
-        }
-        if format::number(&view.path) != Some(format::FORMAT) {
-            // An older one has no journal yet.
-            DiskStore::open(home)?;
+        match format::read(&view.path)? {
+            State::New => return Ok(view),
+            // It has no journal yet.
+            State::Old => drop(DiskStore::open(home)?),
+            State::Ready => {}
         }
         let below = places(&view.path).or_else(|_| {
             sleep(PAUSE);
@@ -50,12 +49,6 @@ impl View {
         view.below = Some(below);
         Ok(view)
     }
-
-    fn open(&self, key: &str, sealed: std::io::Result<Vec<u8>>) -> Result<Vec<u8>, StoreError> {
-        let sealed = sealed.map_err(|error| StoreError::io(&self.path, error))?;
-        let opened = record::open(key, &sealed).map(std::borrow::Cow::into_owned);
-        opened.map_err(|what| StoreError::Damaged { path: self.path.clone(), what })
-    }
 }
 
 impl Store for View {
@@ -64,7 +57,7 @@ impl Store for View {
             return Ok(value.clone());
         }
         let below = self.below.as_ref().and_then(|below| below.get(key));
-        below.map(|sealed| self.open(key, sealed)).transpose()
+        below.map(|sealed| opened(&self.path, key, sealed)).transpose()
     }
 
     fn scan(&self, prefix: &str, each: &mut dyn FnMut(&str, &[u8])) -> Result<(), StoreError> {
@@ -78,7 +71,7 @@ impl Store for View {
                     value.iter().for_each(|value| each(other, value));
                 }
                 if !is_above {
-                    each(key, &self.open(key, sealed)?);
+                    each(key, &opened(&self.path, key, sealed)?);
                 }
                 Ok::<(), StoreError>(())
             })?;

@@ -1,26 +1,9 @@
 /* Writes down every change that a process makes to files below $RECORDER_ROOT, in order, into $RECORDER_LOG:
    one record "op path-length path offset data-length data" a change, numbers as 64-bit integers of the machine. */
-#define _GNU_SOURCE
-#include <dlfcn.h>
-#include <fcntl.h>
-#include <pthread.h>
-#include <stdarg.h>
+#include "../preload.h"
 #include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <sys/types.h>
-#include <sys/uio.h>
-#include <unistd.h>
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static int log_fd = -2;
-static const char *root;
-
-#define REAL(name, result, ...) \
-    static result (*real)(__VA_ARGS__); \
-    if (!real) real = (result (*)(__VA_ARGS__))dlsym(RTLD_NEXT, name)
 
 static ssize_t plain_write(int fd, const void *data, size_t length) {
     REAL("write", ssize_t, int, const void *, size_t);
@@ -50,11 +33,6 @@ static int begin(void) {
 
 static void end(void) { pthread_mutex_unlock(&lock); }
 
-static int is_below(const char *path) {
-    size_t length = root ? strlen(root) : 0;
-    return length && !strncmp(path, root, length) && (path[length] == '/' || !path[length]);
-}
-
 static void note(char op, const char *path, uint64_t offset, const void *data, uint64_t length) {
     uint64_t path_length = strlen(path);
     all(&op, 1);
@@ -63,16 +41,6 @@ static void note(char op, const char *path, uint64_t offset, const void *data, u
     all(&offset, 8);
     all(&length, 8);
     all(data, length);
-}
-
-/* The name of an open file, as it is now. */
-static int name(int fd, char *path) {
-    char link[64];
-    snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
-    ssize_t length = readlink(link, path, 4095);
-    if (length < 0) return 0;
-    path[length] = 0;
-    return is_below(path);
 }
 
 static void wrote(int fd, off64_t offset, const void *data, ssize_t length) {
@@ -88,7 +56,6 @@ ssize_t pwrite64(int fd, const void *data, size_t length, off64_t offset) {
     end();
     return done;
 }
-ssize_t pwrite(int fd, const void *data, size_t length, off_t offset) { return pwrite64(fd, data, length, offset); }
 
 ssize_t write(int fd, const void *data, size_t length) {
     int on = begin();
@@ -96,17 +63,6 @@ ssize_t write(int fd, const void *data, size_t length) {
     if (on && done > 0) wrote(fd, lseek64(fd, 0, SEEK_CUR) - done, data, done);
     end();
     return done;
-}
-
-ssize_t writev(int fd, const struct iovec *parts, int count) {
-    ssize_t all_done = 0;
-    for (int i = 0; i < count; i++) {
-        ssize_t done = write(fd, parts[i].iov_base, parts[i].iov_len);
-        if (done < 0) return all_done ? all_done : done;
-        all_done += done;
-        if ((size_t)done < parts[i].iov_len) break;
-    }
-    return all_done;
 }
 
 static int opened(const char *path, int flags, int fd, int was_there) {
@@ -117,23 +73,12 @@ static int opened(const char *path, int flags, int fd, int was_there) {
     return fd;
 }
 
-int open64(const char *path, int flags, ...) {
+static int opens(const char *path, int flags, mode_t mode) {
     REAL("open64", int, const char *, int, ...);
-    va_list arguments;
-    va_start(arguments, flags);
-    mode_t mode = flags & (O_CREAT | O_TMPFILE) ? va_arg(arguments, mode_t) : 0;
-    va_end(arguments);
     int on = begin(), was_there = !access(path, F_OK), fd = real(path, flags, mode);
     if (on) opened(path, flags, fd, was_there);
     end();
     return fd;
-}
-int open(const char *path, int flags, ...) {
-    va_list arguments;
-    va_start(arguments, flags);
-    mode_t mode = flags & (O_CREAT | O_TMPFILE) ? va_arg(arguments, mode_t) : 0;
-    va_end(arguments);
-    return open64(path, flags, mode);
 }
 
 int ftruncate64(int fd, off64_t length) {

@@ -61,7 +61,7 @@ impl History {
             Command::List(list) => list.run(home),
             Command::Search(search) => search.run(home),
             Command::Show(show) => show.run(home),
-            Command::Similar(similar) => similar.run(home, &settings.redactor()?),
+            Command::Similar(similar) => similar.run(home, || settings.redactor()),
             Command::Stats(stats) => stats.run(home),
             Command::Resolve(resolve) => resolve.run(home, &settings.redactor()?),
             Command::Outcomes(outcomes) => outcomes.run(home),

@@ -31,9 +31,10 @@ enum Format {
 }
 
 impl Similar {
-    pub fn run(self, home: &Path, redactor: &Redactor) -> Result<(), CliError> {
+    /// Only a log takes a `redactor`, for which all rules are read.
+    pub fn run(self, home: &Path, redactor: impl FnOnce() -> Result<Redactor, CliError>) -> Result<(), CliError> {
         let record = match Path::new(&self.what).exists() {
-            true => self.analyzed(redactor)?,
+            true => self.analyzed(&redactor()?)?,
             false => history::find(&history::look(home)?, &self.what)?,
         };
         let found = found(home, history::ask_similar(home, &record, self.limit)?);

@@ -34,15 +34,14 @@ impl Reader {
         if DiskStore::id(home).as_ref() != Some(&state.store) {
             return Err(IndexError::Foreign);
         }
+        let Some((change, last)) = Snapshot::head(home) else {
+            return Err(IndexError::Damaged("how far the history is cannot be told".to_owned()));
+        };
         // Whoever changed the store last may have come no further: a full disk takes no snapshot.
-        let behind = |change: &u64| DiskStore::last_change(home).filter(|last| last > change);
-        match Snapshot::head(home) {
-            Some((_, last)) if last > state.change => Err(IndexError::Behind { follows: state.change, last }),
-            Some((change, _)) => match behind(&change.max(state.change)) {
-                Some(last) => Err(IndexError::Behind { follows: state.change, last }),
-                None => Ok(reader),
-            },
-            None => Err(IndexError::Damaged("how far the history is cannot be told".to_owned())),
+        let untold = || DiskStore::last_change(home).filter(|last| *last > change.max(state.change));
+        match Some(last).filter(|last| *last > state.change).or_else(untold) {
+            Some(last) => Err(IndexError::Behind { follows: state.change, last }),
+            None => Ok(reader),
         }
     }
 

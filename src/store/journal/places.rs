@@ -1,6 +1,7 @@
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
+use std::ops::Bound::{Excluded, Included, Unbounded};
 use std::path::Path;
 
 use super::entry::Entry;
@@ -21,11 +22,11 @@ type Each<'e, E> = &'e mut dyn FnMut(&str, io::Result<Vec<u8>>) -> Result<(), E>
 pub(in crate::store) struct Places {
     file: File,
     places: BTreeMap<String, Place>,
-    /// The number of the last change.
+    /// The number of the last change, when it was read.
     pub change: u64,
     /// Bytes of all records.
     pub live: u64,
-    /// Where the last whole change ends; what stands behind was never acknowledged.
+    /// Where the last whole change ended then; what stands behind was never acknowledged.
     pub end: u64,
 }
 
@@ -49,25 +50,22 @@ impl Places {
 
     /// Hands every record whose key begins with `prefix` and stands behind `after` to `each`, in the order of their keys.
     pub fn scan<E>(&self, prefix: &str, after: Option<&str>, each: Each<'_, E>) -> Result<(), E> {
-        use std::ops::Bound::{Excluded, Included, Unbounded};
-        let from = after.filter(|after| *after >= prefix).map_or(Included(prefix), Excluded);
-        for (key, place) in self.places.range::<str, _>((from, Unbounded)) {
-            if !key.starts_with(prefix) {
-                break;
-            }
-            each(key, fetch(&self.file, *place))?;
-        }
-        Ok(())
+        self.from(prefix, after).try_for_each(|(key, place)| each(key, fetch(&self.file, *place)))
     }
 
     /// How many records begin with `prefix`.
     pub fn count(&self, prefix: &str) -> u64 {
-        let from = self.places.range::<str, _>((std::ops::Bound::Included(prefix), std::ops::Bound::Unbounded));
-        from.take_while(|(key, _)| key.starts_with(prefix)).count() as u64
+        self.from(prefix, None).count() as u64
+    }
+
+    /// The places of those that begin with `prefix` and stand behind `after`.
+    fn from<'p>(&'p self, prefix: &'p str, after: Option<&str>) -> impl Iterator<Item = (&'p String, &'p Place)> {
+        let from = after.filter(|after| *after >= prefix).map_or(Included(prefix), Excluded);
+        self.places.range::<str, _>((from, Unbounded)).take_while(move |(key, _)| key.starts_with(prefix))
     }
 
     /// Takes over a change that was appended: each key with where its value begins and how long that is.
-    pub fn apply<'k>(&mut self, change: u64, end: u64, records: impl Iterator<Item = (&'k str, u64, Option<usize>)>) {
+    pub fn apply<'k>(&mut self, records: impl Iterator<Item = (&'k str, u64, Option<usize>)>) {
         for (key, at, length) in records {
             let place = length.map(|length| Place { at, length: length as u32 });
             let (new, old) = match place {
@@ -76,7 +74,6 @@ impl Places {
             };
             self.live = (self.live + new).saturating_sub(old.map_or(0, |old| size(key, old)));
         }
-        (self.change, self.end) = (change, end);
     }
 }
 
