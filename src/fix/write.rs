@@ -2,7 +2,7 @@
 //! and names as before, and the old text beside it.
 
 use std::fs::{self, File, Metadata};
-use std::io::{self, Read, Seek};
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use super::{Done, FixError};
@@ -48,7 +48,7 @@ pub(super) fn write(file: &str, edited: &str, diff: Option<&str>) -> Result<Done
         return Err(busy());
     }
     let mut now = String::new();
-    opened.rewind().and_then(|()| opened.read_to_string(&mut now)).map_err(failed)?;
+    opened.read_to_string(&mut now).map_err(failed)?;
     if now == edited {
         return Ok(Done::Already);
     }

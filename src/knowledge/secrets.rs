@@ -23,9 +23,9 @@ pub struct Secret {
     pub unless: Option<String>,
     /// It is none if one of these finds something in what would be masked.
     pub harmless: Vec<String>,
-    /// Texts in which something is masked.
+    /// Texts in which something is masked, as they are written: [`example`] says what they stand for.
     pub examples: Vec<String>,
-    /// Texts in which nothing is, though they look alike.
+    /// Texts in which nothing is, though they look alike; written as `examples`.
     pub counter_examples: Vec<String>,
 }
 
@@ -92,8 +92,8 @@ impl Row {
             triggers,
             unless: self.unless,
             harmless: self.harmless.into_iter().chain(common).collect(),
-            examples: self.examples.iter().map(|text| example(text)).collect(),
-            counter_examples: self.counter_examples.iter().map(|text| example(text)).collect(),
+            examples: self.examples,
+            counter_examples: self.counter_examples,
         })
     }
 }

@@ -75,10 +75,7 @@ impl Pieces {
 
     /// What is secret of the line at `location`.
     pub fn of(&self, location: &Location) -> &[Piece] {
-        match self.0.is_empty() {
-            true => &[],
-            false => self.0.get(&(location.path.clone(), location.line.0)).map_or(&[], Vec::as_slice),
-        }
+        self.0.get(&(location.path.clone(), location.line.0)).map_or(&[], Vec::as_slice)
     }
 }
 

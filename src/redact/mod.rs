@@ -103,10 +103,10 @@ impl Redactor {
         let meant = plain.as_ref().map_or(text, |plain| &plain.text);
         let mut secrets: Vec<_> =
             self.find(meant).into_iter().map(|found| (origin(&found.secret), found.row)).collect();
-        let known = merged(secrets.iter().map(|(range, _)| range.clone()).collect());
+        let known = self.merged(secrets.clone());
         let is_known = |range: &Range<usize>| {
-            let before = known.partition_point(|known| known.start < range.end).checked_sub(1);
-            before.is_some_and(|place| known[place].end > range.start)
+            let before = known.partition_point(|(known, _)| known.start < range.end).checked_sub(1);
+            before.is_some_and(|place| known[place].0.end > range.start)
         };
         if plain.is_some() && !known.is_empty() {
             let verbatim = self.find(text).into_iter().map(|found| (found.secret, found.row));
@@ -132,7 +132,7 @@ impl Redactor {
         let joints = &joints[first..last];
         let ends = joints.iter().skip(1).copied().chain([secret.end]);
         let mut pieces = joints.iter().zip(ends).map(|(start, end)| &text[(*start).max(secret.start).min(end)..end]);
-        let is_only_whole = !self.rows[*row].is_named && !is_known;
+        let is_only_whole = !self.rows[*row].secret.is_named && !is_known;
         !joints.is_empty() && pieces.all(|piece| is_of_a_token(piece) && looks_random(piece, is_only_whole))
     }
 
@@ -150,28 +150,33 @@ impl Redactor {
         found
     }
 
-    /// `text` with masks in place of `secrets`. Of two that overlap, one that is told by its own shape says what it is.
+    /// `secrets` in order, those that overlap as one: of two, one that is told by its own shape says what it is.
+    fn merged(&self, mut secrets: Vec<(Range<usize>, usize)>) -> Vec<(Range<usize>, usize)> {
+        secrets.sort_by_key(|(range, row)| (range.start, *row));
+        let rank = |row: usize| (self.rows[row].secret.is_named, row);
+        let mut merged: Vec<(Range<usize>, usize)> = Vec::with_capacity(secrets.len());
+        for (range, row) in secrets {
+            match merged.last_mut() {
+                Some((before, kind)) if range.start < before.end => {
+                    before.end = before.end.max(range.end);
+                    *kind = if rank(row) < rank(*kind) { row } else { *kind };
+                }
+                _ => merged.push((range, row)),
+            }
+        }
+        merged
+    }
+
+    /// `text` with masks in place of `secrets`.
     fn without<'t>(&self, text: &'t str, mut secrets: Vec<(Range<usize>, usize)>) -> Cow<'t, str> {
         // Masks stay masks.
         secrets.retain(|(range, _)| !text[range.clone()].contains('‹') && !range.is_empty());
         if secrets.is_empty() {
             return Cow::Borrowed(text);
         }
-        secrets.sort_by_key(|(range, row)| (range.start, *row));
-        let mut merged: Vec<(Range<usize>, usize)> = Vec::new();
-        for (range, row) in secrets {
-            match merged.last_mut() {
-                Some((before, kind)) if range.start < before.end => {
-                    before.end = before.end.max(range.end);
-                    let rank = |row: usize| (self.rows[row].is_named, row);
-                    *kind = if rank(row) < rank(*kind) { row } else { *kind };
-                }
-                _ => merged.push((range, row)),
-            }
-        }
         let mut masked = String::with_capacity(text.len());
         let mut at = 0;
-        for (range, row) in merged {
+        for (range, row) in self.merged(secrets) {
             masked.push_str(&text[at..range.start]);
             cover(&text[range.clone()], &self.rows[row].mask, &mut masked);
             at = range.end;
@@ -201,19 +206,6 @@ fn cover(secret: &str, mask: &str, out: &mut String) {
     }
 }
 
-/// `ranges` in order, those that overlap as one.
-fn merged(mut ranges: Vec<Range<usize>>) -> Vec<Range<usize>> {
-    ranges.sort_by_key(|range| range.start);
-    let mut merged: Vec<Range<usize>> = Vec::with_capacity(ranges.len());
-    for range in ranges {
-        match merged.last_mut() {
-            Some(before) if range.start < before.end => before.end = before.end.max(range.end),
-            _ => merged.push(range),
-        }
-    }
-    merged
-}
-
 /// Whether `piece` has only what tokens are made of.
 fn is_of_a_token(piece: &str) -> bool {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"+/_-.~".contains(&byte);
@@ -241,7 +233,7 @@ fn looks_random(piece: &str, completes: bool) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::knowledge::Knowledge;
+    use crate::knowledge::{Knowledge, example_of_secret};
     use crate::model::{Citation, Column, LineNumber, Location};
 
     type Outcome = Result<(), Box<dyn std::error::Error>>;
@@ -257,17 +249,17 @@ mod tests {
         assert!(secrets.len() >= 40);
         for secret in &secrets {
             let alone = Redactor::new(std::slice::from_ref(secret))?;
-            for example in &secret.examples {
+            for example in secret.examples.iter().map(|example| example_of_secret(example)) {
                 let mask = format!("‹{}›", secret.name);
-                assert!(alone.text(example).contains(&mask), "{} by {}: {example}", secret.name, secret.pattern);
-                let masked = redactor.text(example);
-                for (range, _) in alone.secrets(example) {
+                assert!(alone.text(&example).contains(&mask), "{} by {}: {example}", secret.name, secret.pattern);
+                let masked = redactor.text(&example);
+                for (range, _) in alone.secrets(&example) {
                     let words = &example[range];
                     assert!(words.len() < 4 || !masked.contains(words), "{words} is left of {example}: {masked}");
                 }
             }
-            for example in &secret.counter_examples {
-                assert_eq!(redactor.text(example), example.as_str(), "{}", secret.name);
+            for example in secret.counter_examples.iter().map(|example| example_of_secret(example)) {
+                assert_eq!(redactor.text(&example), example, "{}", secret.name);
             }
         }
         Ok(())
@@ -307,7 +299,7 @@ mod tests {
     fn masking_twice_changes_nothing_more() -> Outcome {
         let (redactor, secrets) = redactor()?;
         for example in secrets.iter().flat_map(|secret| &secret.examples) {
-            let once = redactor.text(example).into_owned();
+            let once = redactor.text(&example_of_secret(example)).into_owned();
             assert_eq!(redactor.text(&once), once);
         }
         Ok(())
@@ -316,9 +308,7 @@ mod tests {
     #[test]
     fn a_key_keeps_its_lines() -> Outcome {
         let (redactor, _) = redactor()?;
-        let key = crate::knowledge::example_of_secret(
-            "+-----BEGIN PRIVATE KEY-----\n+  ⟨64⟩\n+⟨20⟩==\n+-----END PRIVATE KEY-----\n+x\n",
-        );
+        let key = example_of_secret("+-----BEGIN PRIVATE KEY-----\n+  ⟨64⟩\n+⟨20⟩==\n+-----END PRIVATE KEY-----\n+x\n");
         let masked = "+-----BEGIN PRIVATE KEY-----\n+  ‹private-key›\n+‹private-key›\n+-----END PRIVATE KEY-----\n+x\n";
         assert_eq!(redactor.text(&key), masked);
         Ok(())

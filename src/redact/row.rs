@@ -10,58 +10,77 @@ use crate::knowledge::Secret;
 /// A row of `rules/redaction/`, of which the patterns are read only where they are needed: most never are.
 pub(super) struct Row {
     pub mask: String,
-    pub is_named: bool,
-    secret: Secret,
-    patterns: OnceLock<Option<Patterns>>,
+    pub secret: Secret,
+    finder: OnceLock<Option<Finder>>,
+    refuter: OnceLock<Refuter>,
 }
 
-struct Patterns {
-    finds: Regex,
+/// Finds what looks like a secret.
+struct Finder {
+    pattern: Regex,
     /// The groups of which one is the secret.
     groups: Vec<usize>,
+}
+
+/// Knows what is none though it looks alike.
+struct Refuter {
     unless: Option<Regex>,
     harmless: Vec<Regex>,
 }
 
-impl Patterns {
-    fn read(secret: &Secret) -> Result<Patterns, regex::Error> {
-        let finds = Regex::new(&secret.pattern)?;
-        let named = finds.capture_names().enumerate();
+impl Finder {
+    fn read(pattern: &str) -> Result<Finder, regex::Error> {
+        let pattern = Regex::new(pattern)?;
+        let named = pattern.capture_names().enumerate();
         let groups = named.filter(|(_, name)| name.is_some_and(|name| name.starts_with("secret")));
         let groups = groups.map(|(place, _)| place).collect();
-        let unless = secret.unless.as_deref().map(Regex::new).transpose()?;
-        let harmless = secret.harmless.iter().map(|pattern| Regex::new(pattern)).collect::<Result<_, _>>()?;
-        Ok(Patterns { finds, groups, unless, harmless })
+        Ok(Finder { pattern, groups })
     }
 
-    /// Where the secret stands in what was found, without what only surrounds it; nothing where it is none.
-    fn secret(&self, found: &Captures<'_>) -> Option<Range<usize>> {
-        let whole = found.get_match();
-        let is_refuted = self.unless.as_ref().is_some_and(|unless| unless.is_match(whole.as_str()));
-        let value = self.groups.iter().find_map(|group| found.get(*group)).unwrap_or(whole);
+    /// Where the secret stands in what was found, without what only surrounds it.
+    fn secret(&self, found: &Captures<'_>) -> Range<usize> {
+        let value = self.groups.iter().find_map(|group| found.get(*group)).unwrap_or(found.get_match());
         let (skipped, words) = if self.groups.is_empty() { (0, value.as_str()) } else { bare(value.as_str()) };
-        let is_none = words.is_empty() || self.harmless.iter().any(|harmless| harmless.is_match(words));
         let start = value.start() + skipped;
-        (!is_refuted && !is_none).then_some(start..start + words.len())
+        start..start + words.len()
+    }
+}
+
+impl Refuter {
+    /// A pattern that cannot be read refutes nothing: rather is too much masked.
+    fn read(secret: &Secret) -> Refuter {
+        let read = |pattern: &String| Regex::new(pattern).ok();
+        Refuter {
+            unless: secret.unless.as_ref().and_then(read),
+            harmless: secret.harmless.iter().filter_map(read).collect(),
+        }
+    }
+
+    /// Whether `words` are no secret, which were found with what stands around them.
+    fn refutes(&self, found: &str, words: &str) -> bool {
+        let is = |pattern: &Regex| pattern.is_match(words);
+        self.unless.as_ref().is_some_and(|unless| unless.is_match(found)) || self.harmless.iter().any(is)
     }
 }
 
 impl Row {
     pub fn new(secret: &Secret) -> Row {
         let mask = format!("‹{}›", secret.name);
-        Row { mask, is_named: secret.is_named, secret: secret.clone(), patterns: OnceLock::new() }
+        Row { mask, secret: secret.clone(), finder: OnceLock::new(), refuter: OnceLock::new() }
     }
 
     /// Tells of all secrets of this kind in `text`: where what tells of one begins, and where it stands itself.
     pub fn find(&self, text: &str, tell: &mut dyn FnMut(usize, Range<usize>)) {
-        match self.patterns.get_or_init(|| Patterns::read(&self.secret).ok()) {
-            Some(patterns) => patterns.finds.captures_iter(text).for_each(|found| {
-                if let Some(range) = patterns.secret(&found) {
-                    tell(found.get_match().start(), range);
-                }
-            }),
+        let Some(finder) = self.finder.get_or_init(|| Finder::read(&self.secret.pattern).ok()) else {
             // Patterns were read before they came here; all else would let a secret through.
-            None => tell(0, 0..text.len()),
+            return tell(0, 0..text.len());
+        };
+        for found in finder.pattern.captures_iter(text) {
+            let (whole, secret) = (found.get_match(), finder.secret(&found));
+            let refuter = self.refuter.get_or_init(|| Refuter::read(&self.secret));
+            if !secret.is_empty() && !refuter.refutes(whole.as_str(), &text[secret.clone()]) {
+                tell(whole.start(), secret);
+            }
         }
     }
 }

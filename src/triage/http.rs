@@ -8,7 +8,7 @@ use serde_json::Value;
 use thiserror::Error;
 use ureq::http::{Method, Request, Response};
 use ureq::tls::TlsConfig;
-use ureq::{Agent, Body};
+use ureq::{Agent, AsSendBody, Body};
 
 use super::trust;
 
@@ -89,7 +89,6 @@ impl Client {
     ) -> Result<Client, HttpError> {
         let trust = TlsConfig::builder().root_certs(trust::roots(also)?).build();
         let config = Agent::config_builder()
-            .timeout_global(Some(TIMEOUT))
             .http_status_as_error(false)
             .max_redirects(0)
             .tls_config(trust)
@@ -148,19 +147,13 @@ impl Client {
     }
 
     fn ask(&self, method: &Method, url: &str, body: Option<&Value>) -> Attempt {
-        // Zero would mean for ever.
-        let timeout = TIMEOUT.min(self.left.get()).max(Duration::from_millis(1));
         let mut request = Request::builder().method(method).uri(url).header("content-type", "application/json");
         for (name, value) in &self.headers {
             request = request.header(*name, value);
         }
         let answer = match body {
-            Some(body) => request.body(body.to_string()).map(|request| {
-                self.agent.run(self.agent.configure_request(request).timeout_global(Some(timeout)).build())
-            }),
-            None => request.body(()).map(|request| {
-                self.agent.run(self.agent.configure_request(request).timeout_global(Some(timeout)).build())
-            }),
+            Some(body) => request.body(body.to_string()).map(|request| self.run(request)),
+            None => request.body(()).map(|request| self.run(request)),
         };
         match answer {
             // An address may hold a secret: nothing of it is said.
@@ -168,6 +161,12 @@ impl Client {
             Ok(Err(error)) => Attempt::Again(HttpError::Unavailable(error.to_string()), None),
             Ok(Ok(response)) => judge(response),
         }
+    }
+
+    fn run(&self, request: Request<impl AsSendBody>) -> Result<Response<Body>, ureq::Error> {
+        // Zero would mean for ever.
+        let timeout = TIMEOUT.min(self.left.get()).max(Duration::from_millis(1));
+        self.agent.run(self.agent.configure_request(request).timeout_global(Some(timeout)).build())
     }
 }
 

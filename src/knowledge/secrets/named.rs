@@ -28,20 +28,22 @@ pub(super) fn pattern(names: &[String]) -> String {
     format!("(?i)(?:{name}(?:{assigned}|{paired}|{listed})|{option}|{tagged})")
 }
 
-/// Literals of which one stands in whatever [`pattern`] finds: the last word of each name.
+/// Literals of which one stands in whatever [`pattern`] finds: the longest word of each name, which says more than `id` or `data`, unless
+/// another name's stands in it already.
 pub(super) fn triggers(names: &[String]) -> Vec<String> {
-    let mut triggers: Vec<String> =
-        names.iter().filter_map(|name| name.rsplit('_').next()).map(str::to_lowercase).collect();
-    triggers.sort();
-    triggers.dedup();
+    let mut triggers: Vec<String> = Vec::new();
+    for name in names.iter().map(|name| name.to_lowercase()) {
+        let is_covered = name.split('_').any(|word| triggers.iter().any(|trigger| word.contains(trigger)));
+        if !is_covered {
+            triggers.extend(name.split('_').max_by_key(|word| word.len()).map(str::to_owned));
+        }
+    }
     triggers
 }
 
 /// `api_key` as people write it: `apiKey`, `API-KEY`, `api.key`.
 fn spelled(name: &str) -> String {
     let words = regex::escape(name).replace('_', r"[_\-. ]?");
-    match name.chars().any(char::is_lowercase) || name.chars().all(|c| !c.is_uppercase()) {
-        true => words,
-        false => format!("(?-i:{words})"),
-    }
+    let is_in_capitals = name.chars().any(char::is_uppercase) && !name.chars().any(char::is_lowercase);
+    if is_in_capitals { format!("(?-i:{words})") } else { words }
 }

@@ -5,7 +5,7 @@ use std::fmt::{self, Write};
 use unicode_width::UnicodeWidthStr;
 
 use super::super::choice;
-use super::super::plain::{amount, describe, describe_job, shorten, strip};
+use super::super::plain::{amount, describe, describe_job, shorten};
 use super::{BAD, BOLD, DIM, Page, words};
 use crate::model::{Bytes, Consumer, Figure, Incident, Job, Phase};
 
@@ -71,12 +71,9 @@ impl Page {
         self.heading(self.labels.figures)?;
         for figure in news.iter().take(FIGURES) {
             let Some(amount) = amount(figure) else { continue };
-            let said = strip(&figure.text);
-            let said = if said == amount || figure.value.is_some() {
-                String::new()
-            } else {
-                format!("“{}”  ", said.trim())
-            };
+            let said = figure.text.trim();
+            let is_said = said == amount || figure.value.is_some();
+            let said = if is_said { String::new() } else { format!("“{said}”  ") };
             let meaning = padded(words::figure(figure.name, self.language), 30);
             writeln!(self.text, "  {meaning} {amount:>12}  {DIM}{said}{}{DIM:#}", figure.source)?;
         }
