@@ -32,6 +32,7 @@ pub mod store;
 pub mod triage;
 pub mod watch;
 
+use std::cell::OnceCell;
 use std::sync::Arc;
 
 use thiserror::Error;
@@ -238,7 +239,8 @@ fn explain(
     // What the log refutes prices nothing.
     let prediction = predicted.as_ref().filter(|_| contradiction.is_none());
     let (kind, phase) = (incident.kind, incident.phase.name);
-    let workbench = Workbench { knowledge, launch, facts: &facts, asker, prediction, phase, language };
+    let decided = OnceCell::new();
+    let workbench = Workbench { knowledge, launch, facts: &facts, asker, decided, prediction, phase, language };
     let with_patches = |Concluded { diagnosis, rule, is_guess }: Concluded<'_>| Diagnosis {
         confidence: contradiction
             .map_or(diagnosis.confidence, |contradiction| contradiction.lowers(diagnosis.confidence)),

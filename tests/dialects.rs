@@ -5,7 +5,7 @@ use std::error::Error;
 
 use oomdoc::config::Document;
 use oomdoc::facts::{Facts, Question, Value};
-use oomdoc::knowledge::{Dialect, DialectExample, FactRow, Knowledge, Plain, shipped_files};
+use oomdoc::knowledge::{Dialect, DialectExample, FactRow, Knob, Knowledge, Plain, shipped_files};
 use oomdoc::launch::Launch;
 use oomdoc::model::Job;
 
@@ -25,14 +25,6 @@ fn read(example: &DialectExample, knowledge: &Knowledge) -> Result<Facts, Box<dy
     Ok(facts)
 }
 
-fn plain(value: &Plain) -> Value {
-    match value {
-        Plain::Flag(flag) => Value::Flag(*flag),
-        Plain::Number(number) => Value::Number(*number),
-        Plain::Text(text) => Value::Text(text.clone()),
-    }
-}
-
 #[test]
 fn launches_are_read_as_their_frameworks_read_them() -> Outcome {
     let knowledge = knowledge()?;
@@ -43,7 +35,7 @@ fn launches_are_read_as_their_frameworks_read_them() -> Outcome {
             let facts = read(example, &knowledge)?;
             for (name, expected) in &example.states {
                 let known = facts.get(name).map(|known| &known.value);
-                if known != Some(&plain(expected)) {
+                if known != Some(&expected.into()) {
                     wrong.push(format!("{} {number}: {name} is {known:?}, not {expected:?}", dialect.framework));
                 }
             }
@@ -114,5 +106,42 @@ fn conditions_ask_for_what_somebody_states() -> Outcome {
             }
         }
     }
+    Ok(())
+}
+
+/// Settings whose default a dialect gives otherwise than the knob of that name: what counts where nobody sets it is another
+/// setting's, another program's, or another version's.
+const OTHERWISE: [&str; 11] = [
+    "accelerate accelerate_stage",
+    "deepspeed ds_stage",
+    "megatron gradients",
+    "openrlhf micro_batch",
+    "openrlhf prompt_length",
+    "slime offload_train",
+    "swift tuner",
+    "trl max_completion_length",
+    "trl max_prompt_length",
+    "verl sft_batch",
+    "vllm vllm_share",
+];
+
+#[test]
+fn defaults_are_those_of_the_frameworks_knobs() -> Outcome {
+    let knowledge = knowledge()?;
+    let mut otherwise = BTreeSet::new();
+    for dialect in &knowledge.dialects {
+        for (name, row) in &dialect.setting {
+            let Some(default) = row.default.as_ref().map(Value::from) else { continue };
+            // Without the mark of a variable or a directive, and without the command that is given it.
+            let is_named = |knob: &Knob| {
+                row.keys.iter().any(|key| key.rsplit(['$', '#', ' ']).next().is_some_and(|key| knob.knows(key)))
+            };
+            let knobs = knowledge.knobs.iter().filter(|knob| knob.framework == dialect.framework && is_named(knob));
+            if knobs.filter_map(|knob| knob.default_at(None)).any(|of_knob| Value::read(of_knob) != default) {
+                otherwise.insert(format!("{} {name}", dialect.framework));
+            }
+        }
+    }
+    assert_eq!(otherwise, BTreeSet::from(OTHERWISE.map(str::to_owned)));
     Ok(())
 }

@@ -52,6 +52,14 @@ pub struct Command {
     pub at: Location,
 }
 
+impl Command {
+    /// What it is called by: its program and what that runs, as far as there are both.
+    pub fn words(&self) -> impl Iterator<Item = &str> {
+        let words = [Some(self.program.as_str()), self.target.as_deref()];
+        words.into_iter().flatten().filter(|word| !word.is_empty())
+    }
+}
+
 /// A command as the reader finds it.
 #[derive(Debug, Clone)]
 pub(super) struct FoundCommand {

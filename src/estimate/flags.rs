@@ -4,8 +4,6 @@ use clap::{Args, ValueEnum};
 
 use super::fit::Limits;
 use crate::facts::{Facts, Value};
-use crate::knowledge::{Trains, TrainsIn};
-use crate::memory::{Layout, Recomputation as Recomputed, Sharding};
 use crate::model::Bytes;
 
 /// A job and the machines for it. What is not said is as the configuration says, else as the assumptions say.
@@ -203,11 +201,9 @@ impl Flags {
         for (name, size) in [("gpu.memory", self.fit), ("host.memory", self.host)] {
             size.into_iter().for_each(|size| facts.say(name, Value::Number(size.0 as f64)));
         }
-        let recomputation = self.recomputation.map(|what| what == Recomputation::Full);
         let flags = [
             ("config.offload_activations", self.activation_offload.then_some(true)),
             ("config.pin_memory", self.no_pin.then_some(false)),
-            ("config.recomputation", recomputation),
             ("config.flash_attention", self.eager_attention.then_some(false)),
             // Whoever gives sequences means sequences.
             ("config.dynamic_batch", self.micro_batch.map(|_| false).or(self.token_budget.map(|_| true))),
@@ -233,37 +229,11 @@ impl Flags {
             ("config.optimizer_kind", self.optimizer.map(Optimizer::word)),
             ("config.offload_optimizer", self.adam_offload.then_some("cpu")),
             ("config.offload_param", self.param_offload.then_some("cpu")),
-            ("config.optimizer", self.optimizer.map(Optimizer::word)),
             ("config.quantization", self.quantised.map(Quantised::word)),
-            ("config.precision", self.precision.filter(|said| *said == Precision::Fp32).map(|_| "fp32")),
-            ("config.model_dtype", self.precision.filter(|said| *said == Precision::Pure16Bit).map(|_| "bf16")),
         ];
         for (name, words) in words {
             words.into_iter().for_each(|words| facts.say(name, Value::Text(words.to_owned())));
         }
-    }
-
-    /// How it trains, by what is said and else as `usual`.
-    pub fn trains(&self, usual: Trains) -> Trains {
-        let precision = match self.precision {
-            None => usual.precision,
-            Some(Precision::Mixed | Precision::Fp32) => TrainsIn::Mixed,
-            Some(Precision::MixedFp32Gradients) => TrainsIn::MixedFp32Gradients,
-            Some(Precision::Autocast | Precision::Pure16Bit) => TrainsIn::Fp32ComputedIn16Bit,
-        };
-        let fsdp = self.fsdp.is_some() || usual.fsdp && self.zero.is_none();
-        Trains { precision, fsdp, ..usual }
-    }
-
-    /// `layout` with what no fact says.
-    pub fn finish(&self, mut layout: Layout) -> Layout {
-        if self.fsdp == Some(Fsdp::Hybrid) {
-            layout.sharding = Sharding::FsdpHybrid;
-        }
-        if self.recomputation == Some(Recomputation::Selective) {
-            layout.recomputation = Recomputed::Selective;
-        }
-        layout
     }
 }
 

@@ -8,7 +8,6 @@ mod fit;
 mod flags;
 mod markdown;
 mod read;
-mod serving;
 mod shown;
 mod text;
 mod words;
@@ -16,9 +15,8 @@ mod words;
 use serde::Serialize;
 use thiserror::Error;
 
-use crate::facts::Facts;
 use crate::knowledge::{HfConfigError, Language};
-use crate::memory::{Amount, Component, Layout, ModelSize, Moment, MomentPlan, Plan, Step};
+use crate::memory::{Amount, Component, Layout, ModelSize, Moment, MomentPlan, Step};
 use crate::model::Bytes;
 use crate::report::phase_name;
 
@@ -122,6 +120,12 @@ pub struct Need {
     pub plan: MomentPlan,
 }
 
+impl From<MomentPlan> for Need {
+    fn from(plan: MomentPlan) -> Need {
+        Need { gpu: plan.device_in_use(), host: plan.host_kept(), plan }
+    }
+}
+
 impl Need {
     /// What it is made up of, on a host or on a device with what the process takes besides.
     fn parts(&self, is_host: bool) -> impl Iterator<Item = &Component> {
@@ -131,49 +135,6 @@ impl Need {
 }
 
 impl Estimate {
-    /// What `model`, called `name`, needs in `layout`; `assumed` is what was taken for granted before.
-    pub fn of(name: String, size: ModelSize, layout: Layout, assumed: Vec<String>, limits: Option<Limits>) -> Estimate {
-        let plan = Plan::of(&size, &layout);
-        let fit = limits.map(|limits| fit::search(&size, &layout, limits));
-        Estimate::with(name, size, layout, assumed, plan, fit)
-    }
-
-    /// What `model` needs where it is only served and the engine may take `share` of a device.
-    fn of_engine(name: String, size: ModelSize, layout: Layout, assumed: Vec<String>, share: Option<f64>) -> Estimate {
-        let plan = serving::plan(&size, &layout, share);
-        Estimate::with(name, size, layout, assumed, plan, None)
-    }
-
-    fn with(
-        name: String,
-        size: ModelSize,
-        layout: Layout,
-        mut assumed: Vec<String>,
-        plan: Plan,
-        fit: Option<Fit>,
-    ) -> Estimate {
-        let Plan { moments, assumptions } = plan;
-        assumed.extend(assumptions);
-        let need = |plan: MomentPlan| Need { gpu: plan.device_in_use(), host: plan.host_kept(), plan };
-        let moments = moments.into_iter().map(need).collect();
-        let is_least = !Plan::is_whole(&size, &layout);
-        let shown = shown::shown(&layout, &Facts::default(), false);
-        Estimate {
-            schema: SCHEMA,
-            framework: None,
-            job: None,
-            serving: None,
-            model: name,
-            size,
-            layout,
-            shown,
-            moments,
-            is_least,
-            assumptions: assumed,
-            fit,
-        }
-    }
-
     /// The moment that needs most of a device.
     pub fn peak_of_gpu(&self) -> Option<&Need> {
         self.moments.iter().rev().max_by_key(|need| need.gpu.high)

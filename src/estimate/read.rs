@@ -2,12 +2,12 @@
 
 use std::fs;
 
-use super::{Estimate, EstimateError, Flags, Serving, shown};
+use super::{Estimate, EstimateError, Flags, Need, SCHEMA, Serving, fit, shown};
 use crate::facts::{self, Facts, Value};
 use crate::incident;
 use crate::knowledge::{EngineIs, Knowledge, Shape, Trains, TrainsIn};
-use crate::launch::{Launch, described_name};
-use crate::memory::ModelSize;
+use crate::launch::{Launch, described_name, serves};
+use crate::memory::{ModelSize, Plan};
 use crate::model::Job;
 use crate::{Error, Options, read};
 
@@ -34,7 +34,7 @@ pub fn estimate(flags: &Flags, facts: &[(String, Value)], knowledge: &Knowledge)
     }
     let read = known.clone();
     let job = known.text("config.job").map(str::to_owned);
-    let serves = matches!(job.as_deref(), Some("serve" | "infer"));
+    let is_served = job.as_deref().is_some_and(serves);
     let per_node = known.number("config.processes_per_node");
     let mut assumed = Vec::new();
     let mut assume = |name: &str, value: f64, words: &str| {
@@ -47,24 +47,38 @@ pub fn estimate(flags: &Flags, facts: &[(String, Value)], knowledge: &Knowledge)
         Some(ranks) => assume("job.world_size", ranks, "one node: nothing says how many"),
         None => assume("job.world_size", 1.0, "one GPU: nothing says how many"),
     }
-    if !serves {
+    if !is_served {
         assume("config.zero_stage", 0.0, "nothing is shared out among ranks: nothing says so");
     }
     let trains = launch.trains().unwrap_or_else(|| {
-        if flags.precision.is_none() && !serves {
+        if flags.precision.is_none() && !is_served {
             assumed.push("16-bit weights and gradients, fp32 master weights: nothing says otherwise".to_owned());
         }
         USUAL
     });
-    let (name, size) = model(flags, &known, &launch, knowledge)?;
-    let layout = launch.layout(&known, &size, flags.trains(trains)).ok_or(EstimateError::Unbounded)?;
-    let serving = serves.then(|| Serving { memory_share: known.number("config.kv_cache_share") });
-    let estimate = match &serving {
-        Some(serving) => Estimate::of_engine(name, size, layout, assumed, serving.memory_share),
-        None => Estimate::of(name, size, flags.finish(layout), assumed, flags.limits()),
+    let (model, size) = model(flags, &known, &launch, knowledge)?;
+    let layout = launch.layout(&known, &size, trains).ok_or(EstimateError::Unbounded)?;
+    let serving = is_served.then(|| Serving { memory_share: known.number("config.kv_cache_share") });
+    let Plan { moments, assumptions } = match &serving {
+        Some(serving) => Plan::of_engine(&size, &layout, serving.memory_share),
+        None => Plan::of(&size, &layout),
     };
-    let shown = shown::shown(&estimate.layout, &read, !flags.from.is_empty());
-    Ok(Estimate { framework: launch.framework().map(str::to_owned), job, serving, shown, ..estimate })
+    assumed.extend(assumptions);
+    let limits = flags.limits().filter(|_| !is_served);
+    Ok(Estimate {
+        schema: SCHEMA,
+        framework: launch.framework().map(str::to_owned),
+        job,
+        serving,
+        model,
+        shown: shown::shown(&layout, &read, !flags.from.is_empty()),
+        moments: moments.into_iter().map(Need::from).collect(),
+        is_least: !Plan::is_whole(&size, &layout),
+        assumptions: assumed,
+        fit: limits.map(|limits| fit::search(&size, &layout, limits)),
+        size,
+        layout,
+    })
 }
 
 /// What was launched, as far as `paths` say.

@@ -3,7 +3,8 @@
 use serde_json::{Map, Value, json};
 
 use crate::facts::{Facts, Value as Known};
-use crate::memory::Layout;
+use crate::launch::rolls_out;
+use crate::memory::{Layout, Quantised};
 
 /// Facts that JSON shows as they were read, each with its place in the layout.
 const READ: &[(&str, &[&str])] = &[
@@ -46,13 +47,7 @@ pub(super) fn shown(layout: &Layout, facts: &Facts, is_read: bool) -> Value {
         }
     }
     // The arithmetic takes an average over all weights; what was said is how those are kept that are quantised.
-    let nominal = match facts.text("config.quantization") {
-        Some("2bit") => Some(0.25),
-        Some("4bit") => Some(0.5),
-        Some("8bit") => Some(1.0),
-        _ => None,
-    };
-    if let Some(nominal) = nominal {
+    if let Some(nominal) = facts.text("config.quantization").and_then(Quantised::named).map(Quantised::nominal) {
         let average = json!(layout.precision.weights);
         put(&mut shown, &["precision", "average"], average);
         put(&mut shown, &["precision", "weights"], json!({ "low": nominal, "high": nominal * QUANTISED }));
@@ -61,7 +56,7 @@ pub(super) fn shown(layout: &Layout, facts: &Facts, is_read: bool) -> Value {
         object.insert("kind".to_owned(), json!(adapter));
     }
     // An engine on devices of its own takes none of the training's.
-    if layout.engine.is_none() && facts.text("config.job").is_some_and(|job| matches!(job, "ppo" | "grpo")) {
+    if layout.engine.is_none() && facts.text("config.job").is_some_and(rolls_out) {
         let share = facts.number("config.kv_cache_share");
         let tensor = facts.number("config.engine_tensor_parallel").map(|ranks| ranks as u64);
         if share.is_some() || tensor.is_some() {

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::knowledge::Plain;
 use crate::model::{Bytes, Citation};
 
 /// A value that a rule can compare. Numbers of bytes are numbers; every number is a double.
@@ -29,6 +30,16 @@ impl Value {
         match crate::parse::memory_size(words) {
             Some(bytes) => Value::Number(bytes.0 as f64),
             None => Value::Text(words.to_owned()),
+        }
+    }
+}
+
+impl From<&Plain> for Value {
+    fn from(plain: &Plain) -> Value {
+        match plain {
+            Plain::Flag(flag) => Value::Flag(*flag),
+            Plain::Number(number) => Value::Number(*number),
+            Plain::Text(text) => Value::Text(text.clone()),
         }
     }
 }
@@ -66,6 +77,12 @@ impl Facts {
     pub fn replace(&mut self, name: &str, value: Value) {
         self.by_name.remove(name);
         self.say(name, value);
+    }
+
+    /// All but those whose names are `left_out`.
+    pub fn without(&self, left_out: impl Fn(&str) -> bool) -> Facts {
+        let kept = self.by_name.iter().filter(|(name, _)| !left_out(name));
+        Facts { by_name: kept.map(|(name, known)| (name.clone(), known.clone())).collect() }
     }
 
     /// What is known under a name.

@@ -9,11 +9,8 @@ use super::Launch;
 use super::facts::Stated;
 use crate::config::Value as Words;
 use crate::facts::{Answer, Asker, Facts, Question, Value, names};
-use crate::knowledge::{Condition, Dialect, FactRow, Knob, Plain, SettingRow};
+use crate::knowledge::{Condition, Dialect, FactRow, Knob, SettingRow};
 use crate::model::Citation;
-
-/// More rounds are a circle.
-const MOST: usize = 12;
 
 /// What a dialect says of a fact.
 enum Verdict<'r> {
@@ -26,31 +23,34 @@ enum Verdict<'r> {
 }
 
 impl Launch<'_> {
-    /// `stated`, less what the dialects of the job's stack decide, and what they decide. `known` goes before all of it.
-    pub(super) fn decide(&self, known: &Facts, stated: &[Stated]) -> Vec<Stated> {
+    /// Adds to `facts` what is `stated`, less what the dialects of the job's stack decide, and what they decide. What is
+    /// known goes before all of it.
+    pub(super) fn decide(&self, facts: &mut Facts, stated: &[Stated]) {
         let dialects = self.dialects();
-        if dialects.is_empty() || self.documents.is_empty() {
-            return stated.to_vec();
-        }
         let mut rows = rows(&dialects);
-        rows.retain(|name, _| known.get(name).is_none());
-        let mut facts = known.clone();
-        for (name, value, cites) in self.settings(&dialects).into_iter().chain(self.surroundings()) {
-            facts.cite(&name, value, cites);
+        rows.retain(|name, _| facts.get(name).is_none());
+        if !dialects.is_empty() {
+            for (name, value, cites) in self.settings(&dialects).into_iter().chain(self.surroundings()) {
+                facts.cite(&name, value, cites);
+            }
         }
         for (name, value, cites) in stated.iter().filter(|(name, ..)| !rows.contains_key(&**name)) {
             facts.cite(name, value.clone(), cites.clone());
         }
-        settle(&rows, &mut facts, stated);
-        let is_new = |name: &str| known.get(name).is_none();
-        let all = facts.iter().filter(|(name, _)| is_new(name));
-        all.map(|(name, fact)| (name.into(), fact.value.clone(), fact.cites.clone())).collect()
+        settle(&rows, facts, stated);
     }
 
-    /// What dialects decide otherwise than `before` once `knob`, whose fact `after` has, is set to `to`.
-    pub(super) fn decided_otherwise(
+    /// `facts` as the dialects decide them from the rest alone.
+    pub(super) fn decided(&self, facts: &Facts) -> Facts {
+        let dialects = self.dialects();
+        decided(&rows(&dialects), facts, [])
+    }
+
+    /// What dialects decide otherwise once `knob`, whose fact `after` has, is set to `to`; `before` is what they decided
+    /// till then.
+    pub(super) fn decided_otherwise<'f>(
         &self,
-        before: &Facts,
+        before: impl FnOnce() -> &'f Facts,
         after: &Facts,
         knob: &Knob,
         to: &str,
@@ -59,35 +59,26 @@ impl Launch<'_> {
         let rows = rows(&dialects);
         let is_knob = |row: &SettingRow| row.keys.iter().any(|key| knob.knows(key));
         let settings = dialects.iter().flat_map(|dialect| &dialect.setting).filter(|(_, row)| is_knob(row));
-        let settings: Vec<String> = settings.map(|(name, _)| format!("set.{name}")).collect();
+        let mut settings = settings.map(|(name, _)| format!("set.{name}")).peekable();
         let asks = |row: &&FactRow| {
-            let expressions = [&row.by, &row.when].into_iter().flatten();
-            knob.fact
-                .as_ref()
-                .is_some_and(|fact| expressions.into_iter().any(|expression| expression.contains(&**fact)))
+            let mut asked = [&row.by, &row.when].into_iter().flatten().flat_map(|expression| names(expression));
+            asked.any(|name| knob.fact.as_deref() == Some(name))
         };
-        if self.documents.is_empty() || settings.is_empty() && !rows.values().flatten().any(asks) {
+        if settings.peek().is_none() && !rows.values().flatten().any(asks) {
             return Vec::new();
         }
-        let undecided = |facts: &Facts| {
-            let mut rest = Facts::default();
-            for (name, known) in facts.iter().filter(|(name, _)| !rows.contains_key(name)) {
-                rest.cite(name, known.value.clone(), known.cites.clone());
-            }
-            rest
-        };
-        let (mut was, mut is) = (undecided(before), undecided(after));
         let value = read(&Words::of_word(to)).unwrap_or(Value::Text(String::new()));
-        settings.iter().for_each(|name| is.replace(name, value.clone()));
-        settle(&rows, &mut was, &[]);
-        settle(&rows, &mut is, &[]);
+        let (was, is) = (before(), decided(&rows, after, settings.map(|name| (name, value.clone()))));
         let changed = |name: &&str| was.get(name).map(|known| &known.value) != is.get(name).map(|known| &known.value);
         let changed = rows.keys().copied().filter(changed);
         changed.filter_map(|name| Some((name.to_owned(), is.get(name)?.value.clone()))).collect()
     }
 
-    /// The dialects of the job's framework and of what it stands on, nearest first.
+    /// The dialects of the job's framework and of what it stands on, nearest first; none where no configuration is known.
     fn dialects(&self) -> Vec<&Dialect> {
+        if self.documents.is_empty() {
+            return Vec::new();
+        }
         let stack = self.knowledge.stack(self.framework());
         let of = |name: &str| self.knowledge.dialects.iter().find(|dialect| *dialect.framework == *name);
         stack.into_iter().filter_map(of).collect()
@@ -108,7 +99,7 @@ impl Launch<'_> {
                     let known = set.find_map(|entry| Some((read(&entry.value)?, entry)));
                     all.extend(known.map(|(value, entry)| (full(), value, vec![entry.at.clone()])));
                 }
-                None => all.extend(row.default.as_ref().map(|value| (full(), plain(value), Vec::new()))),
+                None => all.extend(row.default.as_ref().map(|value| (full(), value.into(), Vec::new()))),
             }
         }
         all
@@ -118,10 +109,7 @@ impl Launch<'_> {
     fn surroundings(&self) -> Vec<Stated> {
         let texts = |texts: Vec<String>| Value::List(texts.into_iter().map(Value::Text).collect());
         let commands = self.documents.iter().flat_map(|document| document.commands());
-        let shown = commands.map(|command| {
-            let words = [Some(command.program.as_str()), command.target.as_deref()];
-            words.into_iter().flatten().filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ")
-        });
+        let shown = commands.map(|command| command.words().collect::<Vec<_>>().join(" "));
         let comments = self.documents.iter().flat_map(|document| document.shown_commands()).map(str::to_owned);
         let files = self.documents.iter().map(|document| document.path().to_string()).collect();
         let mut all = vec![
@@ -138,10 +126,10 @@ impl Launch<'_> {
     fn operands(&self) -> impl Iterator<Item = Stated> {
         let commands = self.documents.iter().flat_map(|document| document.commands());
         commands.filter_map(|command| {
-            let words = [command.program.as_str(), command.target.as_deref().unwrap_or_default()].join("_");
+            let words = command.words().collect::<Vec<_>>().join("_");
             let is_word = words.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
             let value = read(&Words::Text(command.operands.first()?.clone()))?;
-            is_word.then(|| (format!("operand.{}", words.trim_end_matches('_')).into(), value, Vec::new()))
+            is_word.then(|| (format!("operand.{words}").into(), value, Vec::new()))
         })
     }
 }
@@ -155,10 +143,22 @@ fn rows<'d>(dialects: &[&'d Dialect]) -> BTreeMap<&'d str, Vec<&'d FactRow>> {
     rows
 }
 
+/// What `rows` decide over the rest of `facts`, with what is `set` instead.
+fn decided(
+    rows: &BTreeMap<&str, Vec<&FactRow>>,
+    facts: &Facts,
+    set: impl IntoIterator<Item = (String, Value)>,
+) -> Facts {
+    let mut rest = facts.without(|name| rows.contains_key(name));
+    set.into_iter().for_each(|(name, value)| rest.replace(&name, value));
+    settle(rows, &mut rest, &[]);
+    rest
+}
+
 /// Adds to `facts` what `rows` decide over them; where none of a fact's rows holds, what is `stated` of it.
 fn settle(rows: &BTreeMap<&str, Vec<&FactRow>>, facts: &mut Facts, stated: &[Stated]) {
     let mut open: Vec<&str> = rows.keys().copied().collect();
-    for _ in 0..MOST {
+    while !open.is_empty() {
         // Each round sees what the rounds before decided.
         let asker = Asker::new(facts);
         let before = open.len();
@@ -192,7 +192,7 @@ fn verdict<'r>(rows: &[&'r FactRow], asker: &Asker<'_>) -> Verdict<'r> {
             Answer::Missing(_) | Answer::Nonsense(_) => return Verdict::Open,
         }
         let value = match (&row.is, &row.by) {
-            (Some(value), _) => Some(plain(value)),
+            (Some(value), _) => Some(value.into()),
             (None, Some(expression)) => Question::new(expression).ok().and_then(|question| question.value(asker)),
             (None, None) => None,
         };
@@ -218,14 +218,6 @@ fn cites(row: &FactRow, value: &Value, facts: &Facts) -> Vec<Citation> {
         (_, Value::Flag(false)) => Vec::new(),
         (_, Value::Text(words)) if words == "none" => Vec::new(),
         _ => stands(&row.when),
-    }
-}
-
-fn plain(value: &Plain) -> Value {
-    match value {
-        Plain::Flag(flag) => Value::Flag(*flag),
-        Plain::Number(number) => Value::Number(*number),
-        Plain::Text(text) => Value::Text(text.clone()),
     }
 }
 

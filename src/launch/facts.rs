@@ -1,5 +1,6 @@
 //! Settings as facts, under the names that several frameworks share.
 
+use std::cell::OnceCell;
 use std::collections::HashSet;
 use std::sync::Arc;
 
@@ -15,9 +16,7 @@ pub(super) type Stated = (Arc<str>, Value, Vec<Citation>);
 impl Launch<'_> {
     /// Adds to `facts` what the configuration sets, and what holds where it sets nothing.
     pub fn configure(&self, facts: &mut Facts) {
-        for (name, value, cites) in self.decide(facts, self.stated.get_or_init(|| self.state())) {
-            facts.cite(&name, value, cites);
-        }
+        self.decide(facts, self.stated.get_or_init(|| self.state()));
         self.count_ranks(facts);
     }
 
@@ -90,15 +89,17 @@ impl Launch<'_> {
         self.knowledge.facts.iter().find(|fact| *fact.name == *name)
     }
 
-    /// States `facts` as they are once `knob` is set to `to`.
-    pub fn turned(&self, facts: &Facts, knob: &Knob, to: &str) -> Facts {
+    /// States `facts` as they are once `knob` is set to `to`. `decided` is what dialects decide of them till then, once
+    /// that was asked for: it is the same for every knob.
+    pub fn turned(&self, facts: &Facts, decided: &OnceCell<Facts>, knob: &Knob, to: &str) -> Facts {
         let mut turned = facts.clone();
         if let Some(fact) = self.fact(knob)
             && let Some(value) = meaning(knob, fact, to)
         {
             turned.replace(&fact.name, value);
         }
-        for (name, value) in self.decided_otherwise(facts, &turned, knob, to) {
+        let before = || decided.get_or_init(|| self.decided(facts));
+        for (name, value) in self.decided_otherwise(before, &turned, knob, to) {
             if knob.fact.as_deref() != Some(&*name) {
                 turned.replace(&name, value);
             }

@@ -109,10 +109,10 @@ impl Index {
             let entry = document.entries().get(*at)?;
             let of_other = entry.command.is_some() && entry.command != self.main.get(*number).copied().flatten();
             let counts = match key.of {
-                Of::Command(words) => entry.command.and_then(|at| document.commands().get(at)).is_some_and(|command| {
-                    let target = command.target.as_deref().unwrap_or_default();
-                    format!("{} {target}", command.program).contains(words)
-                }),
+                Of::Command(words) => {
+                    let command = entry.command.and_then(|at| document.commands().get(at));
+                    command.is_some_and(|command| command.words().collect::<Vec<_>>().join(" ").contains(words))
+                }
                 Of::Environment => entry.kind == EntryKind::Env && !of_other,
                 Of::Scheduler => entry.kind == EntryKind::Directive,
                 Of::Job => {

@@ -77,20 +77,25 @@ fn matrix(shape: &Shape, layout: &Layout, sequence: u64, in_backward: bool) -> W
     }
 }
 
-/// What `tokens` take in one layer at `width` bytes each, split by tensor parallelism. Without sequence parallelism the
-/// inputs of the two halves of a layer stay whole: 10 of the 34.
-fn of_layer(layout: &Layout, width: Width, tokens: u64) -> Amount {
+/// The share that one of the devices of tensor parallelism has of activations of which `inputs`, a share too, go into the two
+/// halves of a layer: without sequence parallelism these stay whole.
+fn share_of_device(layout: &Layout, inputs: f64) -> (f64, f64) {
     let tensor = layout.parallel.tensor.max(1) as f64;
-    let whole = match layout.parallel.splits_inputs {
-        Some(true) => Width::exactly(0.0),
-        Some(false) => Width::exactly(10.0 / 34.0),
-        None => Width::between(0.0, 10.0 / 34.0),
-    };
-    let share = |whole: f64| whole + (1.0 - whole) / tensor;
+    let (split, whole) = (1.0 / tensor, inputs + (1.0 - inputs) / tensor);
+    match layout.parallel.splits_inputs {
+        Some(true) => (split, split),
+        Some(false) => (whole, whole),
+        None => (split, whole),
+    }
+}
+
+/// What `tokens` take in one layer at `width` bytes each, split by tensor parallelism. Inputs are 10 of the 34.
+fn of_layer(layout: &Layout, width: Width, tokens: u64) -> Amount {
+    let (least, most) = share_of_device(layout, 10.0 / 34.0);
     // The formulas count in 16 bit.
     let wide = layout.precision.compute.high / 2.0;
-    let bytes = |each: f64, whole: f64| Bytes((each * wide * share(whole) * tokens as f64).round() as i64);
-    Amount::between(bytes(width.low, whole.low), bytes(width.high, whole.high))
+    let bytes = |each: f64, share: f64| Bytes((each * wide * share * tokens as f64).round() as i64);
+    Amount::between(bytes(width.low, least), bytes(width.high, most))
 }
 
 /// A layer where the stream between layers is wider than what computes: by a seventh to a quarter (counted on the same
@@ -151,9 +156,7 @@ pub(super) fn kept(model: &ModelSize, layout: &Layout) -> Vec<Component> {
     match layout.recomputation {
         Recomputation::Full => {
             let residual = layout.residual();
-            let (tensor, splits) = (layout.parallel.tensor.max(1) as f64, layout.parallel.splits_inputs);
-            let least = if splits == Some(false) { 1.0 } else { 1.0 / tensor };
-            let most = if splits == Some(true) { 1.0 / tensor } else { 1.0 };
+            let (least, most) = share_of_device(layout, 1.0);
             let numbers = (pass.tokens * shape.hidden) as f64;
             let bytes = |each: f64| Bytes((each * numbers).round() as i64);
             let input = Amount::between(bytes(residual.low * least), bytes(residual.high * most));
@@ -168,9 +171,7 @@ pub(super) fn kept(model: &ModelSize, layout: &Layout) -> Vec<Component> {
 
 /// What one layer has at work in forward; it may be over by the time of the loss.
 pub(super) fn computed(model: &ModelSize, layout: &Layout) -> Vec<Component> {
-    let Some(pass) = Pass::of(model, layout) else { return Vec::new() };
-    let bytes = layer(pass.shape, layout, pass.tokens, pass.sequence).maybe();
-    vec![Component::on_device("activations of one layer", bytes, format!("{} tokens", pass.tokens))]
+    passing(model, layout, "activations of one layer", "")
 }
 
 /// What one layer has at work in backward beside what is kept.
@@ -190,10 +191,14 @@ pub(super) fn computed_again(model: &ModelSize, layout: &Layout) -> Vec<Componen
 
 /// What a pass without backward has: one layer at a time.
 pub(super) fn of_inference(model: &ModelSize, layout: &Layout) -> Vec<Component> {
+    passing(model, layout, "activations", ", one layer at a time")
+}
+
+/// What one layer has at work in forward, called `name`; `manner` is how the pass goes.
+fn passing(model: &ModelSize, layout: &Layout, name: &str, manner: &str) -> Vec<Component> {
     let Some(pass) = Pass::of(model, layout) else { return Vec::new() };
     let bytes = layer(pass.shape, layout, pass.tokens, pass.sequence).maybe();
-    let formula = format!("{} tokens, one layer at a time", pass.tokens);
-    vec![Component::on_device("activations", bytes, formula)]
+    vec![Component::on_device(name, bytes, format!("{} tokens{manner}", pass.tokens))]
 }
 
 #[cfg(test)]

@@ -20,6 +20,7 @@ mod pinned;
 mod plan;
 mod process;
 mod quantised;
+mod serving;
 mod size;
 mod states;
 

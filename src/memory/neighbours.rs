@@ -72,15 +72,9 @@ impl Job<'_> {
     /// device's memory is not known.
     pub fn engine_at_work(&self) -> Vec<Component> {
         let Some(engine) = &self.layout.engine else { return Vec::new() };
-        let weights = engine.weights_on_device(self.model);
-        let formula = format!("{} ÷ {} × {} B", self.model.parameters, engine.tensor_parallel, engine.weights);
-        let mut parts = vec![Component::on_device("engine weights", weights, formula)];
-        if let Some(capacity) = self.layout.cluster.device_memory {
-            let cache = engine.cache_on_device(self.model, capacity).map(|bytes| bytes.max(Bytes(0)));
-            let formula = format!("{} × {} − weights", engine.memory_share, capacity);
-            parts.push(Component::on_device("engine cache and activations", cache, formula));
-        }
-        parts
+        let cache = |capacity: Bytes| engine.cache("engine cache and activations", self.model, capacity);
+        let weights = engine.weights("engine weights", self.model);
+        [weights].into_iter().chain(self.layout.cluster.device_memory.map(cache)).collect()
     }
 
     /// What the engine takes while others compute.
@@ -123,8 +117,7 @@ impl Job<'_> {
         let asleep = self.layout.engine.as_ref().filter(|engine| engine.sleep == Sleep::WeightsToHost);
         let Some(engine) = asleep else { return Vec::new() };
         let bytes = self.layout.implementation.pinning.taken_by_many(engine.weights_on_device(self.model));
-        let formula = format!("{} ÷ {} × {} B", self.model.parameters, engine.tensor_parallel, engine.weights);
-        vec![self.of_ranks_pinned("weights of sleeping engines", bytes, formula, true)]
+        vec![self.of_ranks_pinned("weights of sleeping engines", bytes, engine.weights_formula(self.model), true)]
     }
 
     /// Samples on a host: images that ranks keep, and the object store as far as it is filled.

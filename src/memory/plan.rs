@@ -287,27 +287,34 @@ impl Job<'_> {
     /// The parts of forward that differ from one of its moments to another: in the last layer, and at the loss.
     fn forwards(self) -> [Vec<Component>; 2] {
         let (model, layout) = (self.model, self.layout);
-        let kept = || if layout.offload.activations { Vec::new() } else { activations::kept(model, layout) };
         let layer = match layout.recomputation == Recomputation::Full || layout.offload.activations {
             true => activations::computed(model, layout),
             false => Vec::new(),
         };
-        [[kept(), layer].concat(), [kept(), logits(model, layout, Head::Forward)].concat()]
+        [[self.kept(), layer].concat(), [self.kept(), logits(model, layout, Head::Forward)].concat()]
     }
 
     /// The parts of backward that differ from one of its moments to another: at the loss, in the last layer, and when all
     /// gradients are there.
     fn backwards(self) -> [Vec<Component>; 3] {
         let (model, layout) = (self.model, self.layout);
-        let accumulates = layout.batch.is_some_and(|batch| batch.accumulation > 1);
-        let kept = || if layout.offload.activations { Vec::new() } else { activations::kept(model, layout) };
-        let before = || if accumulates { self.late_gradients() } else { Vec::new() };
         let layer = || [activations::computed_again(model, layout), self.unit_gradients()].concat();
         [
-            [before(), kept(), logits(model, layout, Head::Loss)].concat(),
-            [before(), kept(), layer(), logits(model, layout, Head::Held)].concat(),
+            [self.accumulated(), self.kept(), logits(model, layout, Head::Loss)].concat(),
+            [self.accumulated(), self.kept(), layer(), logits(model, layout, Head::Held)].concat(),
             [self.late_gradients(), layer()].concat(),
         ]
+    }
+
+    /// What forward keeps on the device for backward.
+    fn kept(self) -> Vec<Component> {
+        if self.layout.offload.activations { Vec::new() } else { activations::kept(self.model, self.layout) }
+    }
+
+    /// Gradients that the passes before this one of a step left, where they come with backward.
+    fn accumulated(self) -> Vec<Component> {
+        let accumulates = self.layout.batch.is_some_and(|batch| batch.accumulation > 1);
+        if accumulates { self.late_gradients() } else { Vec::new() }
     }
 
     /// Gradients, where they come with backward.
@@ -338,7 +345,6 @@ fn on_device(job: Job<'_>, moment: Moment, step: Step) -> Vec<Component> {
             parts.extend(job.moments());
         }
     }
-    let accumulates = layout.batch.is_some_and(|batch| batch.accumulation > 1);
     if moment != Moment::Init {
         parts.extend(job.kept_gradients());
         if job.keeps_gradients() {
@@ -353,7 +359,7 @@ fn on_device(job: Job<'_>, moment: Moment, step: Step) -> Vec<Component> {
             parts.extend(job.start_buffers());
         }
         Moment::AfterPrepare | Moment::CheckpointResume | Moment::Rollout => {}
-        Moment::Experience => {
+        Moment::Experience | Moment::Evaluation => {
             parts.extend(job.live(false));
             parts.extend(activations::of_inference(job.model, layout));
             parts.extend(logits(job.model, layout, Head::Inference));
@@ -361,9 +367,7 @@ fn on_device(job: Job<'_>, moment: Moment, step: Step) -> Vec<Component> {
         Moment::Forward => {
             parts.extend(job.live(false));
             parts.extend(job.dequantised());
-            if accumulates {
-                parts.extend(job.late_gradients());
-            }
+            parts.extend(job.accumulated());
             parts.extend(hungriest(job.forwards()));
         }
         Moment::Backward => {
@@ -381,11 +385,6 @@ fn on_device(job: Job<'_>, moment: Moment, step: Step) -> Vec<Component> {
         Moment::WeightSync => {
             parts.extend(job.gathered_for_sync());
             parts.extend(job.samples_on_device());
-        }
-        Moment::Evaluation => {
-            parts.extend(job.live(false));
-            parts.extend(activations::of_inference(job.model, layout));
-            parts.extend(logits(job.model, layout, Head::Inference));
         }
         Moment::CheckpointSave => parts.extend(job.gathered_for_save()),
     }

@@ -15,6 +15,25 @@ pub enum Quantised {
 }
 
 impl Quantised {
+    /// As the fact `config.quantization` names it.
+    pub fn named(name: &str) -> Option<Quantised> {
+        Some(match name {
+            "4bit" => Quantised::FourBit,
+            "8bit" => Quantised::EightBit,
+            "2bit" => Quantised::TwoBit,
+            _ => return None,
+        })
+    }
+
+    /// Bytes of a quantised weight without its scales.
+    pub fn nominal(self) -> f64 {
+        match self {
+            Quantised::FourBit => 0.5,
+            Quantised::EightBit => 1.0,
+            Quantised::TwoBit => 0.25,
+        }
+    }
+
     /// Bytes of a quantised weight: in 4 bits with an fp32 scale for every 64, or one of 8 bits that has its own for every
     /// 256 (bitsandbytes' double quantisation); in 8 bits with a scale a row.
     fn matrix(self) -> Width {

@@ -7,6 +7,8 @@
 mod edit;
 mod turn;
 
+use std::cell::{LazyCell, OnceCell};
+
 use crate::facts::{Answer, Asker, Facts};
 use crate::knowledge::{CauseRule, Condition, Direction, Knob, Knowledge, Language, PatchRow, To, Turn, plain_name};
 use crate::launch::{Launch, Moved, Prediction, device_memory, host_memory, host_used};
@@ -30,6 +32,8 @@ pub struct Workbench<'a> {
     pub facts: &'a Facts,
     /// The same, to be asked.
     pub asker: &'a Asker<'a>,
+    /// What dialects decide of it, once that was asked for.
+    pub decided: OnceCell<Facts>,
     /// What it should have needed.
     pub prediction: Option<&'a Prediction>,
     /// When it happened.
@@ -158,8 +162,9 @@ impl<'a> Workbench<'a> {
         if setting.is_none() && self.launch.is_known_to_be(self.facts, knob, &to) {
             return None;
         }
-        let mut needs = self.constraint(knob, turn, &to)?;
-        let (effect, then) = self.effect(knob, &to);
+        let turned = LazyCell::new(|| self.launch.turned(self.facts, &self.decided, knob, &to));
+        let mut needs = self.constraint(knob, turn, &to, || &*turned)?;
+        let (effect, then) = self.effect(|| &*turned);
         let cost = self.cost(knob, turn, &to).map(str::to_owned);
         if self.overfills(&effect) {
             return None;
@@ -208,9 +213,10 @@ impl<'a> Workbench<'a> {
         effect.gpu_bytes.is_some_and(|moved| moved > DOUBTFUL) && device_memory(self.facts).is_none()
     }
 
-    /// What it moves at the incident's moment, and what that needs then, as far as the arithmetic knows.
-    fn effect(&self, knob: &Knob, to: &str) -> (PatchEffect, PatchNeeds) {
-        let after = self.prediction.and_then(|_| self.launch.predict(&self.launch.turned(self.facts, knob, to)));
+    /// What it moves at the incident's moment, and what that needs then, as far as the arithmetic knows; `turned` are the
+    /// facts with it.
+    fn effect<'f>(&self, turned: impl FnOnce() -> &'f Facts) -> (PatchEffect, PatchNeeds) {
+        let after = self.prediction.and_then(|_| self.launch.predict(turned()));
         let Some((before, after)) = self.prediction.zip(after) else { return Default::default() };
         let moved = before.moved(&after, self.phase);
         let mut needs = if moved == Moved::default() { PatchNeeds::default() } else { after.needs(self.phase) };
@@ -224,14 +230,19 @@ impl<'a> Workbench<'a> {
     }
 
     /// What `knob` must have to work at `to`, as far as that is not known to hold; `None` where it is known not to.
-    /// What is switched off needs nothing.
-    fn constraint(&self, knob: &Knob, turn: &Turn, to: &str) -> Option<Vec<String>> {
+    /// What is switched off needs nothing; `turned` are the facts with it.
+    fn constraint<'f>(
+        &self,
+        knob: &Knob,
+        turn: &Turn,
+        to: &str,
+        turned: impl FnOnce() -> &'f Facts,
+    ) -> Option<Vec<String>> {
         if is_off(turn, to) {
             return Some(Vec::new());
         }
         let is_asked = knob.constraint.iter().any(|constraint| constraint.unless.is_some());
-        let facts = is_asked.then(|| self.launch.turned(self.facts, knob, to));
-        let asker = facts.as_ref().map(Asker::new);
+        let asker = is_asked.then(|| Asker::new(turned()));
         let mut open: Vec<String> = Vec::new();
         for constraint in &knob.constraint {
             match constraint.unless.as_ref().zip(asker.as_ref()).map(|(unless, asker)| asker.ask(unless)) {

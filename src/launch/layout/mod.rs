@@ -4,6 +4,9 @@ mod neighbours;
 mod serving;
 mod training;
 
+pub(crate) use neighbours::rolls_out;
+pub(crate) use serving::serves;
+
 use super::Launch;
 use crate::facts::{Facts, Value};
 use crate::knowledge::{CompanionRow, Trains};
@@ -68,7 +71,7 @@ impl Launch<'_> {
     pub(crate) fn layout(&self, facts: &Facts, model: &ModelSize, trains: Trains) -> Option<Layout> {
         let config = Config(facts);
         let cluster = cluster(facts)?;
-        if serving::serves(config) {
+        if config.text("job").is_some_and(serves) {
             return Some(serving::layout(config, cluster));
         }
         let sharding = sharding(config, trains)?;

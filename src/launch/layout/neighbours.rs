@@ -37,9 +37,14 @@ pub(super) fn companions(
     found
 }
 
+/// Whether a job of this kind, a word of the fact `config.job`, lets an engine answer what it then trains on.
+pub(crate) fn rolls_out(job: &str) -> bool {
+    matches!(job, "ppo" | "grpo")
+}
+
 /// The inference engine on the same devices; `None` where it is elsewhere, or where nothing says how much it takes.
 pub(super) fn engine(config: Config<'_>, trains: Trains) -> Option<Engine> {
-    let rolls_out = config.text("job").is_none_or(|job| matches!(job, "ppo" | "grpo"));
+    let rolls_out = config.text("job").is_none_or(rolls_out);
     let usual = trains.engine != EngineIs::Elsewhere || config.flag("colocate") == Some(true);
     let is_here = rolls_out && config.flag("engine_beside").unwrap_or(usual);
     let memory_share = config.number("kv_cache_share").filter(|_| is_here)?;

@@ -3,9 +3,9 @@
 use super::Config;
 use crate::memory::{Batch, Cluster, Layout, Optimizer, OptimizerKind, Parallel, Precision, Quantised, Width};
 
-/// Whether nothing is trained.
-pub(super) fn serves(config: Config<'_>) -> bool {
-    matches!(config.text("job"), Some("serve" | "infer"))
+/// Whether a job of this kind, a word of the fact `config.job`, trains nothing.
+pub(crate) fn serves(job: &str) -> bool {
+    matches!(job, "serve" | "infer")
 }
 
 /// The layout of an engine on `cluster`: weights and nothing else. Its longest request is the batch.

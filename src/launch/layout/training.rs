@@ -23,12 +23,7 @@ pub(super) fn precision_and_adapter(
 ) -> Option<(Precision, Option<Adapter>)> {
     let mut precision = precision(config, trains);
     let rank = config.number("lora_rank").filter(|rank| *rank >= 1.0).map(|rank| rank as u64);
-    let quantised = match config.text("quantization") {
-        Some("4bit") => Some(Quantised::FourBit),
-        Some("8bit") => Some(Quantised::EightBit),
-        Some("2bit") => Some(Quantised::TwoBit),
-        _ => None,
-    };
+    let quantised = config.text("quantization").and_then(Quantised::named);
     let parameters = match (config.text("adapter"), rank) {
         (Some("none"), _) | (None, None) => None,
         (Some("oft"), _) => {
