@@ -10,6 +10,8 @@ use crate::config::{EntryKind, Parsed, Value};
 
 /// Keys whose lists are one command line together, in this order: what an image starts, what is started instead, its arguments.
 const COMMAND_LINE: [&str; 3] = ["entrypoint", "command", "args"];
+/// A key whose text is a script: SkyPilot's tasks, steps of pipelines.
+const SCRIPT: &str = "run";
 /// Keys of the environment: Kubernetes' list of names and values, compose's mapping.
 const ENVIRONMENT: [&str; 2] = ["env", "environment"];
 
@@ -65,6 +67,9 @@ impl Reader<'_> {
                         true => self.line(words, &environment),
                         false => self.walk(&member.value),
                     }
+                }
+                Shape::Scalar(Value::Text(script)) if member.key == SCRIPT && script.contains('\n') => {
+                    self.script(script, &member.value.span, &environment);
                 }
                 _ => self.walk(&member.value),
             }
@@ -279,6 +284,7 @@ mod tests {
             "command:\n- sh\n- -c\n- \"cd /w; N=4;\n  serve --size $N --model $M\"\nenv:\n- {name: M, value: org/x}\n",
             "command: [bash, -lc]\nargs:\n- |\n  cd /w\n  N=4\n  serve --size $N \\\n    --model $M\nenv:\n- {name: M, value: org/x}\n",
             "entrypoint: |\n  cd /w\n  N=4\n  serve --size $N --model org/x\n",
+            "num_nodes: 2\nrun: |\n  cd /w\n  N=4\n  serve --size $N --model org/x\n",
         ] {
             let found = settings(text)?;
             assert_eq!(found.first().map(String::as_str), Some("size=4 ($N)"), "{text}");
