@@ -338,3 +338,13 @@ fn a_fault_is_noticed() -> Outcome<()> {
     assert!(fault_of(before, "{\"b\": 3}", &patch("b", 3)?)?.is_some());
     Ok(())
 }
+
+/// Taking Adam back to the GPUs would free the host, and fill each GPU with more than it has.
+#[test]
+fn what_fills_a_device_is_not_what_is_proposed() -> Outcome<()> {
+    let report = of_case("openrlhf-72b-resume")?;
+    let first = report.incidents.first().and_then(|incident| incident.diagnoses.first()).ok_or("no cause")?;
+    let moved = first.patches.first().and_then(|patch| patch.effect.gpu_bytes);
+    assert!(moved.is_none_or(|moved| moved.0 <= 0), "{moved:?}");
+    Ok(())
+}

@@ -307,7 +307,7 @@ impl<'a> Workbench<'a> {
         let from: u64 = self.launch.setting(knob)?.entry.value.to_string().parse().ok()?;
         let to: u64 = goal.words()?.parse().ok()?;
         let set: u64 = set.parse().ok()?;
-        (to > 0 && from % to == 0 && from > to).then(|| (set * (from / to)).to_string())
+        (from > to && to > 0 && from.is_multiple_of(to)).then(|| (set * (from / to)).to_string())
     }
 
     /// The edits of the user's files that set `knob` and its partners, and the diff that they make.

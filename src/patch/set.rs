@@ -42,7 +42,13 @@ impl Workbench<'_> {
                 .fold(self.facts.clone(), |facts, (knob, to)| self.launch.turned(&facts, knob, to));
             Some(self.launch.predict(&facts)?.needs(self.phase))
         };
-        let suffices = |places: &Vec<usize>| needs(places).and_then(|needs| self.suffices(&needs)) == Some(true);
+        // What fills a device of unknown size is proposed last, if at all; what it frees elsewhere is no reason.
+        let is_sound = |place: &usize| !self.may_overfill(&proposed[*place].patch.effect);
+        let suffices = |places: &Vec<usize>| {
+            let needs = needs(places).unwrap_or_default();
+            let others = [needs.gpu, needs.host].into_iter().flatten().filter_map(fits);
+            places.iter().all(is_sound) && self.suffices(&needs) == Some(true) && others.into_iter().all(|fits| fits)
+        };
         let places = subsets(proposed.len()).into_iter().find(suffices)?;
         let knobs = places.iter().map(|place| proposed[*place].patch.knob.clone()).collect();
         Some((places.clone(), PatchSet { knobs, needs: needs(&places)? }))
