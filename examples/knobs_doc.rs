@@ -44,7 +44,8 @@ const HEAD: &str = "\
 Everything that frameworks let one turn and that moves memory, or that people take for it, from `rules/knobs/`. A rule names
 a *lever*; the job's framework says which *knob* turns it, how its version spells it, and how far a first step goes. What a
 knob is set to is a *fact*, shared by all frameworks, that rules ask for. A condition under *not if* is asked of the facts
-as the change would leave them: where it holds, the framework refuses the change or ignores it.
+as the change would leave them: where it holds, the framework refuses the change or ignores it. One under *only if* must be
+known to hold: what nothing shows is no advice.
 
 ";
 
@@ -74,9 +75,10 @@ fn describe(knob: &Knob, page: &mut String) -> std::fmt::Result {
     }
     writeln!(page, "- moves: {}\n- costs: {}", knob.moves.en, knob.cost.en)?;
     for constraint in &knob.constraint {
-        match &constraint.unless {
-            Some(condition) => writeln!(page, "- not if `{condition}`: {}", constraint.text.en)?,
-            None => writeln!(page, "- {}", constraint.text.en)?,
+        match (&constraint.unless, &constraint.only) {
+            (Some(condition), _) => writeln!(page, "- not if `{condition}`: {}", constraint.text.en)?,
+            (None, Some(condition)) => writeln!(page, "- only if `{condition}`: {}", constraint.text.en)?,
+            (None, None) => writeln!(page, "- {}", constraint.text.en)?,
         }
     }
     Ok(())
@@ -101,7 +103,7 @@ fn default(DefaultValue { value, since }: &DefaultValue) -> String {
     }
 }
 
-fn turned(Turn { name, direction, to, limit, phases, cost }: &Turn) -> String {
+fn turned(Turn { name, direction, to, limit, phases, cost, with }: &Turn) -> String {
     let way = direction.map(|direction| format!(" {}", direction.as_str())).unwrap_or_default();
     let step = match to {
         To::On => "on".to_owned(),
@@ -110,10 +112,13 @@ fn turned(Turn { name, direction, to, limit, phases, cost }: &Turn) -> String {
         To::Add(amount) if *amount < 0.0 => format!("− {}", -amount),
         To::Add(amount) => format!("+ {amount}"),
         To::Value(value) => format!("to `{value}`"),
+        To::Need => "to what is needed".to_owned(),
     };
     let limit = limit.map(|limit| format!(", not beyond {limit}")).unwrap_or_default();
     let phases: Vec<&str> = phases.iter().map(|phase| phase.as_str()).collect();
     let phases = if phases.is_empty() { String::new() } else { format!(" in {}", phases.join(", ")) };
     let cost = cost.as_ref().map(|cost| format!("; costs: {}", cost.en)).unwrap_or_default();
-    format!("{name}{way}: {step}{limit}{phases}{cost}")
+    let with: Vec<String> = with.iter().map(|with| format!("`{}`", with.knob)).collect();
+    let with = if with.is_empty() { String::new() } else { format!(", with {}", with.join(" and ")) };
+    format!("{name}{way}: {step}{limit}{with}{phases}{cost}")
 }

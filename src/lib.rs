@@ -44,7 +44,7 @@ use knowledge::{Knowledge, KnowledgeError, Language};
 use launch::{Launch, Prediction};
 use model::{Diagnosis, Experience, Incident, InputSummary, Job, Report};
 use parse::{GRAMMARS, Grammars};
-use patch::Workbench;
+use patch::{Remedies, Workbench};
 use reading::Reading;
 use signals::Signals;
 use source::{Input, SourceError};
@@ -222,6 +222,7 @@ fn explain(
     let Examined { found, mut facts, signals, predicted } = examine(found, job, launch, inputs, knowledge, options);
     let phase = diagnosis::phase(&found, &signals, &knowledge.ranking.phases);
     facts::state_phase(&mut facts, &phase);
+    launch::state_capacity(&mut facts);
     let mut incident = Incident { phase, ..found.incident };
     let asker = &Asker::new(&facts);
     let experience = &*options.experience;
@@ -238,19 +239,20 @@ fn explain(
     incident.memory = report::memory(comparison, language);
     // What the log refutes prices nothing.
     let prediction = predicted.as_ref().filter(|_| contradiction.is_none());
-    let (kind, phase) = (incident.kind, incident.phase.name);
+    let (kind, phase, phase_confidence) = (incident.kind, incident.phase.name, incident.phase.confidence);
+    let facts = &facts;
     let decided = OnceCell::new();
-    let workbench = Workbench { knowledge, launch, facts: &facts, asker, decided, prediction, phase, language };
-    let with_patches = |Concluded { diagnosis, rule, is_guess }: Concluded<'_>| Diagnosis {
-        confidence: contradiction
-            .map_or(diagnosis.confidence, |contradiction| contradiction.lowers(diagnosis.confidence)),
-        patches: match is_guess {
-            true => Vec::new(),
-            false => diagnosis::best_first(workbench.patches(rule), kind, phase, &diagnosis.cause, experience),
-        },
-        not_advised: workbench.not_advised(rule),
-        ..diagnosis
+    let workbench =
+        Workbench { knowledge, launch, facts, asker, decided, prediction, kind, phase, phase_confidence, language };
+    let with_patches = |Concluded { diagnosis, rule, is_guess }: Concluded<'_>| {
+        let Remedies { patches, set, not_advised } = workbench.remedies(rule);
+        let patches = diagnosis::best_first(patches, kind, phase, &diagnosis.cause, experience);
+        let (patches, set) = if is_guess { Default::default() } else { (patches, set) };
+        let confidence =
+            contradiction.map_or(diagnosis.confidence, |contradiction| contradiction.lowers(diagnosis.confidence));
+        Diagnosis { confidence, patches, set, not_advised, ..diagnosis }
     };
     incident.diagnoses = diagnoses.into_iter().map(with_patches).collect();
+    patch::settle(&mut incident.diagnoses);
     incident
 }

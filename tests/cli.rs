@@ -141,7 +141,7 @@ fn a_fix_is_written_once_and_the_file_before_it_is_kept() -> Outcome {
     let [log, config] = failed_step(folder.path())?;
     let fix = |how: &[&str]| oomdoc().args(["fix", &log, &config]).args(how).assert();
     let before = std::fs::read_to_string(&config)?;
-    fix(&["--diff"])
+    fix(&[])
         .success()
         .stdout(contains("+  \"zero_optimization\": {\"stage\": 2, \"offload_optimizer\": {\"device\": \"cpu\"}}"));
     assert_eq!(std::fs::read_to_string(&config)?, before);
@@ -159,6 +159,12 @@ fn a_fix_without_a_file_says_what_is_missing() -> Outcome {
     let folder = tempfile::tempdir()?;
     let [log, config] = failed_step(folder.path())?;
     oomdoc().args(["fix", &log, "--diff"]).assert().code(2).stderr(contains("beside the log"));
+    let bare = oomdoc().args(["fix", &log, &config]).assert().success();
+    let knob = "zero_optimization.offload_optimizer.device";
+    let picked = oomdoc().args(["fix", &log, &config, "--pick", knob]).assert().success();
+    assert_eq!(bare.get_output().stdout, picked.get_output().stdout);
+    let dashed = oomdoc().args(["fix", &log, &config, "--pick", "--nobody_knows", "--diff"]).assert();
+    dashed.code(2).stderr(contains("no patch `--nobody_knows`"));
     oomdoc().args(["fix", &log, &config, "--pick", "17", "--diff"]).assert().code(2).stderr(contains("no patch `17`"));
     Ok(())
 }

@@ -145,9 +145,9 @@ impl CliError {
             CliError::Estimate(EstimateError::File { .. } | EstimateError::Config { .. }) => {
                 Some("give the config.json that lies beside a model's weights")
             }
-            CliError::Fix(FixError::NothingToFix(_) | FixError::NoFile { .. }) => Some(
-                "give the launch script or the configuration beside the log: `oomdoc fix job.log launch.sh --diff`",
-            ),
+            CliError::Fix(FixError::NothingToFix(_)) => Some("`oomdoc analyze` with the same paths says what happened"),
+            CliError::Fix(FixError::NoFile { lines, others, .. }) => return Some(instead(lines, others)),
+            CliError::Fix(FixError::Apart { .. }) => Some("pick one of them and write it, then the other by hand"),
             CliError::Fix(FixError::NoSuchPatch { .. }) => Some("`oomdoc analyze` numbers them under “What to change”"),
             CliError::Fix(FixError::Changed { .. }) => {
                 Some("take your own change over by hand, then remove the file as it was and run it again")
@@ -180,4 +180,14 @@ impl CliError {
         };
         fixed.map(str::to_owned)
     }
+}
+
+/// What to do where a patch edits no file: what to type, what else to pick, what to give.
+fn instead(lines: &[String], others: &[String]) -> String {
+    let typed = lines.iter().map(|line| format!("set it yourself:\n  {}", line.replace('\n', "\n  ")));
+    let picked =
+        (!others.is_empty()).then(|| format!("or pick one that edits a file: `--pick {}`", others.join("`, `--pick ")));
+    let given = "or give the launch script or the configuration that sets it beside the log".to_owned();
+    let ways: Vec<String> = typed.chain(picked).chain([given]).collect();
+    ways.join("\n").trim_start_matches("or ").to_owned()
 }

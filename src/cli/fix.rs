@@ -9,21 +9,22 @@ use super::home::Home;
 use crate::facts::Value;
 use crate::fix::{self, Done};
 use crate::knowledge::Language;
+use crate::model::Patch;
 use crate::{Options, report};
 
-/// Applies a patch to the job's own configuration.
+/// Shows the change of the job's own configuration that the report proposes, or makes it.
 #[derive(Debug, Args)]
 pub(super) struct Fix {
     /// The logs and the configuration to mend, as for `analyze`
     #[arg(required = true, value_name = "PATH")]
     paths: Vec<String>,
-    /// Which patch: its number in the report, or its knob; the first that edits a file otherwise
-    #[arg(long, value_name = "NUMBER|KNOB")]
-    pick: Option<String>,
-    /// Show the change and write nothing
-    #[arg(long, conflicts_with = "write", required_unless_present = "write")]
+    /// Which patches: their numbers in the report, or their knobs (comma-separated); what the report proposes otherwise
+    #[arg(long, value_name = "NUMBER|KNOB", value_delimiter = ',', allow_hyphen_values = true)]
+    pick: Vec<String>,
+    /// Show the change and write nothing, as without any of both
+    #[arg(long, conflicts_with = "write")]
     diff: bool,
-    /// Write the change; the file as it was stays beside it
+    /// Write the change; each file as it was stays beside it
     #[arg(long)]
     write: bool,
     /// The language of hints: `en` or `zh`
@@ -39,19 +40,20 @@ impl Fix {
         let knowledge = Some(home.knowledge()?);
         let options = Options { language: self.lang, facts: self.fact, knowledge, ..Options::default() };
         let report = fix::analyze(&self.paths, &options)?;
-        let patch = fix::pick(&report, self.pick.as_deref())?;
+        let patches = fix::pick(&report, &self.pick)?;
         let mut out = anstream::stdout();
-        match (&patch.diff, self.write) {
-            (None, _) => return Err(fix::FixError::NoFile { knob: patch.knob.clone() }.into()),
-            (Some(diff), false) => out.write_all(diff.as_bytes())?,
-            (Some(_), true) => {
-                let file = patch.file.as_deref().unwrap_or_default();
-                let done = match fix::write(patch)? {
-                    Done::Written => "written",
-                    Done::Already => "already so",
-                };
-                writeln!(out, "{file}: {}, {done}", report::change(patch))?;
+        for mended in fix::mend(&report, &patches)? {
+            if !self.write {
+                out.write_all(mended.diff.as_bytes())?;
+                continue;
             }
+            let done = match fix::write(&mended)? {
+                Done::Written => "written",
+                Done::Already => "already so",
+            };
+            let is_here = |patch: &&&Patch| patch.edits.iter().any(|edit| *edit.file == mended.file);
+            let changes: Vec<String> = patches.iter().filter(is_here).map(|patch| report::change(patch)).collect();
+            writeln!(out, "{}: {}, {done}", mended.file, changes.join("; "))?;
         }
         Ok(ExitCode::SUCCESS)
     }

@@ -124,6 +124,7 @@ pub fn diagnose<'k>(
                 ),
                 basis: if found.speaking().next().is_some() { Basis::Grammar } else { Basis::Reader },
                 patches: Vec::new(),
+                set: None,
                 not_advised: Vec::new(),
                 outcomes: outcomes::said(experience.outcomes(kind, phase, &found.rule.cause, None)),
             };

@@ -51,6 +51,15 @@ impl<'f> Asker<'f> {
         self
     }
 
+    /// The number that `expression` is, where all that it names is known.
+    pub fn compute(&self, expression: &str) -> Option<f64> {
+        let question = Question::new(expression).ok()?;
+        match CelValue::resolve(&question.expression, &self.context) {
+            Ok(CelValue::Float(number)) if number.is_finite() => Some(number),
+            _ => None,
+        }
+    }
+
     /// Whether `condition` holds.
     pub fn ask(&self, condition: &str) -> Answer {
         match Question::new(condition) {
@@ -324,7 +333,11 @@ mod tests {
             let others = rule.patch.iter().filter_map(|row| row.when.clone());
             evidence.chain(others).chain(rule.when.clone()).collect()
         };
-        let of_knobs = knowledge.knobs.iter().flat_map(|knob| &knob.constraint).filter_map(|row| row.unless.clone());
+        let of_knobs = knowledge
+            .knobs
+            .iter()
+            .flat_map(|knob| &knob.constraint)
+            .filter_map(|row| row.unless.clone().or(row.only.clone()));
         Ok(knowledge.causes.iter().flat_map(rows).chain(of_knobs).collect())
     }
 

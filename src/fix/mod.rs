@@ -1,20 +1,22 @@
-//! Writes a patch into the user's own file.
+//! Writes patches into the user's own files.
 //!
-//! The file as it was stays beside it (`ds_config.json.before-oomdoc`), so that the same fix asked for twice is done once,
+//! A file as it was stays beside it (`ds_config.json.before-oomdoc`), so that the same fix asked for twice is done once,
 //! patches keep their numbers, and a file that was changed since is not overwritten.
 
 mod write;
 
+use std::fs;
 use std::io::{self, Cursor};
 use std::path::Path;
 
 use thiserror::Error;
 
 use crate::Options;
+use crate::config::Format;
 use crate::knowledge::plain_name;
-use crate::model::{Patch, Report, Role};
-use crate::report;
+use crate::model::{Edit, Patch, Report, Role};
 use crate::source::{self, Input};
+use crate::{patch, report};
 
 /// Why nothing was written.
 #[derive(Debug, Error)]
@@ -34,10 +36,22 @@ pub enum FixError {
         known: String,
     },
     /// The patch is not one of a file.
-    #[error("`{knob}` is set in no file that was given")]
+    #[error("{} is set in no file that was given", quoted(.knobs))]
     NoFile {
-        /// The knob.
-        knob: String,
+        /// The knobs.
+        knobs: Vec<String>,
+        /// What to type instead, where that can be said.
+        lines: Vec<String>,
+        /// What to pick instead: other patches, by number, that edit a file.
+        others: Vec<String>,
+    },
+    /// The patches cannot be written into one file together.
+    #[error("{} cannot be set in {path} together", quoted(.knobs))]
+    Apart {
+        /// The file.
+        path: String,
+        /// The knobs.
+        knobs: Vec<String>,
     },
     /// Nothing may be written there, or the change would do something else beside.
     #[error("{path} is left as it is: {why}")]
@@ -104,26 +118,83 @@ fn open(file: &str) -> Result<Input<'static>, source::SourceError> {
     }
 }
 
-/// The patch of this number, as the report counts them, or of this knob; the first that edits a file where nothing is asked.
-pub fn pick<'r>(report: &'r Report, asked: Option<&str>) -> Result<&'r Patch, FixError> {
-    let incident = report.incidents.first().ok_or(FixError::NothingToFix("no incident was found"))?;
-    let patches = report::numbered(incident);
-    let Some(asked) = asked else {
-        let edits = patches.iter().find(|patch| patch.diff.is_some());
-        return edits.copied().ok_or(FixError::NothingToFix("no patch edits a file that was given"));
-    };
-    let by_number = asked.parse::<usize>().ok().and_then(|number| patches.get(number.checked_sub(1)?));
-    let by_knob = || patches.iter().find(|patch| plain_name(&patch.knob) == plain_name(asked));
-    by_number.or_else(by_knob).copied().ok_or_else(|| {
-        let known: Vec<String> =
-            (1..).zip(&patches).map(|(number, patch)| format!("{number} {}", patch.knob)).collect();
-        FixError::NoSuchPatch { asked: asked.to_owned(), known: known.join(", ") }
-    })
+/// A file of the user's, and what it is to be.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Mended {
+    /// Its name.
+    pub file: String,
+    /// The change as a unified diff.
+    pub diff: String,
+    /// The whole file afterwards.
+    after: String,
 }
 
-/// Writes `patch` into its file: whole or not at all, the old text kept beside it.
-pub fn write(patch: &Patch) -> Result<Done, FixError> {
-    let no_file = || FixError::NoFile { knob: patch.knob.clone() };
-    let (file, edited) = patch.file.as_deref().zip(patch.edited.as_deref()).ok_or_else(no_file)?;
-    write::write(file, edited, patch.diff.as_deref())
+/// The patches of these numbers, as the report counts them, or of these knobs; what the report proposes where nothing is asked.
+pub fn pick<'r>(report: &'r Report, asked: &[String]) -> Result<Vec<&'r Patch>, FixError> {
+    let incident = report.incidents.first().ok_or(FixError::NothingToFix("no incident was found"))?;
+    let patches = report::numbered(incident);
+    if patches.is_empty() {
+        return Err(FixError::NothingToFix("no change is advised"));
+    }
+    if asked.is_empty() {
+        return Ok(report::proposed(incident));
+    }
+    let one = |asked: &String| {
+        let by_number = asked.parse::<usize>().ok().and_then(|number| patches.get(number.checked_sub(1)?));
+        let by_knob = || patches.iter().find(|patch| plain_name(&patch.knob) == plain_name(asked));
+        by_number.or_else(by_knob).copied().ok_or_else(|| {
+            let known: Vec<String> =
+                (1..).zip(&patches).map(|(number, patch)| format!("{number} {}", patch.knob)).collect();
+            FixError::NoSuchPatch { asked: asked.clone(), known: known.join(", ") }
+        })
+    };
+    asked.iter().map(one).collect()
+}
+
+/// What `patches` of `report` make of the user's files, all of them together.
+pub fn mend(report: &Report, patches: &[&Patch]) -> Result<Vec<Mended>, FixError> {
+    let shown = report.incidents.first().map(report::numbered).unwrap_or_default();
+    let (edited, without): (Vec<&Patch>, Vec<&Patch>) = patches.iter().partition(|patch| patch.diff.is_some());
+    if !without.is_empty() {
+        let others = (1..).zip(&shown).filter(|(_, patch)| patch.diff.is_some());
+        return Err(FixError::NoFile {
+            knobs: without.iter().map(|patch| patch.knob.clone()).collect(),
+            lines: without.iter().filter_map(|patch| patch.line.clone()).collect(),
+            others: others.map(|(number, _): (usize, _)| number.to_string()).collect(),
+        });
+    }
+    let mut files: Vec<&str> = Vec::new();
+    let edits: Vec<&Edit> = edited.iter().flat_map(|patch| &patch.edits).collect();
+    for edit in &edits {
+        if !files.contains(&&*edit.file) {
+            files.push(&edit.file);
+        }
+    }
+    let mended = |file: &str| {
+        let failed = |error| FixError::File { path: file.to_owned(), error };
+        let before = as_analysed(Path::new(file)).map_err(failed)?;
+        let own: Vec<Edit> = edits.iter().filter(|edit| *edit.file == *file).map(|edit| (*edit).clone()).collect();
+        let after = patch::apply(Format::of(&before), file, &before, &own);
+        let knobs = || edited.iter().map(|patch| patch.knob.clone()).collect();
+        let after = after.ok_or_else(|| FixError::Apart { path: file.to_owned(), knobs: knobs() })?;
+        Ok(Mended { diff: crate::config::diff(file, &before, &after), file: file.to_owned(), after })
+    };
+    files.into_iter().map(mended).collect()
+}
+
+/// The text of a file as it was before a fix, which is what is analysed.
+fn as_analysed(path: &Path) -> io::Result<String> {
+    match write::kept(path) {
+        Some(bytes) => String::from_utf8(bytes).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error)),
+        None => fs::read_to_string(path),
+    }
+}
+
+/// Writes a file: whole or not at all, the old text kept beside it.
+pub fn write(mended: &Mended) -> Result<Done, FixError> {
+    write::write(&mended.file, &mended.after, Some(&mended.diff))
+}
+
+fn quoted(knobs: &[String]) -> String {
+    knobs.iter().map(|knob| format!("`{knob}`")).collect::<Vec<_>>().join(", ")
 }

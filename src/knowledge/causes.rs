@@ -91,6 +91,10 @@ pub struct PatchRow {
     /// What to turn it to; absent: what the knob says of this lever.
     #[serde(default)]
     pub to: Option<String>,
+    /// What to turn it to, as an expression (CEL) over facts that is a number: the first of them that is one. Bytes where
+    /// the knob is a size.
+    #[serde(default)]
+    pub amount: Vec<Condition>,
     /// A condition without which it is not proposed.
     #[serde(default)]
     pub when: Option<Condition>,
@@ -102,6 +106,9 @@ pub struct PatchRow {
 pub struct NotAdvisedRow {
     /// The knob or lever that people turn.
     pub knob: Arc<str>,
+    /// The way that they turn it, where the other way helps.
+    #[serde(default)]
+    pub direction: Option<Direction>,
     /// When to warn of it; absent: always.
     #[serde(default)]
     pub when: Option<Condition>,

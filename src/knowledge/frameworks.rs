@@ -39,6 +39,9 @@ pub struct Framework {
     /// A condition (CEL) under which its options do nothing for a job.
     #[serde(default)]
     pub unless: Option<Condition>,
+    /// A condition (CEL) without which its options are not for a job: what is not known to hold does not.
+    #[serde(default)]
+    pub only: Option<Condition>,
     /// How it trains, where it decides that.
     #[serde(default)]
     pub trains: Option<Trains>,

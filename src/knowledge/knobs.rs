@@ -62,6 +62,12 @@ pub struct Knob {
     /// What must hold for it to work.
     #[serde(default)]
     pub constraint: Vec<Constraint>,
+    /// What one types or writes to set it, with its value as `{to}`, where that is not its name and value.
+    #[serde(default)]
+    pub line: Option<Arc<str>>,
+    /// The unit of an amount of memory, where the user wrote none.
+    #[serde(default)]
+    pub unit: Option<Arc<str>>,
 }
 
 /// Where a knob is set.
@@ -182,6 +188,23 @@ pub struct Turn {
     /// Where memory gets free by it, to choose among several knobs; empty: in every phase.
     #[serde(default)]
     pub phases: Vec<Phase>,
+    /// What must be set with it, or it is refused or does nothing.
+    #[serde(default)]
+    pub with: Vec<With>,
+}
+
+/// A knob of the same framework that another one needs.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct With {
+    /// Its id.
+    pub knob: Arc<str>,
+    /// Its value; absent: as much more as the other becomes less, where the user set it.
+    #[serde(default)]
+    pub to: Option<String>,
+    /// Other values that do as well.
+    #[serde(default)]
+    pub fits: Vec<String>,
 }
 
 /// Which way a lever is turned.
@@ -218,6 +241,8 @@ pub enum To {
     Add(f64),
     /// To this value; in angle brackets stands what only the user knows.
     Value(String),
+    /// To what the job needs, as far as the arithmetic or the log says; else to no less than it reached.
+    Need,
 }
 
 /// What must hold for a knob to be accepted and to do what it says.
@@ -227,6 +252,9 @@ pub struct Constraint {
     /// A condition (CEL) under which it is refused or does nothing, asked of the facts as the change leaves them.
     #[serde(default)]
     pub unless: Option<Condition>,
+    /// A condition (CEL) without which it is not for this job: what is not known to hold does not.
+    #[serde(default)]
+    pub only: Option<Condition>,
     /// The same in words.
     pub text: Words,
 }
@@ -246,6 +274,14 @@ impl Knob {
             Some(version) => self.spelling.iter().rev().find(|spelling| spelling.is_of(&version)),
             None => self.spelling.last().filter(|spelling| spelling.until.is_none()),
         }
+    }
+
+    /// How it is spelled where its version is open: as every version takes it, if there is such a name, else as the newest
+    /// does; `None` where the newest has it no more.
+    pub fn spelling_for_all(&self) -> Option<&str> {
+        let newest = self.spelling_at(None)?;
+        let is_everywhere = |name: &&str| self.spelling.iter().all(|spelling| spelling.names().any(|own| own == *name));
+        newest.names().find(is_everywhere).or(Some(&newest.name))
     }
 
     /// Its value in `version` where nobody sets it. An unknown version is the newest.

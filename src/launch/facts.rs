@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use super::Launch;
-use crate::config::Entry;
+use crate::config::{Document, Entry};
 use crate::facts::{Answer, Asker, Facts, Value, names};
 use crate::knowledge::{Fact, FactType, Knob};
 use crate::model::Citation;
@@ -43,6 +43,11 @@ impl Launch<'_> {
             self.knobs().filter_map(|knob| Some((knob, self.setting(knob)?.entry))).collect();
         let names = set.iter().map(|(knob, _)| Value::Text(format!("{}.{}", knob.framework, knob.id))).collect();
         all.push((Arc::from("config.set"), Value::List(names), Vec::new()));
+        let commands = self.documents.iter().flat_map(Document::commands).map(|command| {
+            let words = [&command.program].into_iter().chain(&command.target).chain(&command.operands);
+            Value::Text(words.map(String::as_str).collect::<Vec<_>>().join(" "))
+        });
+        all.push((Arc::from("launch.commands"), Value::List(commands.collect()), Vec::new()));
         let is_said: HashSet<&str> = set.iter().filter_map(|(knob, _)| knob.fact.as_deref()).collect();
         for (knob, entry) in set {
             let Some(fact) = self.fact(knob) else { continue };

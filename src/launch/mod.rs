@@ -22,6 +22,7 @@ use crate::model::Job;
 use facts::Stated;
 use index::Index;
 pub use index::Setting;
+pub use layout::state_capacity;
 pub(crate) use layout::{device_memory, host_memory, host_used, rolls_out, serves};
 pub use prediction::{Comparison, Contradiction, Moved, Prediction};
 pub(crate) use shape::name as described_name;

@@ -1,10 +1,9 @@
-use std::fmt;
 use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Basis, Citation, Figure, Kind, Location, Outcomes, Phase, TimelinePoint};
+use super::{Basis, Citation, Figure, Kind, Location, Outcomes, Patch, PatchSet, Phase, TimelinePoint};
 
 /// One failure: its root and all that belongs to it, several ranks as one.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -235,82 +234,14 @@ pub struct Diagnosis {
     pub basis: Basis,
     /// What to change.
     pub patches: Vec<Patch>,
+    /// The cheapest of them that suffice together, where the first does not alone and the arithmetic knows.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub set: Option<PatchSet>,
     /// What not to change, and why.
     pub not_advised: Vec<NotAdvised>,
     /// How its remedies went here before, in incidents of the same kind and phase; absent where nobody said.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub outcomes: Option<Outcomes>,
-}
-
-/// A change of the job's configuration.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Patch {
-    /// What it turns, whatever the framework calls it.
-    pub lever: Arc<str>,
-    /// As the user's framework version spells it.
-    pub knob: String,
-    /// Its value now.
-    pub from: Option<String>,
-    /// Its value then.
-    pub to: String,
-    /// Where it is set: `cli`, `json`, `yaml`, `env`, `python`, `system`.
-    pub target: String,
-    /// The user's own file, where it is known.
-    pub file: Option<String>,
-    /// The edit as a unified diff.
-    pub diff: Option<String>,
-    /// The whole file afterwards; no part of what is written or kept.
-    #[serde(skip)]
-    pub edited: Option<String>,
-    /// What it moves.
-    pub effect: PatchEffect,
-    /// What the incident's moment needs then.
-    #[serde(default)]
-    pub needs: PatchNeeds,
-    /// What it costs.
-    pub cost: Option<String>,
-    /// What must hold for it to work.
-    pub constraint: Option<String>,
-    /// How it went here before, for the same cause in incidents of the same kind and phase; absent where nobody said.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub outcomes: Option<Outcomes>,
-}
-
-/// How many bytes a patch moves; negative frees.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct PatchEffect {
-    /// Per device.
-    pub gpu_bytes: Option<super::Bytes>,
-    /// Per host.
-    pub host_bytes: Option<super::Bytes>,
-}
-
-/// What the moment of the incident needs once a patch is applied, as far as the arithmetic knows.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct PatchNeeds {
-    /// On a device.
-    pub gpu: Option<Need>,
-    /// On a host.
-    pub host: Option<Need>,
-}
-
-/// An amount that is needed, of what there is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Need {
-    /// Needed.
-    pub bytes: super::Bytes,
-    /// There is so much, where that is known.
-    pub capacity: Option<super::Bytes>,
-}
-
-impl fmt::Display for Need {
-    /// `15.87 of 79.15 GiB`, or `15.87 GiB` where nobody knows what there is.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.capacity {
-            Some(capacity) => write!(f, "{:.2} of {:.2} GiB", self.bytes.gib(), capacity.gib()),
-            None => self.bytes.fmt(f),
-        }
-    }
 }
 
 /// A change that people try and that does not help here.

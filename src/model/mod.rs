@@ -9,6 +9,7 @@ mod figure;
 mod incident;
 mod location;
 mod one_line;
+mod patch;
 mod report;
 mod texts;
 mod time;
@@ -22,11 +23,11 @@ pub use event::{
 pub use experience::{Experience, Group, Occurrence, Outcomes, Tally};
 pub use figure::{Derivation, Figure};
 pub use incident::{
-    Consumer, Diagnosis, Earlier, Fingerprint, Incident, Memory, Need, NotAdvised, Patch, PatchEffect, PatchNeeds,
-    PhaseFinding, PhaseShare, Seen, Victim,
+    Consumer, Diagnosis, Earlier, Fingerprint, Incident, Memory, NotAdvised, PhaseFinding, PhaseShare, Seen, Victim,
 };
 pub use location::{Citation, Column, LineNumber, Location};
 pub use one_line::one_line;
+pub use patch::{Change, Edit, Given, Need, Partner, Patch, PatchEffect, PatchNeeds, PatchSet, Scalar};
 pub use report::{InputSummary, Job, OtherFailure, Report, Role, SCHEMA, TimelinePoint};
 pub use texts::{Text, Texts};
 pub use time::{Clock, Timestamp};

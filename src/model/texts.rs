@@ -4,8 +4,9 @@
 use std::sync::Arc;
 
 use super::{
-    Citation, Consumer, Derivation, Diagnosis, Earlier, Figure, Fingerprint, Incident, InputSummary, Job, Location,
-    Memory, NotAdvised, OtherFailure, Patch, PhaseFinding, Report, Seen, TimelinePoint, Victim,
+    Change, Citation, Consumer, Derivation, Diagnosis, Earlier, Figure, Fingerprint, Incident, InputSummary, Job,
+    Location, Memory, NotAdvised, OtherFailure, Partner, Patch, PhaseFinding, Report, Scalar, Seen, TimelinePoint,
+    Victim,
 };
 
 /// A text of a report.
@@ -191,6 +192,7 @@ impl Texts for Diagnosis {
             evidence,
             basis: _,
             patches,
+            set: _,
             not_advised,
             outcomes: _,
         } = self;
@@ -208,21 +210,52 @@ impl Texts for Patch {
             knob: _,
             from,
             to,
+            change,
+            with,
             target: _,
             file,
             diff,
-            edited,
+            line,
+            edits,
             effect: _,
             needs: _,
+            suffices: _,
             cost,
             constraint,
             outcomes: _,
         } = self;
-        // A whole file is no part of what is kept or sent.
-        *edited = None;
+        // Edits are no part of what is kept or sent.
+        edits.clear();
         to.texts(see);
-        diff.iter_mut().for_each(|lines| see(Text::Lines(lines)));
+        change.texts(see);
+        with.texts(see);
+        [diff, line].into_iter().flatten().for_each(|lines| see(Text::Lines(lines)));
         [from, file, cost, constraint].into_iter().for_each(|text| text.texts(see));
+    }
+}
+
+impl Texts for Scalar {
+    fn texts(&mut self, see: &mut dyn FnMut(Text<'_>)) {
+        match self {
+            Scalar::Text(words) => words.texts(see),
+            Scalar::Flag(_) | Scalar::Integer(_) | Scalar::Number(_) => {}
+        }
+    }
+}
+
+impl Texts for Change {
+    fn texts(&mut self, see: &mut dyn FnMut(Text<'_>)) {
+        match self {
+            Change::AtLeast(amount) => amount.texts(see),
+            Change::Times(_) | Change::Add(_) => {}
+        }
+    }
+}
+
+impl Texts for Partner {
+    fn texts(&mut self, see: &mut dyn FnMut(Text<'_>)) {
+        let Partner { knob: _, to } = self;
+        to.texts(see);
     }
 }
 

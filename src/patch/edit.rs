@@ -1,18 +1,9 @@
-//! Where a knob is set, or would be, and the edit that sets it.
+//! Where a knob is set, or would be, and the edits that set it.
 
-use std::sync::Arc;
-
-use crate::config::{self, EntryKind, Format, Value};
-use crate::knowledge::{Knob, Target, Type};
+use crate::config::{self, Document, EntryKind, Format, Value};
+use crate::knowledge::{Knob, Target};
 use crate::launch::{Launch, Setting};
-
-/// An edit of one of the user's files.
-pub(super) struct Edited {
-    pub file: Arc<str>,
-    pub diff: String,
-    /// The whole file afterwards.
-    pub text: String,
-}
+use crate::model::{Edit, Given, Scalar};
 
 /// The edit that sets `knob` to `to`: where it is set, else in the configuration of its framework. `None` where there is no
 /// such file, or only the user knows the value.
@@ -21,33 +12,94 @@ pub(super) fn edit(
     knob: &Knob,
     spelling: &str,
     setting: Option<Setting<'_>>,
-    to: &str,
-) -> Option<Edited> {
-    let value = value(knob, to)?;
-    let (document, after) = match setting.filter(Setting::is_own) {
-        Some(Setting { document, entry }) => {
-            (document, document.set_as(entry.kind, entry.command, &entry.key, &value).ok()?)
-        }
-        None => launch.documents().iter().filter(|document| launch.takes(document, knob)).find_map(|document| {
-            let after = match (document.format(), knob.target) {
-                (Format::Shell, Target::Env) => document.set_as(EntryKind::Env, None, spelling, &value),
-                (Format::Shell, Target::Yaml) => document.set_as(EntryKind::Override, None, spelling, &value),
-                (Format::Shell, _) => document.set_as(EntryKind::Flag, None, spelling, &value),
-                _ => document.set(spelling, &value),
-            };
-            Some((document, after.ok()?))
-        })?,
-    };
-    let diff = config::diff(document.path(), document.text(), &after);
-    (!diff.is_empty()).then(|| Edited { file: document.path().clone(), diff, text: after })
+    to: &Scalar,
+) -> Option<Edit> {
+    if is_open(to) {
+        return None;
+    }
+    if let Some(Setting { document, entry }) = setting.filter(Setting::is_own) {
+        let file = document.path().clone();
+        let (key, to) = (entry.key.clone(), to.clone());
+        let edit = Edit { file, key, to, given: given(entry.kind)?, command: entry.command };
+        return applied(document, std::slice::from_ref(&edit)).is_some().then_some(edit);
+    }
+    let documents = launch.documents().iter().filter(|document| launch.takes(document, knob));
+    let mut edits = documents.map(|document| {
+        let given = match (document.format(), knob.target) {
+            (Format::Shell, Target::Env) => Given::Env,
+            (Format::Shell, Target::Yaml) => Given::Override,
+            (Format::Shell, _) => Given::Flag,
+            _ => Given::Setting,
+        };
+        let (file, key) = (document.path().clone(), spelling.to_owned());
+        (document, Edit { file, key, to: to.clone(), given, command: None })
+    });
+    edits.find(|(document, edit)| applied(document, std::slice::from_ref(edit)).is_some()).map(|(_, edit)| edit)
 }
 
-/// The value as a configuration holds it; a step (`× 0.5`) or a placeholder (`<bytes>`) is none.
-fn value(knob: &Knob, to: &str) -> Option<Value> {
-    let is_open = to.contains(['<', '×', '−']) || to.starts_with("+ ") || to.contains(' ');
-    let text = || Value::Text(to.to_owned());
-    (!is_open).then(|| match knob.r#type {
-        Type::Text | Type::File | Type::Choice | Type::Size => to.parse().map_or_else(|_| text(), Value::Number),
-        _ => Value::of_word(to),
+/// The diff that `edits` make of the files of the job, each file's behind the other's; `None` where one cannot be made.
+pub(super) fn diff(launch: &Launch<'_>, edits: &[Edit]) -> Option<String> {
+    let mut diff = String::new();
+    for document in launch.documents() {
+        let own: Vec<Edit> = edits.iter().filter(|edit| edit.file == *document.path()).cloned().collect();
+        if !own.is_empty() {
+            diff += &config::diff(document.path(), document.text(), &applied(document, &own)?);
+        }
+    }
+    (!diff.is_empty()).then_some(diff)
+}
+
+/// The text of `document` after `edits`, one after the other; `None` where one of them cannot be made or changes nothing.
+fn applied(document: &Document, edits: &[Edit]) -> Option<String> {
+    apply(document.format(), document.path(), document.text(), edits).filter(|text| text != document.text())
+}
+
+/// `text` of `path` after `edits`, one after the other; `None` where one of them cannot be made.
+pub fn apply(format: Format, path: &str, text: &str, edits: &[Edit]) -> Option<String> {
+    let mut text = text.to_owned();
+    for Edit { key, to, given, command, .. } in edits {
+        let document = Document::read_as(format, path, &text).ok()?;
+        let value = value(to);
+        text = match format {
+            Format::Shell => document.set_as(kind(*given), *command, key, &value).ok()?,
+            _ => document.set(key, &value).ok()?,
+        };
+    }
+    Some(text)
+}
+
+/// Whether only the user knows the value.
+fn is_open(to: &Scalar) -> bool {
+    matches!(to, Scalar::Text(words) if words.contains(['<', ' ']))
+}
+
+fn value(to: &Scalar) -> Value {
+    match to {
+        Scalar::Flag(flag) => Value::Bool(*flag),
+        Scalar::Integer(number) => Value::Number(*number as f64),
+        Scalar::Number(number) => Value::Number(*number),
+        Scalar::Text(words) => Value::Text(words.clone()),
+    }
+}
+
+fn kind(given: Given) -> EntryKind {
+    match given {
+        Given::Setting => EntryKind::Setting,
+        Given::Flag => EntryKind::Flag,
+        Given::Override => EntryKind::Override,
+        Given::Env => EntryKind::Env,
+        Given::Directive => EntryKind::Directive,
+    }
+}
+
+/// How a setting of this kind is given; a variable of a script is none of the processes it starts.
+fn given(kind: EntryKind) -> Option<Given> {
+    Some(match kind {
+        EntryKind::Setting => Given::Setting,
+        EntryKind::Flag => Given::Flag,
+        EntryKind::Override => Given::Override,
+        EntryKind::Env => Given::Env,
+        EntryKind::Directive => Given::Directive,
+        EntryKind::Variable => return None,
     })
 }

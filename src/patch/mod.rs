@@ -1,18 +1,34 @@
 //! From a lever to the edit of the user's own file.
 //!
 //! In go a cause's levers, the knobs of `rules/knobs/`, and what the job was launched with; out come patches: the knob as
-//! the user's framework version spells it, its value now and then, the edit as a diff where the file is known. A knob that
-//! the framework refuses or ignores, or that is turned so far already, is no patch.
+//! the user's framework version spells it, its value now and then, the edit as a diff where the file is known, else the line
+//! to type. What is no advice for this job and this incident does not pass the [`gate`]; where no patch suffices alone, the
+//! [`set`] that does is found.
 
 mod edit;
+mod gate;
+mod goal;
+mod line;
+mod set;
+mod settle;
+#[cfg(test)]
+mod tests;
 mod turn;
 
+pub use edit::apply;
+pub use settle::settle;
+
 use std::cell::{LazyCell, OnceCell};
+use std::ops::Deref;
 
 use crate::facts::{Answer, Asker, Facts};
-use crate::knowledge::{CauseRule, Condition, Direction, Knob, Knowledge, Language, PatchRow, To, Turn, plain_name};
+use crate::knowledge::{
+    CauseRule, Condition, Direction, Knob, Knowledge, Language, NotAdvisedRow, PatchRow, To, Turn, plain_name,
+};
 use crate::launch::{Launch, Moved, Prediction, device_memory, host_memory, host_used};
-use crate::model::{Bytes, Need, NotAdvised, Patch, PatchEffect, PatchNeeds, Phase};
+use crate::model::{Bytes, Edit, Kind, Need, NotAdvised, Partner, Patch, PatchEffect, PatchNeeds, PatchSet, Phase};
+use gate::Passed;
+use goal::Goal;
 
 /// More patches than this for one cause are no advice.
 const MOST: usize = 6;
@@ -36,10 +52,25 @@ pub struct Workbench<'a> {
     pub decided: OnceCell<Facts>,
     /// What it should have needed.
     pub prediction: Option<&'a Prediction>,
+    /// What ran out.
+    pub kind: Kind,
     /// When it happened.
     pub phase: Phase,
+    /// How sure that is, 0–1.
+    pub phase_confidence: f64,
     /// Of titles and prices.
     pub language: Language,
+}
+
+/// What helps against a cause.
+#[derive(Debug, Default)]
+pub struct Remedies {
+    /// What to change, most useful first.
+    pub patches: Vec<Patch>,
+    /// Those that suffice together, where the first does not alone.
+    pub set: Option<PatchSet>,
+    /// What not to change, and why.
+    pub not_advised: Vec<NotAdvised>,
 }
 
 /// A knob that could turn a lever.
@@ -53,71 +84,117 @@ struct Candidate<'k> {
     is_set: bool,
 }
 
+/// A patch that passed the gate, and the knobs that it turns.
+struct Proposed<'k> {
+    patch: Patch,
+    turned: Vec<(&'k Knob, String)>,
+}
+
+/// The partners of a change, and every knob that is turned with it.
+type Turned<'k> = (Vec<(&'k Knob, Partner)>, Vec<(&'k Knob, String)>);
+
 impl<'a> Workbench<'a> {
-    /// What to change against the cause of `rule`, most useful first.
-    pub fn patches(&self, rule: &'a CauseRule) -> Vec<Patch> {
-        let mut patches: Vec<Patch> = Vec::new();
-        for row in rule.patch.iter().filter(|row| self.holds(row.when.as_ref()) && self.may_help(&row.lever)) {
-            let turned = self.turned(row, &patches);
-            patches.extend(turned);
+    /// What to change against the cause of `rule`, most useful first, and what not.
+    pub fn remedies(&self, rule: &'a CauseRule) -> Remedies {
+        let against: Vec<&NotAdvisedRow> =
+            rule.not_advised.iter().filter(|row| row.when.as_ref().is_none_or(|when| self.holds(when))).collect();
+        let mut proposed: Vec<Proposed<'a>> = Vec::new();
+        for row in rule.patch.iter().filter(|row| row.when.as_ref().is_none_or(|when| self.holds(when))) {
+            let turned = self.proposed(row, &against, &proposed);
+            proposed.extend(turned);
         }
-        patches.sort_by_key(|patch| self.may_overfill(&patch.effect));
-        patches.truncate(MOST);
-        patches
+        proposed.sort_by_key(|proposed| self.may_overfill(&proposed.patch.effect));
+        proposed.truncate(MOST);
+        let set = self.set(&proposed).map(|(places, set)| {
+            // What is proposed stands first.
+            let mut place = 0..;
+            proposed.sort_by_cached_key(|_| place.next().is_none_or(|place: usize| !places.contains(&place)));
+            set
+        });
+        let patches: Vec<Patch> = proposed.into_iter().map(|proposed| proposed.patch).collect();
+        // One that suffices alone is proposed as it is.
+        let set = set.filter(|set| set.knobs.len() > 1);
+        let not_advised = self.not_advised(&against, &patches);
+        Remedies { patches, set, not_advised }
     }
 
     /// The patches of one row that are not `known`: one knob a lever, but all that the user's own files set of its
     /// framework, as in `offload_params` and `offload_optimizer`.
-    fn turned(&self, row: &'a PatchRow, known: &[Patch]) -> Vec<Patch> {
-        let is_new = |patch: &Patch| !known.iter().any(|known| known.knob == patch.knob);
+    fn proposed(&self, row: &'a PatchRow, against: &[&NotAdvisedRow], known: &[Proposed<'a>]) -> Vec<Proposed<'a>> {
+        let is_new = |new: &Proposed<'a>| !known.iter().any(|known| known.patch.knob == new.patch.knob);
         let mut candidates = self.candidates(row).into_iter();
-        let patch =
-            |candidate: Candidate<'a>| self.patch(row, candidate).filter(is_new).map(|patch| (candidate, patch));
-        let Some((first, patched)) = candidates.by_ref().find_map(patch) else { return Vec::new() };
+        let propose = |candidate: Candidate<'a>| {
+            self.propose(row, candidate, against).filter(is_new).map(|proposed| (candidate, proposed))
+        };
+        let Some((first, patched)) = candidates.by_ref().find_map(propose) else { return Vec::new() };
         let is_alike = |other: &Candidate<'a>| {
             first.is_set && other.is_set && !other.is_elsewhere && other.knob.framework == first.knob.framework
         };
-        let more = candidates.filter(is_alike).filter_map(patch).map(|(_, patch)| patch);
+        let more = candidates.filter(is_alike).filter_map(propose).map(|(_, proposed)| proposed);
         [patched].into_iter().chain(more).take(MOST_EDITS).collect()
     }
 
-    /// What not to change against it, and why.
-    pub fn not_advised(&self, rule: &CauseRule) -> Vec<NotAdvised> {
-        let rows = rule.not_advised.iter().filter(|row| self.holds(row.when.as_ref()));
-        rows.filter_map(|row| {
+    /// What `against` says of what people change; nothing of what `patches` change.
+    fn not_advised(&self, against: &[&NotAdvisedRow], patches: &[Patch]) -> Vec<NotAdvised> {
+        let changed = patches.iter().flat_map(|patch| {
+            [&patch.knob].into_iter().chain(patch.with.iter().map(|partner| &partner.knob)).map(|knob| plain_name(knob))
+        });
+        let changed: Vec<String> = changed.collect();
+        let rows = against.iter().filter_map(|row| {
             let why = self.facts.fill(row.why.in_language(self.language))?;
             Some(NotAdvised { knob: self.spelled(&row.knob)?, why })
-        })
-        .collect()
+        });
+        rows.filter(|row| !changed.contains(&plain_name(&row.knob))).collect()
     }
 
-    fn holds(&self, condition: Option<&Condition>) -> bool {
-        condition.is_none_or(|condition| self.asker.ask(condition) == Answer::Yes)
+    fn holds(&self, condition: &Condition) -> bool {
+        self.asker.ask(condition) == Answer::Yes
     }
 
-    /// Whether turning `lever` may help here at all.
-    fn may_help(&self, lever: &str) -> bool {
-        let known = self.knowledge.levers.iter().find(|known| &*known.name == lever);
-        !self.is_ruled_out(known.and_then(|lever| lever.unless.as_ref()))
+    /// The phase, where it is known well enough to rule out what frees memory in others.
+    fn sure_phase(&self) -> Phase {
+        const SURE: f64 = 0.85;
+        if self.phase_confidence >= SURE { self.phase } else { Phase::Unknown }
     }
 
     /// Whether the options of `framework` do anything for the job.
     fn counts(&self, framework: &str) -> bool {
-        let known = self.knowledge.frameworks.iter().find(|known| &*known.name == framework);
-        !self.is_ruled_out(known.and_then(|framework| framework.unless.as_ref()))
-    }
-
-    fn is_ruled_out(&self, unless: Option<&Condition>) -> bool {
-        unless.is_some_and(|unless| self.asker.ask(unless) == Answer::Yes)
+        let Some(known) = self.knowledge.frameworks.iter().find(|known| &*known.name == framework) else { return true };
+        let is_idle = known.unless.as_ref().is_some_and(|unless| self.holds(unless));
+        let is_of_job = known.only.as_ref().is_none_or(|only| self.holds(only));
+        is_of_job && !is_idle
     }
 
     /// The user's own word for a knob or lever; nothing where the job has no such thing.
     fn spelled(&self, name: &str) -> Option<String> {
         let name = name.rsplit_once('/').map_or(name, |(_, knob)| knob);
         let is_named = |knob: &Knob| *knob.id == *name || knob.lever.iter().any(|turn| *turn.name == *name);
-        let is_meant = |knob: &&Knob| is_named(knob) && self.counts(&knob.framework);
+        let is_of_job =
+            |knob: &Knob| knob.constraint.iter().filter_map(|row| row.only.as_ref()).all(|only| self.holds(only));
+        let is_meant = |knob: &&Knob| is_named(knob) && self.counts(&knob.framework) && is_of_job(knob);
         let knob = self.launch.knobs().find(is_meant)?;
-        Some(knob.spelling_at(self.launch.version_of(knob))?.name.to_string())
+        self.spelling(knob)
+    }
+
+    /// How the job spells `knob`: in the user's own word, as the failure names it, or as its version does.
+    fn spelling(&self, knob: &Knob) -> Option<String> {
+        let setting = self.launch.setting(knob);
+        let written =
+            setting.and_then(|setting| knob.names().find(|name| plain_name(name) == plain_name(&setting.entry.key)));
+        if let Some(written) = written {
+            return Some(written.to_owned());
+        }
+        let version = self.launch.version_of(knob);
+        let spelled = match version {
+            Some(_) => &*knob.spelling_at(version)?.name,
+            None => knob.spelling_for_all()?,
+        };
+        // A variable that the message itself names is the one that this version reads.
+        let message = self.facts.text("message").unwrap_or_default();
+        let is_variable = |name: &&str| name.split('.').next().is_some_and(|base| message.contains(base));
+        let is_env = knob.target == crate::knowledge::Target::Env;
+        let named = knob.names().filter(|_| is_env).find(is_variable);
+        Some(named.unwrap_or(spelled).to_owned())
     }
 
     /// The knobs for a lever: those that free memory in this phase first, then those that the user has set, then by
@@ -126,14 +203,15 @@ impl<'a> Workbench<'a> {
         let is_named =
             |knob: &Knob| row.knob.as_deref().is_none_or(|name| name == format!("{}.{}", knob.framework, knob.id));
         let all = self.knowledge.knobs_for(self.launch.framework(), &row.lever, row.direction);
+        // Where the job's configuration is known, what any script may have is not its own.
+        let is_known = self.launch.framework().is_some_and(|framework| self.launch.is_configured(framework));
+        let is_own = |knob: &Knob| !(is_known && knob.is_generic()) || row.knob.is_some();
         let mut candidates: Vec<Candidate<'a>> = all
-            .filter(|(knob, _)| is_named(knob) && self.counts(&knob.framework))
+            .filter(|(knob, _)| is_named(knob) && is_own(knob) && self.counts(&knob.framework))
             .map(|(knob, turn)| Candidate {
                 knob,
                 turn,
-                is_elsewhere: self.phase != Phase::Unknown
-                    && !turn.phases.is_empty()
-                    && !turn.phases.contains(&self.phase),
+                is_elsewhere: gate::is_elsewhere(turn, self.phase),
                 is_set: self.launch.setting(knob).is_some_and(|setting| setting.is_own()),
             })
             .collect();
@@ -141,71 +219,142 @@ impl<'a> Workbench<'a> {
         candidates
     }
 
-    fn patch(&self, row: &PatchRow, Candidate { knob, turn, .. }: Candidate<'_>) -> Option<Patch> {
-        let version = self.launch.version_of(knob);
+    fn propose(
+        &self,
+        row: &'a PatchRow,
+        Candidate { knob, turn, .. }: Candidate<'a>,
+        against: &[&NotAdvisedRow],
+    ) -> Option<Proposed<'a>> {
         let setting = self.launch.setting(knob);
-        // The user's own word for it, where there are several.
-        let written =
-            setting.and_then(|setting| knob.names().find(|name| plain_name(name) == plain_name(&setting.entry.key)));
-        let spelling = written.unwrap_or(&*knob.spelling_at(version)?.name);
-        let usual = knob.default_at(version).map(str::to_owned);
-        let default = usual.clone().filter(|_| self.launch.has_default(knob));
-        let from = setting.map(|setting| setting.entry.value.to_string()).or(default);
-        let to = match &row.to {
-            Some(to) => self.facts.fill(to)?,
-            None => turn::to(knob, turn, from.as_deref())?,
-        };
-        // What nobody is known to set is as it usually is.
-        if from.is_none() && is_off(turn, &to) && usual.is_some_and(|usual| turn::is_at(knob, &usual, &to)) {
+        if setting.is_none() && self.is_set_otherwise(knob) {
             return None;
         }
-        if setting.is_none() && self.launch.is_known_to_be(self.facts, knob, &to) {
-            return None;
-        }
-        let turned = LazyCell::new(|| self.launch.turned(self.facts, &self.decided, knob, &to));
-        let mut needs = self.constraint(knob, turn, &to, || &*turned)?;
-        let (effect, then) = self.effect(|| &*turned);
-        let cost = self.cost(knob, turn, &to).map(str::to_owned);
-        if self.overfills(&effect) {
-            return None;
-        }
+        let spelling = self.spelling(knob)?;
+        let default = knob.default_at(self.launch.version_of(knob)).filter(|_| self.launch.has_default(knob));
+        let from = setting.map(|setting| setting.entry.value.to_string()).or(default.map(str::to_owned));
+        let goal = goal::goal(self, row, knob, turn, from.as_deref())?;
+        let (partners, turned) = self.partners(knob, turn, &goal)?;
+        let then = LazyCell::new(|| self.with(&turned));
+        let (effect, needs) = self.effect(&then);
+        let change = gate::Change { row, knob, turn, goal: &goal, from: from.as_deref(), effect, then: &then };
+        let Passed { open: mut notes } = gate::pass(self, &change, against).ok()?;
+        notes.extend(self.beside(&change, against));
         if let Some(moved) = effect.gpu_bytes.filter(|_| self.may_overfill(&effect)) {
-            needs.insert(
-                0,
-                match self.language {
-                    Language::En => format!("{moved} more on every GPU."),
-                    Language::Zh => format!("每张 GPU 需再多 {moved}。"),
-                },
-            );
+            notes.insert(0, self.say(format!("{moved} more on every GPU."), format!("每张 GPU 需再多 {moved}。")));
         }
-        let edited = edit::edit(self.launch, knob, spelling, setting, &to);
-        let set_in = self.launch.set_in(&knob.framework).filter(|_| edited.is_none());
-        needs.extend(set_in.map(|place| match self.language {
-            Language::En => format!("Set in {place}."),
-            Language::Zh => format!("在 {place} 中设置。"),
-        }));
-        Some(Patch {
+        let (to, step) = goal.told(knob);
+        let value = goal.words().map(|words| goal::scalar(knob, words));
+        let (edits, diff) = self.edits(knob, &spelling, value.as_ref(), &partners).unwrap_or_default();
+        let set_in = self.launch.set_in(&knob.framework).filter(|_| diff.is_none());
+        notes.extend(set_in.map(|place: &str| self.say(format!("Set in {place}."), format!("在 {place} 中设置。"))));
+        let lines = || {
+            let own = line::line(self.launch, knob, &spelling, value.as_ref()?);
+            let others =
+                partners.iter().map(|(knob, partner)| line::line(self.launch, knob, &partner.knob, &partner.to));
+            Some([own].into_iter().chain(others).collect::<Vec<_>>().join("\n"))
+        };
+        let patch = Patch {
             lever: row.lever.clone(),
-            knob: spelling.to_owned(),
+            cost: self.cost(knob, turn, goal.words()).map(str::to_owned),
+            line: if diff.is_none() && set_in.is_none() { lines() } else { None },
+            knob: spelling,
             from,
             to,
+            change: step,
+            with: partners.into_iter().map(|(_, partner)| partner).collect(),
             target: knob.target.as_str().to_owned(),
-            file: edited.as_ref().map(|edited| edited.file.to_string()),
-            diff: edited.as_ref().map(|edited| edited.diff.clone()),
-            edited: edited.map(|edited| edited.text),
+            file: edits.first().map(|edit| edit.file.to_string()),
+            diff,
+            edits,
             effect,
-            needs: then,
-            cost,
-            constraint: (!needs.is_empty()).then(|| needs.join(" ")),
+            suffices: self.suffices(&needs),
+            needs,
+            constraint: (!notes.is_empty()).then(|| notes.join(" ")),
             outcomes: None,
-        })
+        };
+        drop(then);
+        Some(Proposed { patch, turned })
     }
 
-    /// Whether it would take more of a device or of the host than there is.
-    fn overfills(&self, effect: &PatchEffect) -> bool {
-        let beyond =
-            |moved: Option<Bytes>, room: Option<Bytes>| moved.zip(room).is_some_and(|(moved, room)| moved > room);
-        beyond(effect.gpu_bytes, device_memory(self.facts)) || beyond(effect.host_bytes, host_memory(self.facts))
+    /// Whether the job sets what `knob` sets through another knob, which is the one to turn: the batch of a `DataLoader` is
+    /// that of `--per_device_train_batch_size`.
+    fn is_set_otherwise(&self, knob: &Knob) -> bool {
+        let is_same = |other: &&Knob| other.fact == knob.fact && other.r#type != crate::knowledge::Type::File;
+        let mut others = self.launch.knobs().filter(|_| knob.fact.is_some()).filter(is_same);
+        others.any(|other| self.launch.setting(other).is_some_and(|setting| setting.is_own()))
+    }
+
+    /// The knobs that must be set with `knob` and are not, and all that is turned then; `None` where the job's version has
+    /// one of them not.
+    fn partners(&self, knob: &'a Knob, turn: &'a Turn, goal: &Goal) -> Option<Turned<'a>> {
+        let mut turned: Vec<(&Knob, String)> = goal.words().map(|to| (knob, to.to_owned())).into_iter().collect();
+        let mut partners = Vec::new();
+        for with in &turn.with {
+            let is_it = |other: &&Knob| other.id == with.knob && other.framework == knob.framework;
+            let partner = self.knowledge.knobs.iter().find(is_it)?;
+            let setting = self.launch.setting(partner).map(|setting| setting.entry.value.to_string());
+            let to = match (&with.to, setting.as_deref()) {
+                (Some(to), Some(set)) if turn::is_at(partner, set, to) || with.fits.iter().any(|fit| fit == set) => {
+                    None
+                }
+                (Some(to), _) => Some(to.clone()),
+                (None, Some(set)) => self.in_return(knob, goal, set),
+                (None, None) => None,
+            };
+            if let Some(to) = to {
+                partners.push((partner, Partner { knob: self.spelling(partner)?, to: goal::scalar(partner, &to) }));
+                turned.push((partner, to));
+            }
+        }
+        Some((partners, turned))
+    }
+
+    /// `set` as much more as `knob` becomes less, where both are whole numbers.
+    fn in_return(&self, knob: &Knob, goal: &Goal, set: &str) -> Option<String> {
+        let from: u64 = self.launch.setting(knob)?.entry.value.to_string().parse().ok()?;
+        let to: u64 = goal.words()?.parse().ok()?;
+        let set: u64 = set.parse().ok()?;
+        (from > to && to > 0 && from.is_multiple_of(to)).then(|| (set * (from / to)).to_string())
+    }
+
+    /// The edits of the user's files that set `knob` and its partners, and the diff that they make.
+    fn edits(
+        &self,
+        knob: &Knob,
+        spelling: &str,
+        to: Option<&crate::model::Scalar>,
+        partners: &[(&Knob, Partner)],
+    ) -> Option<(Vec<Edit>, Option<String>)> {
+        let edit =
+            |knob: &Knob, spelling: &str, to| edit::edit(self.launch, knob, spelling, self.launch.setting(knob), to);
+        let mut edits = vec![edit(knob, spelling, to?)?];
+        for (knob, partner) in partners {
+            edits.push(edit(knob, &partner.knob, &partner.to)?);
+        }
+        let diff = edit::diff(self.launch, &edits)?;
+        Some((edits, Some(diff)))
+    }
+
+    /// What `against` says of turning the same knob the other way.
+    fn beside(&self, change: &gate::Change<'_>, against: &[&NotAdvisedRow]) -> Option<String> {
+        let is_other_way = |row: &&&NotAdvisedRow| row.direction.is_some() && *row.knob == *change.knob.id;
+        let row = against.iter().find(is_other_way)?;
+        self.facts.fill(row.why.in_language(self.language))
+    }
+
+    fn say(&self, en: String, zh: String) -> String {
+        match self.language {
+            Language::En => en,
+            Language::Zh => zh,
+        }
+    }
+
+    /// The facts as they are once all of `turned` is set, one after the other.
+    fn with<'k>(&self, turned: impl IntoIterator<Item = &'k (&'k Knob, String)>) -> Facts {
+        let mut turned = turned.into_iter();
+        let Some((knob, to)) = turned.next() else { return self.facts.clone() };
+        let first = self.launch.turned(self.facts, &self.decided, knob, to);
+        turned.fold(first, |facts, (knob, to)| self.launch.turned(&facts, &OnceCell::new(), knob, to))
     }
 
     /// Whether it takes so much of a device of unknown size that it may well not fit.
@@ -213,10 +362,10 @@ impl<'a> Workbench<'a> {
         effect.gpu_bytes.is_some_and(|moved| moved > DOUBTFUL) && device_memory(self.facts).is_none()
     }
 
-    /// What it moves at the incident's moment, and what that needs then, as far as the arithmetic knows; `turned` are the
-    /// facts with it.
-    fn effect<'f>(&self, turned: impl FnOnce() -> &'f Facts) -> (PatchEffect, PatchNeeds) {
-        let after = self.prediction.and_then(|_| self.launch.predict(turned()));
+    /// What it moves at the incident's moment, and what that needs then, as far as the arithmetic knows; `then` are the facts
+    /// with it.
+    fn effect(&self, then: &dyn Deref<Target = Facts>) -> (PatchEffect, PatchNeeds) {
+        let after = self.prediction.and_then(|_| self.launch.predict(then));
         let Some((before, after)) = self.prediction.zip(after) else { return Default::default() };
         let moved = before.moved(&after, self.phase);
         let mut needs = if moved == Moved::default() { PatchNeeds::default() } else { after.needs(self.phase) };
@@ -229,35 +378,10 @@ impl<'a> Workbench<'a> {
         (PatchEffect { gpu_bytes: moved.device, host_bytes: moved.host }, needs)
     }
 
-    /// What `knob` must have to work at `to`, as far as that is not known to hold; `None` where it is known not to.
-    /// What is switched off needs nothing; `turned` are the facts with it.
-    fn constraint<'f>(
-        &self,
-        knob: &Knob,
-        turn: &Turn,
-        to: &str,
-        turned: impl FnOnce() -> &'f Facts,
-    ) -> Option<Vec<String>> {
-        if is_off(turn, to) {
-            return Some(Vec::new());
-        }
-        let is_asked = knob.constraint.iter().any(|constraint| constraint.unless.is_some());
-        let asker = is_asked.then(|| Asker::new(turned()));
-        let mut open: Vec<String> = Vec::new();
-        for constraint in &knob.constraint {
-            match constraint.unless.as_ref().zip(asker.as_ref()).map(|(unless, asker)| asker.ask(unless)) {
-                Some(Answer::Yes) => return None,
-                Some(Answer::No) => {}
-                _ => open.push(constraint.text.in_language(self.language).to_owned()),
-            }
-        }
-        Some(open)
-    }
-
     /// What it costs this way: a knob's price is that of its usual way.
-    fn cost<'k>(&self, knob: &'k Knob, turn: &'k Turn, to: &str) -> Option<&'k str> {
-        let is_usual = !is_off(turn, to) && turn.direction != Some(Direction::Raise);
-        let usual = is_usual.then_some(&knob.cost);
+    fn cost<'k>(&self, knob: &'k Knob, turn: &'k Turn, to: Option<&str>) -> Option<&'k str> {
+        let is_off = to.is_some_and(|to| is_off(turn, to));
+        let usual = (!is_off && turn.direction != Some(Direction::Raise)).then_some(&knob.cost);
         turn.cost.as_ref().or(usual).map(|cost| cost.in_language(self.language))
     }
 }

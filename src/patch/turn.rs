@@ -1,24 +1,25 @@
 //! How far a knob is turned.
 
+use super::goal::Goal;
 use crate::knowledge::{Knob, To, Turn, Type};
-use crate::model::Bytes;
+use crate::model::{Bytes, Change};
 
-/// What to turn a knob to, from what it is; a step (`× 0.5`) where that is not known. `None` where it is there already.
-pub(super) fn to(knob: &Knob, turn: &Turn, from: Option<&str>) -> Option<String> {
-    let to = match &turn.to {
-        To::On => switched(knob, true),
-        To::Off => switched(knob, false),
-        To::Value(value) => value.clone(),
-        To::Scale(by) => match from.map(|from| stepped(knob, turn, from, |number| number * by)) {
-            Some(stepped) => stepped?,
-            None => format!("× {by}"),
+/// What to turn a knob to, from what it is; a step where that is not known. `None` where it can go no further.
+pub(super) fn to(knob: &Knob, turn: &Turn, from: Option<&str>) -> Option<Goal> {
+    Some(match &turn.to {
+        To::On => Goal::Value(switched(knob, true)),
+        To::Off => Goal::Value(switched(knob, false)),
+        To::Value(value) => Goal::Value(value.clone()),
+        To::Need => Goal::More,
+        To::Scale(by) => match from {
+            Some(from) => Goal::Value(stepped(knob, turn, from, |number| number * by)?),
+            None => Goal::Step(Change::Times(*by)),
         },
-        To::Add(by) => match from.map(|from| stepped(knob, turn, from, |number| number + by)) {
-            Some(stepped) => stepped?,
-            None => format!("{}{}", if *by < 0.0 { "− " } else { "+ " }, by.abs()),
+        To::Add(by) => match from {
+            Some(from) => Goal::Value(stepped(knob, turn, from, |number| number + by)?),
+            None => Goal::Step(Change::Add(*by)),
         },
-    };
-    (!from.is_some_and(|from| is_at(knob, from, &to))).then_some(to)
+    })
 }
 
 /// Whether `knob` at `from` is at `to` already.

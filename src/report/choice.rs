@@ -1,7 +1,7 @@
 //! What of an incident people are shown: few causes, few patches, each with its number.
 
 use crate::diagnosis::UNKNOWN;
-use crate::model::{Bytes, Diagnosis, Figure, FigureName, Incident, Patch};
+use crate::model::{Bytes, Diagnosis, Figure, FigureName, Incident, Patch, PatchSet};
 
 /// As many causes, and patches of the first one.
 const MOST: usize = 3;
@@ -15,10 +15,15 @@ pub fn telling(diagnoses: &[Diagnosis]) -> Vec<&Diagnosis> {
     diagnoses.iter().take(1).chain(others).take(MOST).collect()
 }
 
-/// The patches worth a number, from 1: the likeliest cause's first, then the best of each other one.
+/// The patches worth a number, from 1: the likeliest cause's first, before others those that suffice together, then the best
+/// of each other one.
 pub fn numbered(incident: &Incident) -> Vec<&Patch> {
     let causes = telling(&incident.diagnoses);
-    let first = causes.iter().take(1).flat_map(|diagnosis| diagnosis.patches.iter().take(MOST));
+    let (together, alone): (Vec<&Patch>, Vec<&Patch>) = match causes.first() {
+        Some(first) => first.patches.iter().partition(|patch| is_in(first.set.as_ref(), patch)),
+        None => return Vec::new(),
+    };
+    let first = together.into_iter().chain(alone).take(MOST);
     let others = causes.iter().skip(1).flat_map(|diagnosis| diagnosis.patches.iter().take(1));
     let mut shown: Vec<&Patch> = Vec::new();
     for patch in first.chain(others) {
@@ -27,6 +32,17 @@ pub fn numbered(incident: &Incident) -> Vec<&Patch> {
         }
     }
     shown
+}
+
+/// What the report proposes: the set that suffices together, else the first patch.
+pub fn proposed(incident: &Incident) -> Vec<&Patch> {
+    let set = incident.diagnoses.first().and_then(|first| first.set.as_ref());
+    let count = set.map_or(1, |set| set.knobs.len());
+    numbered(incident).into_iter().take(count).collect()
+}
+
+fn is_in(set: Option<&PatchSet>, patch: &Patch) -> bool {
+    set.is_some_and(|set| set.knobs.contains(&patch.knob))
 }
 
 /// The figures worth a line: the incident's own (the first of each name), and not what stands elsewhere or tells nobody
@@ -51,6 +67,13 @@ pub fn figures(figures: &[Figure]) -> Vec<&Figure> {
 
 /// A patch in a few words: `--zero_stage  2 → 3`.
 pub fn change(patch: &Patch) -> String {
+    format!("{}  {}", patch.knob, from_to(patch))
+}
+
+/// From what to what: `2 → 3`, and what must be set with it.
+pub fn from_to(patch: &Patch) -> String {
     let from = patch.from.as_deref().map(|from| format!("{from} ")).unwrap_or_default();
-    format!("{}  {from}→ {}", patch.knob, patch.to)
+    let to = patch.to.as_ref().map(ToString::to_string).or(patch.change.as_ref().map(ToString::to_string));
+    let with = patch.with.iter().map(|partner| format!(", {} → {}", partner.knob, partner.to));
+    format!("{from}→ {}{}", to.as_deref().unwrap_or("↑"), with.collect::<String>())
 }

@@ -27,7 +27,7 @@ use crate::source::SourceError;
 
 pub use arithmetic::memory;
 pub use brief::brief;
-pub use choice::{change, numbered, telling};
+pub use choice::{change, numbered, proposed, telling};
 pub use github::github;
 pub use html::html;
 pub use json::json;

@@ -1,5 +1,6 @@
 //! What every renderer says in the same words: titles, amounts, who was hit, what a patch changes.
 
+use super::choice::numbered;
 use super::words::{self, Labels};
 use crate::knowledge::Language;
 use crate::model::{Bytes, Figure, FigureName, Incident, Job, Patch, Report, Text, Texts, Victim, one_line};
@@ -75,14 +76,18 @@ pub(super) fn describe_job(job: &Job, labels: &Labels) -> Option<String> {
     (!parts.is_empty()).then(|| parts.join(", "))
 }
 
-/// From what to what: `2 → 3`.
-pub(super) fn change_of(patch: &Patch) -> String {
-    let from = patch.from.as_deref().map(|from| format!("{from} ")).unwrap_or_default();
-    format!("{from}→ {}", patch.to)
+/// That several patches suffice together: `1 and 3 together: 61.20 of 79.15 GiB`.
+pub(super) fn together(incident: &Incident, language: Language) -> Option<String> {
+    let set = incident.diagnoses.first()?.set.as_ref()?;
+    let shown = numbered(incident);
+    let place = |knob: &String| Some(shown.iter().position(|patch| patch.knob == *knob)? + 1);
+    let numbers: Option<Vec<String>> = set.knobs.iter().map(|knob| Some(place(knob)?.to_string())).collect();
+    let needs = [set.needs.gpu, set.needs.host].into_iter().flatten().find(|need| need.capacity.is_some());
+    Some((words::labels(language).together)(&numbers?, &needs?.to_string()))
 }
 
 /// What a patch moves, and what is needed then: `GPU −133.64 GiB to 15.94 of 79.15 GiB, host +123.83 GiB`.
-pub(super) fn effects(patch: &Patch) -> Option<String> {
+pub(super) fn effects(patch: &Patch, language: Language) -> Option<String> {
     let effects =
         [("GPU", patch.effect.gpu_bytes, patch.needs.gpu), ("host", patch.effect.host_bytes, patch.needs.host)];
     let said = effects.iter().filter_map(|(place, bytes, need)| {
@@ -90,7 +95,8 @@ pub(super) fn effects(patch: &Patch) -> Option<String> {
         let known = need.filter(|need| need.capacity.is_some());
         Some(known.map_or(moved.clone(), |need| format!("{moved} to {need}")))
     });
-    let said: Vec<String> = said.collect();
+    let not_enough = (patch.suffices == Some(false)).then(|| words::labels(language).not_enough.to_owned());
+    let said: Vec<String> = said.chain(not_enough).collect();
     (!said.is_empty()).then(|| said.join(", "))
 }
 

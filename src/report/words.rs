@@ -18,7 +18,7 @@ pub(super) struct Labels {
     pub why: &'static str,
     pub change: &'static str,
     pub first_steps: &'static str,
-    pub other_edits: &'static str,
+    pub other_edits: fn(&[String]) -> String,
     pub largest: &'static str,
     pub useless: &'static str,
     pub next_time: &'static str,
@@ -35,6 +35,8 @@ pub(super) struct Labels {
     pub seen: fn(&Seen) -> String,
     pub earlier: fn(&Earlier) -> String,
     pub outcomes: fn(Outcomes) -> String,
+    pub not_enough: &'static str,
+    pub together: fn(&[String], &str) -> String,
     pub cost: &'static str,
     pub needs: &'static str,
     pub timeline: &'static str,
@@ -73,7 +75,9 @@ const EN: Labels = Labels {
     why: "Why",
     change: "What to change",
     first_steps: "What helps most often in such a case",
-    other_edits: "`oomdoc fix` with the same paths and `--pick 2 --diff` shows the second one's edit",
+    other_edits: |numbers| {
+        format!("`oomdoc fix` with the same paths shows an edit: `--pick {}`", numbers.join("`, `--pick "))
+    },
     largest: "largest",
     useless: "What does not help",
     next_time: "To know more next time",
@@ -100,6 +104,11 @@ const EN: Labels = Labels {
         format!("seen before: `{}`, {}: {title} ({likeness} % alike){worked}", short(earlier), day_of(&earlier.time))
     },
     outcomes: |outcomes| format!("worked {} of {} times here", outcomes.worked, outcomes.tried()),
+    not_enough: "not enough alone",
+    together: |numbers, needs| {
+        let (last, first) = numbers.split_last().map_or(("", &[][..]), |(last, first)| (last.as_str(), first));
+        format!("{} and {last} together: {needs}", first.join(", "))
+    },
     cost: "costs",
     needs: "needs",
     timeline: "Memory over time",
@@ -138,7 +147,9 @@ const ZH: Labels = Labels {
     why: "原因",
     change: "建议修改",
     first_steps: "这类情况下最常见的有效做法",
-    other_edits: "用同样的路径运行 `oomdoc fix` 并加上 `--pick 2 --diff`，即可查看第 2 项的修改",
+    other_edits: |numbers| {
+        format!("用同样的路径运行 `oomdoc fix` 并加上 `--pick {}`，即可查看相应修改", numbers.join("`、`--pick "))
+    },
     largest: "最大",
     useless: "改了也没用",
     next_time: "下次请记录",
@@ -163,6 +174,8 @@ const ZH: Labels = Labels {
         format!("此前出现过：`{}`，{}：{title}（相似度 {likeness}%）{worked}", short(earlier), day_of(&earlier.time))
     },
     outcomes: |outcomes| format!("在这里试过 {} 次，{} 次有效", outcomes.tried(), outcomes.worked),
+    not_enough: "单独不够",
+    together: |numbers, needs| format!("第 {} 项一起：{needs}", numbers.join("、")),
     cost: "代价",
     needs: "前提",
     timeline: "内存随时间变化",

@@ -218,6 +218,7 @@ fn step(to: &To) -> String {
         To::Scale(factor) => format!("× {factor}"),
         To::Add(amount) => format!("{amount:+}"),
         To::Value(value) => format!("= {value}"),
+        To::Need => "= what is needed".to_owned(),
     }
 }
 

@@ -162,6 +162,12 @@ fn is_script(lines: &[&str]) -> bool {
                 "python ",
                 "python3 ",
                 "accelerate ",
+                "vllm serve ",
+                "trl ",
+                "swift ",
+                "llamafactory-cli ",
+                "docker run ",
+                "ray job submit ",
                 "bash ",
             ]
             .iter()
@@ -228,6 +234,7 @@ mod tests {
             (Role::Config, "{\n \"zero_optimization\": {\"stage\": 3}\n}\n"),
             (Role::Config, "# launch\nworker:\n  actor:\n    offload_params: true\n  list:\n    - a\n"),
             (Role::Script, "#!/bin/bash\nset -x\npython3 -m openrlhf.cli.train_ppo_ray \\\n   --zero_stage 3\n"),
+            (Role::Script, "vllm serve Qwen/Qwen2.5-7B-Instruct --gpu-memory-utilization 0.9\n"),
             (Role::Script, "deepspeed --include localhost:0 train.py \\\n  --bf16\n"),
             (Role::Script, "TBS=128   # avoid CUDA out of memory\nMODEL=${1}\n"),
             (Role::Kernel, "{\n   \"dmesg\": [\n      {\n"),

@@ -25,8 +25,15 @@ pub(in crate::knowledge) fn check<'k>(
             let lever = levers.iter().find(|lever| lever.name == turn.name);
             let lever = lever.ok_or_else(|| fault(format!("no lever `{}` in rules/levers.toml", turn.name)))?;
             turns(turn, lever, knob.r#type).map_err(|problem| fault(format!("lever {}: {problem}", turn.name)))?;
+            let is_known = |id: &str| knobs.iter().any(|other| *other.id == *id && other.framework == knob.framework);
+            if let Some(with) = turn.with.iter().find(|with| !is_known(&with.knob)) {
+                return Err(fault(format!("lever {}: {} has no knob `{}`", turn.name, knob.framework, with.knob)));
+            }
         }
         meanings(knob, facts).map_err(fault)?;
+        if knob.constraint.iter().any(|constraint| constraint.unless.is_some() && constraint.only.is_some()) {
+            return Err(fault("a constraint says either `unless` or `only`".to_owned()));
+        }
         let words = knob.constraint.iter().map(|Constraint { text, .. }| text).chain([&knob.moves, &knob.cost]);
         if words.into_iter().any(|words| words.is_partial()) {
             return Err(fault("`moves`, `cost` and each constraint say it in English and Chinese".to_owned()));
@@ -100,6 +107,7 @@ fn turns(Turn { direction, to, limit, .. }: &Turn, lever: &Lever, r#type: Type) 
         To::Scale(factor) => is_amount && *factor > 0.0 && *factor != 1.0 && factor.is_finite(),
         To::Add(amount) => is_amount && *amount != 0.0 && amount.is_finite(),
         To::Value(value) => is_of(value, r#type),
+        To::Need => r#type == Type::Size,
     };
     if !fits {
         return Err(format!("`{to:?}` does not fit a {}", r#type.as_str()));

@@ -16,7 +16,7 @@ const SPELLINGS: &[(&str, &str, &str, &str)] = &[
     ("openrlhf", "0.9.7", "max_new_tokens", "--generate_max_len"),
     ("openrlhf", "0.9.8", "max_new_tokens", "--max_new_tokens"),
     ("openrlhf", "0.11.0", "max_new_tokens", "--rollout.max_new_tokens"),
-    ("openrlhf", "0.11.0", "gradient_checkpointing", "--actor.gradient_checkpointing_enable"),
+    ("openrlhf", "0.11.0", "actor_gradient_checkpointing", "--actor.gradient_checkpointing_enable"),
     ("openrlhf", "0.11.0", "ref_offload", "--ref.offload"),
     ("openrlhf", "0.2.5", "ref_offload", ""),
     ("openrlhf", "0.5.7", "vllm_enable_sleep", ""),

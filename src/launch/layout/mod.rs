@@ -197,6 +197,13 @@ pub(crate) fn device_memory(facts: &Facts) -> Option<Bytes> {
     stated.map(|bytes| Bytes(bytes as i64)).or_else(named)
 }
 
+/// Adds the memory of a device, however that is known, as `gpu.capacity`.
+pub fn state_capacity(facts: &mut Facts) {
+    if let Some(Bytes(bytes)) = device_memory(facts) {
+        facts.say("gpu.capacity", Value::Number(bytes as f64));
+    }
+}
+
 fn size_in_name(name: &str) -> Option<Bytes> {
     let parts = name.split(|c: char| !c.is_ascii_alphanumeric());
     let gib = parts.filter_map(|part| part.strip_suffix("GiB").or(part.strip_suffix("GB")).or(part.strip_suffix('G')));

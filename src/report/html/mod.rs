@@ -9,9 +9,10 @@ use std::ops::Range;
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
+use super::choice::from_to;
 use super::diff::class;
 use super::neighbours::BESIDE;
-use super::plain::{amount, change_of, describe, describe_job, effects, headline, phase, strip, title};
+use super::plain::{amount, describe, describe_job, effects, headline, phase, strip, title, together};
 use super::words::{self, Labels};
 use super::{choice, numbered, telling};
 use crate::diagnosis::UNKNOWN;
@@ -144,6 +145,7 @@ impl Page<'_> {
             @if !shown.is_empty() {
                 h2 { (if is_known { self.labels.change } else { self.labels.first_steps }) }
                 @for (number, patch) in (1..).zip(shown) { (self.patch(number, patch)) }
+                @if let Some(words) = together(incident, self.language) { p { strong { (words) } } }
             }
         }
     }
@@ -152,12 +154,13 @@ impl Page<'_> {
         let Labels { copy, copied, .. } = self.labels;
         html! {
             h3 {
-                (number) ". " code { (plain(&patch.knob)) } " " (plain(&change_of(patch)))
-                @if let Some(effects) = effects(patch) { span.dim { " (" (effects) ")" } }
+                (number) ". " code { (plain(&patch.knob)) } " " (plain(&from_to(patch)))
+                @if let Some(effects) = effects(patch, self.language) { span.dim { " (" (effects) ")" } }
             }
             @for (label, words) in [(self.labels.cost, &patch.cost), (self.labels.needs, &patch.constraint)] {
                 @if let Some(words) = words { p { (label) ": " (plain(words)) } }
             }
+            @if let Some(line) = &patch.line { pre { (line) } }
             @if let Some(diff) = &patch.diff {
                 div.patch {
                     button.copy type="button" data-copied=(copied) { (copy) }

@@ -4,7 +4,8 @@ mod escape;
 
 use std::fmt::{self, Write};
 
-use super::plain::{amount, change_of, describe, describe_job, effects, phase, shorten, title};
+use super::choice::from_to;
+use super::plain::{amount, describe, describe_job, effects, phase, shorten, title, together};
 use super::words::{self, Labels};
 use super::{choice, numbered, telling};
 use crate::diagnosis::UNKNOWN;
@@ -104,16 +105,22 @@ impl Page {
         for (number, patch) in (1..).zip(shown) {
             self.patch(number, patch)?;
         }
+        if let Some(words) = together(incident, self.language) {
+            writeln!(self.text, "\n**{words}**")?;
+        }
         writeln!(self.text)
     }
 
     fn patch(&mut self, number: usize, patch: &Patch) -> fmt::Result {
-        let effects = effects(patch).map(|effects| format!(" ({effects})")).unwrap_or_default();
-        writeln!(self.text, "{number}. {} {}{effects}", code(&patch.knob), code(&change_of(patch)))?;
+        let effects = effects(patch, self.language).map(|effects| format!(" ({effects})")).unwrap_or_default();
+        writeln!(self.text, "{number}. {} {}{effects}", code(&patch.knob), code(&from_to(patch)))?;
         for (label, words) in [(self.labels.cost, &patch.cost), (self.labels.needs, &patch.constraint)] {
             if let Some(words) = words {
                 writeln!(self.text, "   - {label}: {}", inline(words))?;
             }
+        }
+        if let Some(line) = &patch.line {
+            write!(self.text, "\n{}", block(line, "", "   "))?;
         }
         match &patch.diff {
             Some(diff) if diff.len() > LONGEST_DIFF => writeln!(self.text, "   - {}", self.labels.long_diff),

@@ -4,15 +4,15 @@ use std::fmt::{self, Write};
 
 use anstyle::{AnsiColor, Style};
 
-use super::super::choice::{numbered, telling};
-use super::super::plain::{change_of, effects};
+use super::super::choice::{from_to, numbered, proposed, telling};
+use super::super::plain::{effects, together};
 use super::{BOLD, DIM, GOOD, Page};
 use crate::diagnosis::UNKNOWN;
 use crate::model::{Diagnosis, Incident, Patch};
 
 /// Lines of evidence, warnings and hints that are shown.
 const EVIDENCE: usize = 2;
-const USELESS: usize = 2;
+const USELESS: usize = 3;
 const HINTS: usize = 3;
 
 const ADDED: Style = AnsiColor::Green.on_default();
@@ -61,32 +61,39 @@ impl Page {
         }
         let is_known = incident.diagnoses.first().is_some_and(|diagnosis| &*diagnosis.cause != UNKNOWN);
         self.heading(if is_known { self.labels.change } else { self.labels.first_steps })?;
-        let edits = shown.iter().filter(|patch| patch.diff.is_some()).count();
+        let proposed = proposed(incident).len();
         for (number, patch) in (1..).zip(&shown) {
             self.patch(number, patch)?;
-            if number == 1 {
+            if number <= proposed {
                 self.diff(patch)?;
             }
         }
-        // The first one's edit stands there; the others are asked for.
-        let is_first = shown.first().is_some_and(|patch| patch.diff.is_some());
-        if edits > usize::from(is_first) {
-            writeln!(self.text, "  {DIM}{}{DIM:#}", self.labels.other_edits)?;
+        if let Some(words) = together(incident, self.language) {
+            writeln!(self.text, "  {BOLD}{words}{BOLD:#}")?;
+        }
+        // The proposal's edit stands there; the others are asked for.
+        let others = (1..).zip(&shown).skip(proposed).filter(|(_, patch)| patch.diff.is_some());
+        let others: Vec<String> = others.map(|(number, _): (usize, _)| number.to_string()).collect();
+        if !others.is_empty() {
+            writeln!(self.text, "  {DIM}{}{DIM:#}", (self.labels.other_edits)(&others))?;
         }
         Ok(())
     }
 
     fn patch(&mut self, number: usize, patch: &Patch) -> fmt::Result {
-        let effects = effects(patch).map(|effects| format!("  ({effects})")).unwrap_or_default();
+        let effects = effects(patch, self.language).map(|effects| format!("  ({effects})")).unwrap_or_default();
         writeln!(
             self.text,
             "  {number}. {BOLD}{}{BOLD:#}  {}{effects}  {DIM}{}{DIM:#}",
             patch.knob,
-            change_of(patch),
+            from_to(patch),
             patch.lever
         )?;
         if let Some(outcomes) = patch.outcomes {
             writeln!(self.text, "     {GOOD}{}{GOOD:#}", (self.labels.outcomes)(outcomes))?;
+        }
+        for line in patch.line.iter().flat_map(|line| line.lines()) {
+            writeln!(self.text, "     {line}")?;
         }
         for (label, words) in [(self.labels.cost, &patch.cost), (self.labels.needs, &patch.constraint)] {
             if let Some(words) = words {

@@ -1,0 +1,118 @@
+//! What to type or to write where no file was given that sets a knob.
+
+use crate::config::{EntryKind, Format};
+use crate::knowledge::{Knob, Target};
+use crate::launch::Launch;
+use crate::model::Scalar;
+
+/// The line that sets `knob` to `to`, ready to be pasted where its like stands.
+pub(super) fn line(launch: &Launch<'_>, knob: &Knob, spelling: &str, to: &Scalar) -> String {
+    if let Some(line) = &knob.line {
+        return line.replace("{to}", &to.to_string());
+    }
+    match knob.target {
+        Target::Env => export(launch, spelling, to),
+        Target::Cli => flag(launch, spelling, to),
+        Target::Yaml if launch.takes_overrides(knob) => format!("{spelling}={}", in_words(to)),
+        Target::Yaml => nested(spelling, to),
+        Target::Json => serde_json::to_string(&in_sections(spelling, to)).unwrap_or_default(),
+        Target::Python => format!("{spelling} = {}", python(to)),
+        Target::System => format!("{spelling}={to}"),
+    }
+}
+
+/// `export NAME=value`; an option within a variable goes behind those that stand there.
+fn export(launch: &Launch<'_>, spelling: &str, to: &Scalar) -> String {
+    let Some((name, option)) = spelling.split_once('.') else {
+        return format!("export {spelling}={}", in_words(to));
+    };
+    let is_it = |key: &str| key == name || key.strip_prefix(name).is_some_and(|rest| rest.starts_with('.'));
+    let entries = launch.documents().iter().flat_map(|document| document.entries());
+    let others = entries.filter(|entry| entry.kind == EntryKind::Env && is_it(&entry.key));
+    let mut options: Vec<String> = Vec::new();
+    for entry in others {
+        let (own, value) = (entry.key.strip_prefix(name).unwrap_or_default(), in_python(&entry.value.to_string()));
+        let own = own.trim_start_matches('.');
+        if !own.is_empty() && own != option {
+            options.push(format!("{own}:{value}"));
+        }
+    }
+    options.dedup();
+    options.push(format!("{option}:{}", python(to)));
+    format!("export {name}={}", options.join(","))
+}
+
+/// The option, on the command as a log or a script has it.
+fn flag(launch: &Launch<'_>, spelling: &str, to: &Scalar) -> String {
+    let dashed = if spelling.starts_with('-') { spelling.to_owned() } else { format!("--{spelling}") };
+    let option = match to {
+        Scalar::Flag(true) => dashed,
+        Scalar::Flag(false) => return format!("# without {dashed}"),
+        to => format!("{dashed} {to}"),
+    };
+    match launch.command() {
+        Some(command) => format!("{command} … {option}"),
+        None => option,
+    }
+}
+
+/// `a.b: 3` as nested keys.
+fn nested(spelling: &str, to: &Scalar) -> String {
+    let steps: Vec<&str> = spelling.split('.').collect();
+    let indented = steps.iter().enumerate().map(|(depth, step)| format!("{}{step}:", "  ".repeat(depth)));
+    format!("{} {}", indented.collect::<Vec<_>>().join("\n"), in_words(to))
+}
+
+fn in_sections(spelling: &str, to: &Scalar) -> serde_json::Value {
+    let value = serde_json::to_value(to).unwrap_or_default();
+    spelling
+        .rsplit('.')
+        .fold(value, |inner, step| serde_json::Value::Object([(step.to_owned(), inner)].into_iter().collect()))
+}
+
+/// In quotes where a shell would read more into it.
+fn in_words(to: &Scalar) -> String {
+    let words = to.to_string();
+    let is_plain = |c: char| c.is_alphanumeric() || "._-/:+,%=".contains(c);
+    if words.chars().all(is_plain) { words } else { format!("'{words}'") }
+}
+
+/// As Python writes it.
+fn python(to: &Scalar) -> String {
+    match to {
+        Scalar::Flag(flag) => in_python(&flag.to_string()),
+        to => to.to_string(),
+    }
+}
+
+fn in_python(words: &str) -> String {
+    match words {
+        "true" => "True".to_owned(),
+        "false" => "False".to_owned(),
+        words => words.to_owned(),
+    }
+}
+
+impl Launch<'_> {
+    /// The command that starts the job, as far as a script or a log shows it: `deepspeed train.py`.
+    fn command(&self) -> Option<String> {
+        let scripts =
+            self.documents().iter().filter(|document| matches!(document.format(), Format::Shell | Format::Log));
+        let mut commands = scripts.flat_map(|document| document.commands());
+        let is_job = |program: &str| {
+            ["python", "torchrun", "deepspeed", "accelerate", "vllm", "llamafactory", "swift", "trl", "sglang"]
+                .iter()
+                .any(|name| program.starts_with(name))
+        };
+        let command = commands.find(|command| is_job(&command.program))?;
+        let target = command.target.as_deref().map(|target| format!(" {target}")).unwrap_or_default();
+        Some(format!("{}{target}", command.program))
+    }
+
+    /// Whether keys of the knob's framework are given on its command line.
+    fn takes_overrides(&self, knob: &Knob) -> bool {
+        let is_override = |key: &str| knob.names().any(|name| name.split('.').next() == key.split('.').next());
+        let entries = self.documents().iter().flat_map(|document| document.entries());
+        entries.into_iter().any(|entry| entry.kind == EntryKind::Override && is_override(&entry.key))
+    }
+}

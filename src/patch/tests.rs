@@ -1,0 +1,138 @@
+//! The gate, asked one question at a time.
+
+use std::cell::OnceCell;
+use std::error::Error;
+
+use super::gate::{Change, Refusal, pass};
+use super::goal::Goal;
+use super::*;
+use crate::config::Document;
+use crate::facts::Value;
+use crate::model::{Job, Kind};
+
+type Outcome = Result<(), Box<dyn Error>>;
+
+const KNOB: &str = r#"
+id = "offload"
+target = "cli"
+type = "bool"
+spelling = [{ name = "--offload" }]
+default = [{ value = "false" }]
+lever = [{ name = "more_host_offload", to = "on", phases = ["forward", "backward"] }]
+moves = { en = "x", zh = "x" }
+cost = { en = "x", zh = "x" }
+"#;
+
+/// What is known of the incident, as `name=value`, beside a knob that is as `constraints` say.
+struct Case<'c> {
+    kind: Kind,
+    phase: Phase,
+    facts: &'c [(&'c str, &'c str)],
+    constraints: &'c str,
+    against: &'c str,
+    from: Option<&'c str>,
+    effect: PatchEffect,
+}
+
+const CASE: Case<'static> = Case {
+    kind: Kind::GpuOom,
+    phase: Phase::Backward,
+    facts: &[],
+    constraints: "",
+    against: "",
+    from: None,
+    effect: PatchEffect { gpu_bytes: None, host_bytes: None },
+};
+
+/// What the gate says; the notes that are open where it lets the change pass.
+fn judged(case: Case<'_>) -> Result<Result<Vec<String>, Refusal>, Box<dyn Error>> {
+    let knowledge = Knowledge::shipped()?;
+    let launch = Launch::new(&knowledge, &Job::default(), Vec::<Document>::new(), Vec::new());
+    let mut facts = Facts::default();
+    facts.say("kind", Value::Text(case.kind.to_string()));
+    case.facts.iter().for_each(|(name, value)| facts.say(name, Value::read(value)));
+    let asker = Asker::new(&facts);
+    let bench = Workbench {
+        knowledge: &knowledge,
+        launch: &launch,
+        facts: &facts,
+        asker: &asker,
+        decided: OnceCell::new(),
+        prediction: None,
+        kind: case.kind,
+        phase: case.phase,
+        phase_confidence: 1.0,
+        language: Language::En,
+    };
+    let knob: Knob = toml::from_str(&format!("{KNOB}{}", case.constraints))?;
+    let row: PatchRow = toml::from_str("lever = 'more_host_offload'")?;
+    let against: Option<NotAdvisedRow> = match case.against {
+        "" => None,
+        row => Some(toml::from_str(row)?),
+    };
+    let (turn, goal) = (knob.lever.first().ok_or("no lever")?, Goal::Value("true".to_owned()));
+    let then = bench.with(&[(&knob, "true".to_owned())]);
+    let Case { from, effect, .. } = case;
+    let change = Change { row: &row, knob: &knob, turn, goal: &goal, from, effect, then: &&then };
+    Ok(pass(&bench, &change, &against.iter().collect::<Vec<_>>()).map(|passed| passed.open))
+}
+
+fn constraint(condition: &str) -> String {
+    format!("[[constraint]]\n{condition}\ntext = {{ en = 'note', zh = 'note' }}\n")
+}
+
+#[test]
+fn what_nothing_speaks_against_passes() -> Outcome {
+    assert_eq!(judged(CASE)?, Ok(Vec::new()));
+    assert_eq!(judged(Case { constraints: &constraint(""), ..CASE })?, Ok(vec!["note".to_owned()]));
+    Ok(())
+}
+
+#[test]
+fn what_ran_out_is_not_filled() -> Outcome {
+    assert_eq!(judged(Case { kind: Kind::HostOomKernel, ..CASE })?, Err(Refusal::Lever));
+    let more = PatchEffect { gpu_bytes: Some(Bytes(1 << 30)), host_bytes: None };
+    assert_eq!(judged(Case { effect: more, ..CASE })?, Err(Refusal::FillsWhatRanOut));
+    let less = PatchEffect { gpu_bytes: Some(Bytes(-1 << 30)), host_bytes: Some(Bytes(64 << 30)) };
+    assert_eq!(judged(Case { effect: less, ..CASE })?, Ok(Vec::new()));
+    let small = [("host.memory", "32GiB")];
+    assert_eq!(judged(Case { effect: less, facts: &small, ..CASE })?, Err(Refusal::Overfills));
+    Ok(())
+}
+
+#[test]
+fn what_frees_memory_at_other_moments_is_no_advice() -> Outcome {
+    assert_eq!(judged(Case { phase: Phase::CheckpointSave, ..CASE })?, Err(Refusal::Elsewhere));
+    assert_eq!(judged(Case { phase: Phase::Unknown, ..CASE })?, Ok(Vec::new()));
+    Ok(())
+}
+
+#[test]
+fn a_note_refuses_where_it_holds_and_is_said_where_nobody_knows() -> Outcome {
+    let unless = constraint("unless = 'config.zero_stage < 1.0'");
+    let refused = || Err(Refusal::Note("note".to_owned()));
+    assert_eq!(judged(Case { constraints: &unless, facts: &[("config.zero_stage", "0")], ..CASE })?, refused());
+    assert_eq!(judged(Case { constraints: &unless, facts: &[("config.zero_stage", "2")], ..CASE })?, Ok(Vec::new()));
+    assert_eq!(judged(Case { constraints: &unless, ..CASE })?, Ok(vec!["note".to_owned()]));
+    // What belongs to some jobs only is refused where nothing shows that this is one.
+    let only = constraint("only = 'job.slurm'");
+    assert_eq!(judged(Case { constraints: &only, ..CASE })?, refused());
+    assert_eq!(judged(Case { constraints: &only, facts: &[("job.slurm", "true")], ..CASE })?, Ok(Vec::new()));
+    Ok(())
+}
+
+#[test]
+fn what_is_so_already_is_no_change() -> Outcome {
+    assert_eq!(judged(Case { from: Some("True"), ..CASE })?, Err(Refusal::AlreadySo));
+    assert_eq!(judged(Case { from: Some("false"), ..CASE })?, Ok(Vec::new()));
+    Ok(())
+}
+
+#[test]
+fn what_does_not_help_is_not_advised_in_the_same_breath() -> Outcome {
+    let row = |knob: &str, more: &str| format!("knob = '{knob}'\n{more}why = {{ en = 'x', zh = 'x' }}");
+    assert_eq!(judged(Case { against: &row("offload", ""), ..CASE })?, Err(Refusal::NotAdvised));
+    assert_eq!(judged(Case { against: &row("more_host_offload", ""), ..CASE })?, Err(Refusal::NotAdvised));
+    assert_eq!(judged(Case { against: &row("other", ""), ..CASE })?, Ok(Vec::new()));
+    Ok(())
+}

@@ -1,0 +1,45 @@
+//! What `fix` writes for pairs of a configuration and a log, over ten frameworks: a change that whoever maintains the
+//! framework would recommend. The logs are written after the sources of those that print them.
+
+use std::error::Error;
+use std::fmt::Write as _;
+use std::fs;
+use std::path::Path;
+
+use oomdoc::{Options, fix, report};
+
+type Outcome<T = ()> = Result<T, Box<dyn Error>>;
+
+/// What is proposed for the pair in `folder`, and the lines that change.
+fn proposal(folder: &Path) -> Outcome<String> {
+    let report = fix::analyze(&[folder.to_string_lossy().into_owned()], &Options::default())?;
+    let patches = fix::pick(&report, &[])?;
+    let mut said = String::new();
+    for patch in &patches {
+        writeln!(said, "{}", report::change(patch))?;
+    }
+    for mended in fix::mend(&report, &patches)? {
+        let lines = mended.diff.lines().filter(|line| !line.starts_with("---") && !line.starts_with("+++"));
+        for line in lines.filter(|line| line.starts_with(['+', '-'])) {
+            writeln!(said, "  {line}")?;
+        }
+    }
+    Ok(said)
+}
+
+#[test]
+fn every_pair_gets_the_change_that_helps() -> Outcome {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/fix");
+    let mut pairs: Vec<_> =
+        fs::read_dir(folder)?.map(|entry| entry.map(|entry| entry.path())).collect::<Result<_, _>>()?;
+    pairs.sort();
+    assert!(pairs.len() > 20, "{}", pairs.len());
+    let mut all = String::new();
+    for pair in &pairs {
+        let name = pair.file_name().unwrap_or_default().to_string_lossy();
+        let said = proposal(pair).map_err(|error| format!("{name}: {error}"))?;
+        writeln!(all, "{name}\n{said}")?;
+    }
+    insta::assert_snapshot!(all);
+    Ok(())
+}
