@@ -125,9 +125,17 @@ struct Crowd {
 }
 
 impl Crowd {
+    /// Whether no more is known of `victim` than a device, on which another one is known to be.
+    fn is_on_known_device(&self, victim: &Victim) -> bool {
+        let is_device_only =
+            *victim == Victim { host: victim.host.clone(), device: victim.device, ..Victim::default() };
+        let mut of_host = self.by_host.get(&victim.host).into_iter().flatten();
+        is_device_only && victim.device.is_some() && of_host.any(|known| self.victims[*known].device == victim.device)
+    }
+
     /// Adds what a message says of a victim to what others say of the same one.
     fn add(&mut self, victim: Victim) {
-        if victim.is_unknown() && !self.victims.is_empty() {
+        if victim.is_unknown() && !self.victims.is_empty() || self.is_on_known_device(&victim) {
             return;
         }
         match self.same(&victim) {

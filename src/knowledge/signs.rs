@@ -139,6 +139,12 @@ pub struct AmountRow {
     /// Words directly behind it.
     #[serde(default)]
     pub behind: Vec<Arc<str>>,
+    /// Words directly before a number that counts bytes though it has no unit.
+    #[serde(default)]
+    pub bytes: Vec<Arc<str>>,
+    /// The same, where nothing else stands between them and the last comma: `, size 59187712`, not `vocab size 151936`.
+    #[serde(default)]
+    pub bytes_alone: Vec<Arc<str>>,
 }
 
 /// What a number is, by the words before it.

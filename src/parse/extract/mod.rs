@@ -136,7 +136,7 @@ impl<'g> Extractor<'g> {
         self.gap();
         self.now.recent = self.recent.cites(&self.path);
         let mut events = self.folded.finish();
-        let believed = self.reader.finish(&events);
+        let believed = self.reader.finish(&mut events);
         // Where a grammar states a shortage, nobody asks the reader for its own.
         if !events
             .iter()
@@ -203,8 +203,10 @@ impl<'g> Extractor<'g> {
         let all = self.grammars.all.iter().enumerate();
         let longer: Vec<&str> =
             all.filter(|(index, _)| taken >> index & 1 == 1).map(|(_, grammar)| grammar.producer()).collect();
-        let mut events = self.grammars.messages.read(&self.record(origin, line), rows);
+        let record = self.record(origin, line);
+        let mut events = self.grammars.messages.read(&record, rows);
         events.retain(|event| !proves(event) || !longer.contains(&event.producer));
+        events.iter_mut().for_each(|event| self.reader.complete(event, &record));
         events
     }
 

@@ -34,7 +34,7 @@ const MOST: usize = 24;
 pub(super) fn figures(record: &Record, range: Range<usize>, memory: MemoryOf, signs: &Signs) -> Vec<Figure> {
     let whole = record.text();
     let mut figures: Vec<Figure> = Vec::new();
-    for (place, size) in sizes(whole, range.clone()).take(MOST) {
+    for (place, size, is_bare) in sizes(whole, range.clone()).take(MOST) {
         let end = place + size.text.len();
         let before = range.start.max(floor(whole, place.saturating_sub(120)))..place;
         let behind = end..range.end.min(floor(whole, end + 80));
@@ -44,6 +44,11 @@ pub(super) fn figures(record: &Record, range: Range<usize>, memory: MemoryOf, si
         let (before, behind) = (without_fillers_at_end(before.trim()), behind.trim());
         let rows = signs.amounts.iter().filter(|row| row.memory.is_empty() || row.memory.contains(&memory));
         let fit = rows.filter_map(|row| {
+            if is_bare {
+                let said = row.bytes.iter().filter(|words| ends_with_words(before.0, words));
+                let said = said.chain(row.bytes_alone.iter().filter(|words| *before.0 == ***words));
+                return Some((said.map(|words| words.len()).max()?, row.figure));
+            }
             let left =
                 row.before.iter().filter(|words| ends_with_words(before.0, words) || ends_with_words(before.1, words));
             let right = row.behind.iter().filter(|words| {
@@ -76,19 +81,22 @@ fn own_clause_behind(whole: &str, range: Range<usize>) -> Range<usize> {
     range.start..end
 }
 
-/// Every amount with its unit, and where it begins.
-fn sizes(whole: &str, range: Range<usize>) -> impl Iterator<Item = (usize, text::Size<'_>)> {
+/// Every amount with its unit, or a number that may count bytes without one; where it begins, and whether it is the latter.
+fn sizes(whole: &str, range: Range<usize>) -> impl Iterator<Item = (usize, text::Size<'_>, bool)> {
     let part = &whole[range.clone()];
     let is_part = |byte: u8| byte.is_ascii_alphanumeric() || b"._,-".contains(&byte);
     let starts = part.bytes().enumerate().filter(move |(at, byte)| {
         byte.is_ascii_digit() && !at.checked_sub(1).is_some_and(|before| is_part(part.as_bytes()[before]))
     });
     starts.filter_map(move |(at, _)| {
-        let (rest, size) = text::size(&part[at..]).ok()?;
+        let Ok((rest, size)) = text::size(&part[at..]) else {
+            let (_, size) = text::bare_bytes(&part[at..]).ok()?;
+            return Some((range.start + at, size, true));
+        };
         // What is cut off is no number, and what goes on is no unit.
         let whole_unit = size.text.ends_with("iB") || size.text.ends_with("bytes") || size.text.ends_with('B');
         let ends = rest.chars().next().map_or(whole_unit, |c| !c.is_alphanumeric() && c != '/' && c != '_');
-        (ends && size.bytes.is_some()).then_some((range.start + at, size))
+        (ends && size.bytes.is_some()).then_some((range.start + at, size, false))
     })
 }
 

@@ -9,8 +9,9 @@ mod judge;
 mod plain;
 
 use std::collections::hash_map::DefaultHasher;
-use std::collections::{HashSet, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::hash::{Hash, Hasher};
+use std::ops::Range;
 use std::sync::Arc;
 
 use super::line::Line;
@@ -216,17 +217,27 @@ impl Reader {
         self.last.push_back(late);
     }
 
-    /// What is believed beside the `stated` events of grammars.
-    pub fn finish(mut self, stated: &[Event]) -> Vec<Event> {
+    /// Finds in the line of `record` what `event`, which a row of `rules/messages/` states there, leaves open.
+    pub fn complete(&self, event: &mut Event, record: &Record) {
+        let What::Shortage(shortage) = &event.what else { return };
+        let Some(memory) = memory(shortage.kind) else { return };
+        let range = 0..record.text().floor_char_boundary(LONGEST.min(record.text().len()));
+        let (figures, victim) = said_of(memory, record, range, &self.signs);
+        fill_in(event, figures, victim);
+    }
+
+    /// What is believed beside the `stated` events of grammars; what one of these leaves open is filled in.
+    pub fn finish(mut self, stated: &mut [Event]) -> Vec<Event> {
         self.gap();
         let end = self.end;
         let last_said = |event: &Event| event.at.location.line.0 + NEAR_END >= end;
-        let lines: HashSet<u64> = stated
-            .iter()
-            .filter(|event| matches!(event.what, What::Shortage(_) | What::Death(_)))
-            .flat_map(|event| std::iter::once(&event.at).chain(&event.evidence))
-            .map(|cite| cite.location.line.0)
-            .collect();
+        let mut by_line: HashMap<u64, usize> = HashMap::new();
+        for (place, event) in stated.iter().enumerate() {
+            if matches!(event.what, What::Shortage(_) | What::Death(_)) {
+                let cites = std::iter::once(&event.at).chain(&event.evidence);
+                cites.for_each(|cite| _ = by_line.entry(cite.location.line.0).or_insert(place));
+            }
+        }
         // A launcher that says who was killed says it better.
         let killed = stated.iter().any(|event| matches!(&event.what, What::Death(death) if death.exit == Exit::KILL));
         let is_new_kind = |event: &Event| !(killed && matches!(event.what, What::Death(_)));
@@ -237,15 +248,37 @@ impl Reader {
         });
         for Likely { weight, event } in self.first.into_iter().chain(late) {
             let weight = weight + if last_said(&event) { LAST_SAID } else { 0.0 };
-            let is_new = is_new_kind(&event)
-                && !lines.contains(&event.at.location.line.0)
-                && believed.iter().all(|known| known.at.location != event.at.location);
+            if let Some(place) = by_line.get(&event.at.location.line.0) {
+                if let What::Shortage(shortage) = event.what {
+                    // Whose rank and process these are, the grammar knows better.
+                    let device = shortage.victims.into_iter().next().and_then(|victim| victim.device);
+                    fill_in(&mut stated[*place], event.figures, Victim { device, ..Victim::default() });
+                }
+                continue;
+            }
+            let is_new = is_new_kind(&event) && believed.iter().all(|known| known.at.location != event.at.location);
             if weight >= BELIEVED && is_new {
                 believed.push(event);
             }
         }
         believed
     }
+}
+
+/// Gives `stated` what it leaves open: a message that is known by its first words says no more than these, what else stands there
+/// is the reader's to find.
+fn fill_in(stated: &mut Event, figures: Vec<Figure>, victim: Victim) {
+    let What::Shortage(known) = &mut stated.what else { return };
+    if !victim.is_unknown() && known.victims.len() < 2 {
+        let own = known.victims.pop().unwrap_or_default();
+        known.victims.push(own.or(&victim));
+    }
+    let is_new = |figure: &Figure| {
+        let is_known = |known: &Figure| known.name == figure.name || known.source == figure.source;
+        !stated.figures.iter().any(is_known)
+    };
+    let figures: Vec<Figure> = figures.into_iter().filter(is_new).collect();
+    stated.figures.extend(figures);
 }
 
 impl Candidate {
@@ -292,23 +325,10 @@ fn event(candidate: &Candidate, message: &Message<'_>, judgement: &Judgement, si
                 MemoryOf::Host if judgement.killed => MemoryOf::Kernel,
                 memory => memory,
             };
-            let mut victim = statement::speaker(record);
-            victim.rank = victim.rank.or(rank);
-            let mut figures = amounts::figures(record, said.clone(), memory, signs);
-            match memory {
-                MemoryOf::Device => {
-                    let device = number(NumberOf::Device);
-                    victim.device = device.map(|(_, device)| device);
-                    figures.extend(
-                        device.map(|(words, device)| record.number(FigureName::GpuIndex, words, f64::from(device))),
-                    );
-                }
-                _ => {
-                    let pid = number(NumberOf::Pid);
-                    victim.pid = pid.map(|(_, pid)| pid).or(victim.pid);
-                    figures.extend(victim_pid(record, pid));
-                }
-            }
+            let (figures, named) = said_of(memory, record, said, signs);
+            let speaker = statement::speaker(record);
+            let victim =
+                Victim { pid: named.pid.or(speaker.pid), rank: speaker.rank.or(named.rank), ..named }.or(&speaker);
             let mut event = statement::shortage(record, PRODUCER, words, kind(memory), victim);
             if let What::Shortage(shortage) = &mut event.what
                 && judgement.retries
@@ -321,6 +341,27 @@ fn event(candidate: &Candidate, message: &Message<'_>, judgement: &Judgement, si
     };
     event.basis = Basis::Reader;
     event
+}
+
+/// The figures in `range` of a message that `memory` ran out, and whom its words name.
+fn said_of(memory: MemoryOf, record: &Record, range: Range<usize>, signs: &Signs) -> (Vec<Figure>, Victim) {
+    let number = |wanted| amounts::number(record.text(), range.clone(), wanted, signs);
+    let mut figures = amounts::figures(record, range.clone(), memory, signs);
+    let mut victim = Victim { rank: number(NumberOf::Rank).map(|(_, rank)| rank), ..Victim::default() };
+    match memory {
+        MemoryOf::Device => {
+            let device = number(NumberOf::Device);
+            victim.device = device.map(|(_, device)| device);
+            let index = device.map(|(words, device)| record.number(FigureName::GpuIndex, words, f64::from(device)));
+            figures.extend(index);
+        }
+        _ => {
+            let pid = number(NumberOf::Pid);
+            victim.pid = pid.map(|(_, pid)| pid);
+            figures.extend(victim_pid(record, pid));
+        }
+    }
+    (figures, victim)
 }
 
 fn victim_pid(record: &Record, pid: Option<(&str, u32)>) -> Option<Figure> {
@@ -337,6 +378,12 @@ fn kind(memory: MemoryOf) -> Kind {
         MemoryOf::Ray => Kind::HostOomRay,
         MemoryOf::Shared => Kind::ShmExhausted,
     }
+}
+
+/// Whose memory `kind` is of; nothing where it is no shortage of memory.
+fn memory(of: Kind) -> Option<MemoryOf> {
+    use MemoryOf::{Container, Daemon, Device, Host, Kernel, Ray, Shared};
+    [Device, Host, Kernel, Container, Daemon, Ray, Shared].into_iter().find(|memory| kind(*memory) == of)
 }
 
 /// Remembers `line` in the room that the one before it took.

@@ -149,3 +149,46 @@ fn the_number_of_messages_kept_is_bounded() {
     let kept = kinds(&text).len();
     assert!((200..=256).contains(&kept), "{kept}");
 }
+
+/// The words of each figure of the first shortage in `text`.
+fn figures(text: &str) -> Vec<(FigureName, String)> {
+    let events = testing::find_all(text.as_bytes()).events.into_iter();
+    let shortage =
+        events.filter(|event| matches!(event.what, What::Shortage(_))).find(|event| !event.figures.is_empty());
+    shortage
+        .map(|event| event.figures.into_iter().map(|figure| (figure.name, figure.text)).collect())
+        .unwrap_or_default()
+}
+
+#[test]
+fn a_message_known_by_its_first_words_is_read_to_its_end() {
+    let words = |name, words: &str| (name, words.to_owned());
+    let refused = figures("E/RKNN: failed to malloc npu memory!, size: 59187712, flags: 0x2");
+    assert_eq!(refused, [words(FigureName::Requested, "59187712")]);
+    // A blank within a word keeps the grammar from going on.
+    let torn = figures(
+        "RuntimeError: CUDA out of memory. Tried to allocate 1.53 GiB (GPU 0; 4.00 GiB to tal capacity; 2.34 GiB already \
+         allocated; 568.58 MiB free; 29.77 MiB cached)",
+    );
+    for figure in [words(FigureName::TorchAllocated, "2.34 GiB"), words(FigureName::GpuFree, "568.58 MiB")] {
+        assert!(torn.contains(&figure), "{torn:?}");
+    }
+}
+
+#[test]
+fn a_number_without_a_unit_counts_bytes_only_behind_words_of_memory() {
+    let requested = |text: &str| figures(text).into_iter().find(|(name, _)| *name == FigureName::Requested);
+    let words = |words: &str| Some((FigureName::Requested, words.to_owned()));
+    assert_eq!(
+        requested("not enough space in the memory pool (needed 12641168288, available 12633509264)"),
+        words("12641168288")
+    );
+    assert_eq!(requested("FATAL: out of device memory, unable to allocate buffer: 655360000!"), words("655360000"));
+    for text in [
+        "CUDA out of memory with vocab size 151936",
+        "CUDA out of memory: needed 120000 tokens",
+        "CUDA out of memory in step 1200000",
+    ] {
+        assert_eq!(requested(text), None, "{text}");
+    }
+}

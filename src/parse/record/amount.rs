@@ -7,7 +7,7 @@
 use nom::branch::alt;
 use nom::bytes::complete::{tag, take_while, take_while_m_n, take_while1};
 use nom::character::complete::{char, multispace0, one_of, satisfy};
-use nom::combinator::{consumed, map_opt, not, opt, peek, recognize};
+use nom::combinator::{consumed, map_opt, not, opt, peek, recognize, verify};
 use nom::multi::many1_count;
 use nom::sequence::{preceded, terminated};
 use nom::{IResult, Parser};
@@ -106,6 +106,27 @@ pub(in crate::parse) fn byte_count(input: &str) -> IResult<&str, Size<'_>> {
     Ok((rest, Size { text, bytes }))
 }
 
+/// `2079238052`, `0xc0fb4000`: a number that can only count bytes where words say that it is memory. It is large, and no
+/// noun follows it that it would count. At a line's end it may be cut off.
+pub(in crate::parse) fn bare_bytes(input: &str) -> IResult<&str, Size<'_>> {
+    const LEAST: u64 = 1 << 16;
+    const NO_NOUNS: &[&str] = &["on", "of", "for", "from", "in", "at", "with", "but", "and", "while", "by"];
+    let hexadecimal = preceded(tag("0x"), take_while_m_n(1, 16, |c: char| c.is_ascii_hexdigit()));
+    let count = alt((
+        map_opt(hexadecimal, |digits| u64::from_str_radix(digits, 16).ok()),
+        map_opt(terminated(whole, number_ends), |digits| digits.replace(',', "").parse().ok()),
+    ));
+    let (rest, (text, count)) = consumed(verify(count, |count| *count >= LEAST)).parse(input)?;
+    let (_, next) = preceded(multispace0, take_while(|c: char| c.is_alphabetic())).parse(rest)?;
+    let counts_a_noun = !next.is_empty() && !NO_NOUNS.contains(&next.to_ascii_lowercase().as_str());
+    let goes_on = rest.starts_with(|c: char| c.is_alphanumeric() || "%_/:-×*\r\n".contains(c)) || rest.is_empty();
+    let bytes = i64::try_from(count).ok().map(Bytes).filter(|_| !counts_a_noun && !goes_on);
+    match bytes {
+        Some(_) => Ok((rest, Size { text, bytes })),
+        None => Err(nom::Err::Error(nom::error::Error::new(input, nom::error::ErrorKind::Verify))),
+    }
+}
+
 /// `4711`
 pub(in crate::parse) fn digits(input: &str) -> IResult<&str, &str> {
     terminated(take_while1(|c: char| c.is_ascii_digit()), peek(not(char(HOLE)))).parse(input)
@@ -156,7 +177,8 @@ fn unit(input: &str) -> IResult<&str, Bytes> {
             .map(move |_| bytes)
     };
     let unit = alt((
-        alt((tag("bytes"), tag("byte"), tag("Bytes"))).map(|_| Bytes(1)),
+        // `a 512-byte buffer`
+        alt((tag("bytes"), tag("byte"), tag("Bytes"), tag("-byte"))).map(|_| Bytes(1)),
         prefixed('K', Bytes::KIB),
         prefixed('M', Bytes::MIB),
         prefixed('G', Bytes::GIB),
@@ -189,6 +211,19 @@ mod tests {
         assert_eq!(bytes("GiB"), None);
         assert_eq!(bytes("1.5 PiB"), Some(3 << 49));
         assert_eq!(sized("12.3 GB", Giga::Decimal).ok().and_then(|(_, size)| size.bytes), Some(Bytes(12_300_000_000)));
+    }
+
+    #[test]
+    fn a_bare_number_counts_bytes_unless_a_noun_follows() {
+        let bytes = |text| bare_bytes(text).ok().and_then(|(_, size)| size.bytes).map(|bytes| bytes.0);
+        assert_eq!(bytes("2079238052."), Some(2_079_238_052));
+        assert_eq!(bytes("0xc0fb4000, flags"), Some(3_237_691_392));
+        assert_eq!(bytes("655360000 on device 0"), Some(655_360_000));
+        for text in
+            ["2079238052 tokens", "1000000 x 3", "4096", "65536x4", "70000.5", "1,2345678", "0x10", "123456/7", "68719"]
+        {
+            assert_eq!(bytes(text), None, "{text}");
+        }
     }
 
     /// `VmRSS 12 tokens` once was 12 TiB, `3 minutes` 3 MiB.
