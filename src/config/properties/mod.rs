@@ -12,9 +12,14 @@ use generate::{Given, Taste, Tree, given, json, shell, trees, values, yaml};
 
 use super::{Document, EditError, Entry, EntryKind, Format, Value, path, path::Step};
 
-/// How each key reads.
+/// How each key reads. That the items of a YAML list are the arguments of a program, too, is another reading of the same.
 fn settings(document: &Document) -> BTreeMap<String, Value> {
-    document.entries().iter().map(|entry| (entry.key.clone(), entry.value.clone())).collect()
+    let entries = document.entries().iter().filter(|entry| !is_argument(document, entry));
+    entries.map(|entry| (entry.key.clone(), entry.value.clone())).collect()
+}
+
+fn is_argument(document: &Document, entry: &Entry) -> bool {
+    document.format() == Format::Yaml && entry.kind != EntryKind::Setting
 }
 
 /// A key that is set, or one that could be: below a section that is there, or in sections that are missing.
@@ -130,8 +135,7 @@ fn check_remove(format: Format, text: &str, key: &str) -> Result<(), TestCaseErr
 /// A setting that can go without another one taking its name: not out of the middle of a list, as arguments that a YAML file hands
 /// on stand there.
 fn removable(document: &Document, at: Index) -> Option<String> {
-    let is_argument = |entry: &Entry| document.format() == Format::Yaml && entry.kind != EntryKind::Setting;
-    let entries = document.entries().iter().filter(|entry| !entry.key.contains('[') && !is_argument(entry));
+    let entries = document.entries().iter().filter(|entry| !entry.key.contains('[') && !is_argument(document, entry));
     let keys: Vec<&str> = entries.map(|entry| entry.key.as_str()).collect();
     (!keys.is_empty()).then(|| keys[at.index(keys.len())].to_owned())
 }
