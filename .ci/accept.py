@@ -1,8 +1,9 @@
-"""Gives every patch of corpus/ to an independent reader of the file that it edits.
+"""Gives every patch of corpus/ and of tests/fixtures/fix/ to independent readers of the files that it edits.
 
-usage: accept.py OOMDOC. The diffs of `oomdoc analyze --format json` are applied by `git apply` to a copy of corpus/. Then
-DeepSpeed's own parser must accept a JSON, PyYAML must see one key changed in a YAML, and argparse, built from rules/knobs/,
-one option in a launch script. Exits with 1 and says which patch, where one of them does not.
+usage: accept.py OOMDOC WHEELS. The diffs of `oomdoc analyze --format json` are applied by `git apply` to a copy of the case. Then
+DeepSpeed's own parser must accept a JSON, PyYAML must see the knob and its partners changed in a YAML and nothing else, and
+argparse, built from rules/knobs/, in a launch script; and the framework's own parser (parsers.py) must refuse nothing that it
+took before. Exits with 1 and says which patch, where one of them does not.
 """
 
 import argparse
@@ -19,6 +20,7 @@ import tempfile
 import tomllib
 from pathlib import Path
 
+import parsers
 import yaml
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -106,55 +108,80 @@ def is_knob(key, knob):
     return key == knob or key.endswith("." + knob) or knob.endswith("." + key) or knob.startswith(key + ".")
 
 
-def fault(parse, parser, file, before, after, patch):
-    """What an independent reader has against a patch, or nothing."""
-    if file.suffix == ".json":
+def fault(parse, parser, path, before, after, patch, wheels):
+    """What an independent reader has against a patch, or nothing; and whether the framework's own parser was asked."""
+    if path.suffix == ".json":
         old, new = json.loads(before), json.loads(after)
         ranks = ranks_of(parse, old)
         if ranks is None:
-            return "DeepSpeed does not accept it even as it was"
+            return "DeepSpeed does not accept it even as it was", True
         try:
             parse(new, ranks)
         except Exception as error:
-            return f"{type(error).__name__}: {error}"
+            return f"{type(error).__name__}: {error}", True
         changed = differing(flat(old), flat(new))
-    elif file.suffix in (".yaml", ".yml"):
+    elif path.suffix in (".yaml", ".yml"):
         changed = differing(flat(yaml.safe_load(before)), flat(yaml.safe_load(after)))
     else:
         changed = differing(script_settings(before, parser), script_settings(after, parser))
-    return None if len(changed) == 1 and is_knob(changed[0], patch["knob"]) else f"it changes {changed}"
+    knobs = [patch["knob"], *(partner["knob"] for partner in patch.get("with", []))]
+    others = [key for key in changed if not any(is_knob(key, knob) for knob in knobs)]
+    if not changed or others:
+        return f"it changes {changed}", False
+    old, new = (parsers.complaints(path, text, wheels) for text in (before, after))
+    refused = (new or set()) - (old or set())
+    return (f"refused: {sorted(refused)}" if refused else None), path.suffix == ".json" or new is not None
+
+
+def cases():
+    """Every folder with logs, and perhaps with what the job was launched with."""
+    yield from sorted(path.parent for path in (ROOT / "corpus").glob("*/expected.toml"))
+    yield from sorted(path for path in (ROOT / "tests/fixtures/fix").iterdir() if path.is_dir())
+
+
+def judged(folder, patch, check):
+    """What is wrong with a patch of the case copied to `folder`, which is left as it was; and whether its framework was asked."""
+    files = sorted({Path(folder) / name for name in re.findall(r"(?m)^\+\+\+ b/(.+)$", patch["diff"])})
+    before = {file: file.read_text() for file in files}
+    # Without the folder's history git must not look for a repository above it.
+    environment = {**os.environ, "GIT_CEILING_DIRECTORIES": str(folder)}
+    git = ["git", "apply", "-p1", "--unidiff-zero", "-"]
+    applied = subprocess.run(git, cwd=folder, env=environment, input=patch["diff"].encode(), capture_output=True)
+    if applied.returncode or not files:
+        return applied.stderr.decode() or "its diff names no file", False
+    found = [check(file, text, file.read_text(), patch) for file, text in before.items()]
+    for file, text in before.items():
+        file.write_text(text)
+    return next((wrong for wrong, _ in found if wrong), None), any(asked for _, asked in found)
 
 
 def main():
-    oomdoc = str(Path(sys.argv[1]).resolve())
+    oomdoc, wheels = str(Path(sys.argv[1]).resolve()), Path(sys.argv[2])
+    sys.path.append(str(wheels / "parsers"))
     parse, parser = deepspeed_parser(), options()
-    accepted, refused = {}, []
-    for case in sorted(path.name for path in (ROOT / "corpus").iterdir() if (path / "expected.toml").exists()):
+    check = lambda file, before, after, patch: fault(parse, parser, file, before, after, patch, wheels)
+    accepted, asked, refused = {}, 0, []
+    for case in cases():
         with tempfile.TemporaryDirectory() as folder:
-            copy = Path(folder) / "corpus" / case
-            shutil.copytree(ROOT / "corpus" / case, copy)
-            command = [oomdoc, "analyze", "--no-save", "--format", "json", f"corpus/{case}"]
+            shutil.copytree(case, Path(folder) / case.name)
+            command = [oomdoc, "analyze", "--no-save", "--format", "json", case.name]
             report = json.loads(subprocess.run(command, cwd=folder, capture_output=True, check=True).stdout)
             diagnoses = [diagnosis for incident in report["incidents"] for diagnosis in incident["diagnoses"]]
             patches = {patch["diff"]: patch for diagnosis in diagnoses for patch in diagnosis["patches"] if patch["diff"]}
-            for diff, patch in patches.items():
-                file = Path(folder) / patch["file"]
-                before = file.read_text()
-                # Without the folder's history git must not look for a repository above it.
-                environment = {**os.environ, "GIT_CEILING_DIRECTORIES": folder}
-                git = ["git", "apply", "-p1", "--unidiff-zero", "-"]
-                applied = subprocess.run(git, cwd=folder, env=environment, input=diff.encode(), capture_output=True)
-                wrong = applied.stderr.decode() if applied.returncode else None
-                wrong = wrong or fault(parse, parser, file, before, file.read_text(), patch)
+            for patch in patches.values():
+                wrong, by_framework = judged(folder, patch, check)
+                asked += by_framework
+                suffix = Path(patch["file"]).suffix
                 if wrong:
                     refused.append(f"{patch['file']}: {patch['knob']} → {patch['to']}: {wrong}")
                 else:
-                    accepted[file.suffix] = accepted.get(file.suffix, 0) + 1
-                file.write_text(before)
-    print("acceptance:", ", ".join(f"{count} {suffix}" for suffix, count in sorted(accepted.items())), "accepted")
+                    accepted[suffix] = accepted.get(suffix, 0) + 1
+    counts = ", ".join(f"{count} {suffix}" for suffix, count in sorted(accepted.items()))
+    print(f"acceptance: {counts} accepted, {asked} of all by the framework's own parser")
     print(*refused, sep="\n")
     # Nothing to try is no success.
-    sys.exit(1 if refused or not accepted.get(".json") or not accepted.get(".sh") or not accepted.get(".yaml") else 0)
+    is_tried = all(accepted.get(suffix) for suffix in (".json", ".sh", ".yaml")) and asked
+    sys.exit(1 if refused or not is_tried else 0)
 
 
 main()

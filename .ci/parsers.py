@@ -1,0 +1,132 @@
+"""The frameworks' own parsers, asked what they have against a launch script or a configuration.
+
+`complaints(file, text, wheels)` gives the options and keys that the framework of a file refuses. Scripts are run by bash in a folder
+where every launcher only writes down how it was called, so that variables, arrays and branches are bash's to expand. OpenRLHF's
+parser stands under `if __name__ == "__main__"` of its scripts: it is taken from there. `wheels` holds what was installed
+without its dependencies.
+"""
+
+import argparse
+import ast
+import contextlib
+import functools
+import io
+import os
+import subprocess
+import tempfile
+from pathlib import Path
+
+import yaml
+
+# What starts a job: none of these runs here.
+LAUNCHERS = ("accelerate deepspeed llamafactory-cli python python3 ray sglang sleep srun swift torchrun trl vllm".split())
+RECORDER = '#!/bin/sh\n{ printf "%s\\0" "${0##*/}" "$@"; printf "\\n"; } >> "$CALLS"\n'
+
+
+@functools.cache
+def calls(script):
+    """How `script` calls its launchers: lists of words."""
+    with tempfile.TemporaryDirectory() as folder:
+        folder = Path(folder)
+        (folder / "bin").mkdir()
+        for name in LAUNCHERS:
+            (folder / "bin" / name).write_text(RECORDER)
+            (folder / "bin" / name).chmod(0o755)
+        environment = {"PATH": f"{folder}/bin:/usr/bin:/bin", "CALLS": str(folder / "calls"), "HOME": str(folder)}
+        (folder / "script").write_text(script)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            bash = ["bash", "script"]
+            subprocess.run(bash, cwd=folder, env=environment, stdin=subprocess.DEVNULL, capture_output=True, timeout=5)
+        written = (folder / "calls").read_text() if (folder / "calls").exists() else ""
+    return [line.split("\0")[:-1] for line in written.split("\n") if line]
+
+
+def unknown(parser, words):
+    """Which options of `words` an argument parser does not know; all that it says where it refuses a value."""
+    said = io.StringIO()
+    try:
+        with contextlib.redirect_stderr(said):
+            return {word for word in parser.parse_known_args(words)[1] if word.startswith("-")}
+    except SystemExit:
+        return {said.getvalue().strip().split("\n")[-1]}
+
+
+@functools.cache
+def openrlhf(source):
+    """The parser in a script of OpenRLHF."""
+    body = next(node for node in ast.parse(source.read_text()).body if isinstance(node, ast.If)).body
+    is_end = lambda node: isinstance(node, ast.Assign) and "parse_args" in ast.dump(node.value)
+    end = next(place for place, node in enumerate(body) if is_end(node))
+    names = {"argparse": argparse}
+    exec("import os\nfrom datetime import datetime", names)  # what defaults are made of
+    exec(compile(ast.Module(body[:end], []), str(source), "exec"), names)
+    return names["parser"]
+
+
+@functools.cache
+def huggingface(kind):
+    """The parser of a script for transformers or TRL."""
+    os.environ.setdefault("DISABLE_VERSION_CHECK", "1")
+    from transformers import HfArgumentParser, TrainingArguments
+
+    if kind == "llamafactory":
+        from llamafactory import hparams
+
+        names = ("ModelArguments", "DataArguments", "TrainingArguments", "FinetuningArguments", "GeneratingArguments")
+        return HfArgumentParser([getattr(hparams, name) for name in names])
+    if kind == "transformers":
+        return HfArgumentParser(TrainingArguments)
+    import trl
+
+    configs = {"sft": "SFTConfig", "dpo": "DPOConfig", "grpo": "GRPOConfig", "reward": "RewardConfig"}
+    return HfArgumentParser([getattr(trl, configs[kind]), trl.ModelConfig])
+
+
+@functools.cache
+def verl(config, override, folder):
+    """What verl's configuration called `config` has against `override`."""
+    from hydra import compose, initialize_config_dir
+
+    try:
+        with initialize_config_dir(str(folder), version_base=None):
+            compose(config, overrides=[override])
+    except Exception as error:
+        return f"{override.split('=')[0]}: {str(error).splitlines()[0]}"
+
+
+def of_call(words, wheels):
+    """What the framework that `words` start has against them; `None` where its parser is not here."""
+    said = " ".join(words)
+    options = [word for word in words if not word.endswith((".py", ".yaml", ".json"))]
+    if "openrlhf.cli." in said:
+        script = said.split("openrlhf.cli.")[1].split()[0] + ".py"
+        words = options[next(place for place, word in enumerate(options) if "openrlhf.cli." in word) + 1:]
+        # Options were renamed: a script is of the version that knows more of them.
+        versions = [wheels / place / "openrlhf/cli" / script for place in ("parsers", "parsers-openrlhf-0.8")]
+        found = [unknown(openrlhf(version), words) for version in versions if version.exists()]
+        return min(found, key=len) if found else None
+    if "verl.trainer.main_ppo" in said:
+        config = "ppo_megatron_trainer" if "strategy=megatron" in said or ".megatron." in said else "ppo_trainer"
+        overrides = [word for word in options if "=" in word and not word.startswith("-")]
+        return {verl(config, override, wheels / "parsers/verl/trainer/config") for override in overrides} - {None}
+    for kind in ("sft", "dpo", "grpo", "reward"):
+        if words[0] == "trl" and kind in words or any(Path(word).name in (f"{kind}.py", f"train_{kind}.py") for word in words):
+            return unknown(huggingface(kind), options[1:])
+    if any(word.endswith(".py") for word in words) and "--per_device_train_batch_size" in said:
+        return unknown(huggingface("transformers"), options[1:])
+    return None
+
+
+@functools.cache
+def complaints(file, text, wheels):
+    """What the framework of `file` has against `text`; `None` where its parser is not here."""
+    if file.suffix == ".sh":
+        found = [of_call(words, wheels) for words in calls(text)]
+        found = [one for one in found if one is not None]
+        return set().union(*found) if found else None
+    if file.suffix in (".yaml", ".yml"):
+        config = yaml.safe_load(text)
+        if isinstance(config, dict) and "stage" in config and "finetuning_type" in config:
+            words = [word for key, value in config.items() for word in (f"--{key}", str(value))]
+            return unknown(huggingface("llamafactory"), words)
+    return None
