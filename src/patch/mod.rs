@@ -2,8 +2,8 @@
 //!
 //! In go a cause's levers, the knobs of `rules/knobs/`, and what the job was launched with; out come patches: the knob as
 //! the user's framework version spells it, its value now and then, the edit as a diff where the file is known, else the line
-//! to type. What is no advice for this job and this incident does not pass the [`gate`]; where no patch suffices alone, the
-//! [`set`] that does is found.
+//! to type. What is no advice for this job and this incident does not pass the `gate`; where no patch suffices alone, the
+//! `set` that does is found.
 
 mod edit;
 mod gate;
