@@ -58,6 +58,11 @@ impl Command {
         let words = [Some(self.program.as_str()), self.target.as_deref()];
         words.into_iter().flatten().filter(|word| !word.is_empty())
     }
+
+    /// The same as one would type it: `deepspeed train.py`.
+    pub fn typed(&self) -> String {
+        self.words().collect::<Vec<_>>().join(" ")
+    }
 }
 
 /// A command as the reader finds it.

@@ -21,6 +21,9 @@ pub struct Lever {
     /// Whether it helps now one way, now the other, so that each turn of it must say which.
     #[serde(default)]
     pub both_ways: bool,
+    /// Whether a turn of it may take more of what ran out: an engine that may take more finds room for its cache.
+    #[serde(default)]
+    pub may_fill: bool,
     /// A condition (CEL) under which no turn of it helps.
     #[serde(default)]
     pub unless: Option<Condition>,

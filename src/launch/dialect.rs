@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, HashSet};
 
 use super::Launch;
 use super::facts::Stated;
-use crate::config::Value as Words;
+use crate::config::{Command, Value as Words};
 use crate::facts::{Answer, Asker, Facts, Question, Value, names};
 use crate::knowledge::{Condition, Dialect, FactRow, Knob, SettingRow};
 use crate::model::Citation;
@@ -109,7 +109,7 @@ impl Launch<'_> {
     fn surroundings(&self) -> Vec<Stated> {
         let texts = |texts: Vec<String>| Value::List(texts.into_iter().map(Value::Text).collect());
         let commands = self.documents.iter().flat_map(|document| document.commands());
-        let shown = commands.map(|command| command.words().collect::<Vec<_>>().join(" "));
+        let shown = commands.map(Command::typed);
         let comments = self.documents.iter().flat_map(|document| document.shown_commands()).map(str::to_owned);
         let files = self.documents.iter().map(|document| document.path().to_string()).collect();
         let mut all = vec![

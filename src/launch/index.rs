@@ -111,7 +111,7 @@ impl Index {
             let counts = match key.of {
                 Of::Command(words) => {
                     let command = entry.command.and_then(|at| document.commands().get(at));
-                    command.is_some_and(|command| command.words().collect::<Vec<_>>().join(" ").contains(words))
+                    command.is_some_and(|command| command.typed().contains(words))
                 }
                 Of::Environment => entry.kind == EntryKind::Env && !of_other,
                 Of::Scheduler => entry.kind == EntryKind::Directive,

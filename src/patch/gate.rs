@@ -24,8 +24,8 @@ pub(super) struct Change<'c> {
     pub goal: &'c Goal,
     /// What it is now.
     pub from: Option<&'c str>,
-    /// What it moves at the incident's moment.
-    pub effect: PatchEffect,
+    /// What it moves at the incident's moment: asked last, as it takes a prediction.
+    pub effect: &'c dyn Fn() -> PatchEffect,
     /// The facts with it.
     pub then: &'c dyn Deref<Target = Facts>,
 }
@@ -73,10 +73,11 @@ pub(super) fn pass(bench: &Workbench<'_>, change: &Change<'_>, against: &[&NotAd
         return Err(Refusal::NotAdvised);
     }
     let open = notes(bench, change)?;
-    if fills(bench.kind, &change.effect) && &*change.row.lever != "kv_cache_share" {
+    let effect = (change.effect)();
+    if fills(bench.kind, &effect) && !lever.is_some_and(|lever| lever.may_fill) {
         return Err(Refusal::FillsWhatRanOut);
     }
-    if overfills(bench, &change.effect) {
+    if overfills(bench, &effect) {
         return Err(Refusal::Overfills);
     }
     Ok(Passed { open })

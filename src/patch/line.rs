@@ -1,6 +1,6 @@
 //! What to type or to write where no file was given that sets a knob.
 
-use crate::config::{EntryKind, Format};
+use crate::config::{Command, EntryKind, Format};
 use crate::knowledge::{Knob, Target};
 use crate::launch::Launch;
 use crate::model::Scalar;
@@ -104,9 +104,7 @@ impl Launch<'_> {
                 .iter()
                 .any(|name| program.starts_with(name))
         };
-        let command = commands.find(|command| is_job(&command.program))?;
-        let target = command.target.as_deref().map(|target| format!(" {target}")).unwrap_or_default();
-        Some(format!("{}{target}", command.program))
+        commands.find(|command| is_job(&command.program)).map(Command::typed)
     }
 
     /// Whether keys of the knob's framework are given on its command line.

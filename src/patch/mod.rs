@@ -235,9 +235,12 @@ impl<'a> Workbench<'a> {
         let goal = goal::goal(self, row, knob, turn, from.as_deref())?;
         let (partners, turned) = self.partners(knob, turn, &goal)?;
         let then = LazyCell::new(|| self.with(&turned));
-        let (effect, needs) = self.effect(&then);
-        let change = gate::Change { row, knob, turn, goal: &goal, from: from.as_deref(), effect, then: &then };
+        let price = LazyCell::new(|| self.price(&then));
+        let effect = || price.0;
+        let from = from.as_deref();
+        let change = gate::Change { row, knob, turn, goal: &goal, from, effect: &effect, then: &then };
         let Passed { open: mut notes } = gate::pass(self, &change, against).ok()?;
+        let (effect, needs) = *price;
         notes.extend(self.beside(&change, against));
         if let Some(moved) = effect.gpu_bytes.filter(|_| self.may_overfill(&effect)) {
             notes.insert(0, self.say(format!("{moved} more on every GPU."), format!("每张 GPU 需再多 {moved}。")));
@@ -258,7 +261,7 @@ impl<'a> Workbench<'a> {
             cost: self.cost(knob, turn, goal.words()).map(str::to_owned),
             line: if diff.is_none() && set_in.is_none() { lines() } else { None },
             knob: spelling,
-            from,
+            from: from.map(str::to_owned),
             to,
             change: step,
             with: partners.into_iter().map(|(_, partner)| partner).collect(),
@@ -364,7 +367,7 @@ impl<'a> Workbench<'a> {
 
     /// What it moves at the incident's moment, and what that needs then, as far as the arithmetic knows; `then` are the facts
     /// with it.
-    fn effect(&self, then: &dyn Deref<Target = Facts>) -> (PatchEffect, PatchNeeds) {
+    fn price(&self, then: &dyn Deref<Target = Facts>) -> (PatchEffect, PatchNeeds) {
         let after = self.prediction.and_then(|_| self.launch.predict(then));
         let Some((before, after)) = self.prediction.zip(after) else { return Default::default() };
         let moved = before.moved(&after, self.phase);

@@ -41,14 +41,17 @@ impl Workbench<'_> {
         };
         // What fills a device of unknown size is proposed last, if at all; what it frees elsewhere is no reason.
         let is_sound = |place: &usize| !self.may_overfill(&proposed[*place].patch.effect);
-        let suffices = |places: &Vec<usize>| {
-            let needs = needs(places).unwrap_or_default();
+        let suffices = |needs: &PatchNeeds| {
             let others = [needs.gpu, needs.host].into_iter().flatten().filter_map(fits);
-            places.iter().all(is_sound) && self.suffices(&needs) == Some(true) && others.into_iter().all(|fits| fits)
+            self.suffices(needs) == Some(true) && others.into_iter().all(|fits| fits)
         };
-        let places = subsets(proposed.len()).into_iter().find(suffices)?;
+        let mut sound = subsets(proposed.len()).into_iter().filter(|places| places.iter().all(is_sound));
+        let (places, needs) = sound.find_map(|places| {
+            let needs = needs(&places).filter(suffices)?;
+            Some((places, needs))
+        })?;
         let knobs = places.iter().map(|place| proposed[*place].patch.knob.clone()).collect();
-        Some((places.clone(), PatchSet { knobs, needs: needs(&places)? }))
+        Some((places, PatchSet { knobs, needs }))
     }
 }
 

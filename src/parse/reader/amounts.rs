@@ -100,7 +100,8 @@ fn sizes(whole: &str, range: Range<usize>) -> impl Iterator<Item = (usize, text:
     })
 }
 
-fn floor(text: &str, at: usize) -> usize {
+/// The last place up to `at` where a character begins.
+pub(super) fn floor(text: &str, at: usize) -> usize {
     text.floor_char_boundary(at.min(text.len()))
 }
 

@@ -221,7 +221,7 @@ impl Reader {
     pub fn complete(&self, event: &mut Event, record: &Record) {
         let What::Shortage(shortage) = &event.what else { return };
         let Some(memory) = memory(shortage.kind) else { return };
-        let range = 0..record.text().floor_char_boundary(LONGEST.min(record.text().len()));
+        let range = 0..amounts::floor(record.text(), LONGEST);
         let (figures, victim) = said_of(memory, record, range, &self.signs);
         fill_in(event, figures, victim);
     }
@@ -291,7 +291,7 @@ impl Candidate {
 
     fn message(&self) -> Message<'_> {
         let text = self.record.text();
-        let floor = |at: usize| text.floor_char_boundary(at.min(text.len()));
+        let floor = |at| amounts::floor(text, at);
         let line = match self.stop - self.start > LONGEST {
             false => self.start..self.stop,
             true => {
