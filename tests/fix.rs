@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use assert_cmd::prelude::*;
+use predicates::prelude::PredicateBooleanExt;
 use predicates::str::contains;
 
 type Outcome = Result<(), Box<dyn std::error::Error>>;
@@ -115,5 +116,60 @@ fn a_script_that_a_script_writes_is_edited_where_it_stands() -> Outcome {
     fix(&script, "--write").assert().success();
     let text = fs::read_to_string(&script)?;
     assert!(text.contains("--per_device_train_batch_size 4\nEOF\nsbatch later.sh\n"), "{text}");
+    Ok(())
+}
+
+/// A batch that an argument decides was changed as if the script had been started without, and nobody was told.
+#[test]
+fn what_an_argument_decides_is_said() -> Outcome {
+    let script = "#!/bin/bash\nif [ \"$1\" = small ]; then\n  BATCH=2\nelse\n  BATCH=16\nfi\npython train.py --per_device_train_batch_size $BATCH\n";
+    let (_folder, path) = job(script)?;
+    let told = "run.sh:2 decides whether this counts";
+    fix(&path, "--diff")
+        .assert()
+        .success()
+        .stdout(contains("+python train.py --per_device_train_batch_size 8"))
+        .stderr(contains(told));
+    let (_folder, path) = job(SCRIPT)?;
+    fix(&path, "--diff").assert().success().stderr(contains("decides").not());
+    Ok(())
+}
+
+/// Of two commands the one with more options was changed, though it runs only with an argument.
+#[test]
+fn a_command_that_runs_without_arguments_comes_first() -> Outcome {
+    let script = "#!/bin/bash\nif [ -n \"$1\" ]; then\n  python train.py --resume_from_checkpoint $1 --per_device_train_batch_size 8\nelse\n  python train.py --per_device_train_batch_size 16\nfi\n";
+    let (_folder, path) = job(script)?;
+    fix(&path, "--diff")
+        .assert()
+        .success()
+        .stdout(contains("-  python train.py --per_device_train_batch_size 16"))
+        .stderr(contains("run.sh:2 decides"));
+    Ok(())
+}
+
+/// `package.json` names launchers in its scripts: it got DeepSpeed's section.
+#[test]
+fn a_json_that_only_mentions_a_launcher_is_left_alone() -> Outcome {
+    let (folder, _) = job("")?;
+    fs::remove_file(folder.path().join("run.sh"))?;
+    let log =
+        LOG.replace("transformers/trainer.py", "deepspeed/runtime/zero/stage3.py").replace("training_step", "step");
+    let log = log
+        .replace("transformers/models/llama/modeling_llama.py", "torch/optim/adam.py")
+        .replace("forward", "_init_group");
+    fs::write(folder.path().join("job.log"), log)?;
+    let package = "{\"scripts\": {\"train\": \"deepspeed train.py --deepspeed ds.json\"}}\n";
+    let path = folder.path().join("package.json");
+    fs::write(&path, package)?;
+    let mut command = Command::new(assert_cmd::cargo::cargo_bin!("oomdoc"));
+    command.arg("fix").arg(folder.path()).args(["--pick", "zero_optimization.offload_optimizer.device", "--write"]);
+    command.assert().code(2).stderr(contains("is set in no file that was given"));
+    assert_eq!(fs::read_to_string(&path)?, package);
+    // The same advice has a place where the job's own configuration is.
+    fs::write(folder.path().join("ds.json"), "{\"zero_optimization\": {\"stage\": 3}}\n")?;
+    let mut command = Command::new(assert_cmd::cargo::cargo_bin!("oomdoc"));
+    command.arg("fix").arg(folder.path()).args(["--pick", "zero_optimization.offload_optimizer.device"]);
+    command.assert().success().stdout(contains("b/").and(contains("ds.json")));
     Ok(())
 }

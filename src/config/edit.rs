@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::model::{Column, LineNumber};
+use crate::model::{Column, LineNumber, Location};
 
 /// One change: what stands in `span` becomes `with`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -57,6 +57,12 @@ impl Lines {
         let line = self.0.partition_point(|start| *start <= offset);
         let start = line.checked_sub(1).and_then(|line| self.0.get(line)).copied().unwrap_or(0);
         (LineNumber(line as u64), Column((offset - start) as u64 + 1))
+    }
+
+    /// The byte at `place`.
+    pub fn offset(&self, place: &Location) -> usize {
+        let start = self.0.get((place.line.0 as usize).saturating_sub(1)).copied().unwrap_or(0);
+        start + (place.column.0 as usize).saturating_sub(1)
     }
 }
 

@@ -48,7 +48,7 @@ use error::Remark;
 use path::Step;
 use tree::{Flattening, Node, TooMuch};
 
-use crate::model::{Citation, Location};
+use crate::model::{Citation, LineNumber, Location};
 
 /// A configuration: its text and the settings in it.
 #[derive(Debug, Clone)]
@@ -229,6 +229,19 @@ impl Document {
                 self.entries.iter().rposition(is_setting).or_else(|| self.entries.iter().rposition(is_it))
             }
         }
+    }
+
+    /// The line of the test that decides what a setting is, or whether its command is run, where that is up to whoever launches the
+    /// script: read is what it does without arguments. A name that is not set stands for the command that it would be given to.
+    pub fn choice(&self, kind: EntryKind, command: Option<usize>, key: &str) -> Option<LineNumber> {
+        let Body::Shell(shell) = &self.body else { return None };
+        let places = match self.choose(key, Some(kind), command).and_then(|at| self.entries.get(at)) {
+            Some(entry) => vec![Some(&entry.at.location), entry.defined.as_ref().map(|defined| &defined.location)],
+            None => vec![command.or(shell.main()).and_then(|command| Some(&self.commands.get(command)?.at))],
+        };
+        let lines = Lines::of(&self.text);
+        let choice = places.into_iter().flatten().find_map(|place| shell.choice(lines.offset(place)));
+        choice.map(|at| lines.locate(at).0)
     }
 
     /// The text with `key` set to `value`, and nothing else changed. A value that is there is replaced in its own style;

@@ -194,8 +194,12 @@ fn is_end(rest: &str) -> bool {
     rest.is_empty() || rest.starts_with(['.', '['])
 }
 
-/// Whether `document` starts `framework`.
+/// Whether `document` starts `framework`. JSON starts nothing, whatever commands its texts hold (`package.json`): its keys tell.
 fn is_launched(framework: &Framework, document: &Document) -> bool {
+    let is_named = |text: &str| framework.launched_by.iter().any(|words| text.contains(words));
+    if document.format() == Format::Json {
+        return document.entries().iter().any(|entry| is_named(&entry.key));
+    }
     let is_code = |line: &&str| !line.trim_start().starts_with('#');
-    document.text().lines().filter(is_code).any(|line| framework.launched_by.iter().any(|words| line.contains(words)))
+    document.text().lines().filter(is_code).any(is_named)
 }

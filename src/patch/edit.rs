@@ -37,6 +37,15 @@ pub(super) fn edit(
     edits.find(|(document, edit)| applied(document, std::slice::from_ref(edit)).is_some()).map(|(_, edit)| edit)
 }
 
+/// The test in a launch script that decides whether one of `edits` counts, where whoever launches it has a say in that.
+pub(super) fn choice(launch: &Launch<'_>, edits: &[Edit]) -> Option<String> {
+    edits.iter().find_map(|edit| {
+        let document = launch.documents().iter().find(|document| *document.path() == edit.file)?;
+        let line = document.choice(kind(edit.given), edit.command, &edit.key)?;
+        Some(format!("{}:{}", edit.file, line.0))
+    })
+}
+
 /// The diff that `edits` make of the files of the job, each file's behind the other's; `None` where one cannot be made.
 pub(super) fn diff(launch: &Launch<'_>, edits: &[Edit]) -> Option<String> {
     let mut diff = String::new();

@@ -10,7 +10,7 @@ use super::{Workbench, is_off};
 use crate::facts::{Answer, Asker, Facts};
 use crate::knowledge::{Constraint, Direction, Knob, NotAdvisedRow, PatchRow, To, Turn};
 use crate::launch::{device_memory, host_memory};
-use crate::model::{Bytes, Kind, PatchEffect, Phase};
+use crate::model::{Bytes, Kind, Partner, PatchEffect, Phase};
 
 /// A change that is up for judgement.
 pub(super) struct Change<'c> {
@@ -24,6 +24,8 @@ pub(super) struct Change<'c> {
     pub goal: &'c Goal,
     /// What it is now.
     pub from: Option<&'c str>,
+    /// What is set with it.
+    pub partners: &'c [(&'c Knob, Partner)],
     /// What it moves at the incident's moment: asked last, as it takes a prediction.
     pub effect: &'c dyn Fn() -> PatchEffect,
     /// The facts with it.
@@ -114,7 +116,12 @@ fn notes(bench: &Workbench<'_>, change: &Change<'_>) -> Result<Vec<String>, Refu
     let is_asked = knob.constraint.iter().any(|constraint| constraint.unless.is_some() || constraint.only.is_some());
     let asker = is_asked.then(|| Asker::new(change.then));
     let mut open: Vec<String> = Vec::new();
-    for Constraint { unless, only, text } in &knob.constraint {
+    let is_settled =
+        |by: &Option<_>| change.partners.iter().any(|(partner, _)| by.as_ref().is_some_and(|by| partner.id == *by));
+    for Constraint { unless, only, settled_by, text } in &knob.constraint {
+        if is_settled(settled_by) {
+            continue;
+        }
         // What names a fact that nobody knows is not said.
         let words = || bench.facts.fill(text.in_language(bench.language)).unwrap_or_default();
         let ask = |condition: &str| asker.as_ref().map(|asker| asker.ask(condition));

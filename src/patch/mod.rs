@@ -238,7 +238,8 @@ impl<'a> Workbench<'a> {
         let price = LazyCell::new(|| self.price(&then));
         let effect = || price.0;
         let from = from.as_deref();
-        let change = gate::Change { row, knob, turn, goal: &goal, from, effect: &effect, then: &then };
+        let change =
+            gate::Change { row, knob, turn, goal: &goal, from, partners: &partners, effect: &effect, then: &then };
         let Passed { open: mut notes } = gate::pass(self, &change, against).ok()?;
         let (effect, needs) = *price;
         notes.extend(self.beside(&change, against));
@@ -250,6 +251,12 @@ impl<'a> Workbench<'a> {
         let (edits, diff) = self.edits(knob, &spelling, value.as_ref(), &partners).unwrap_or_default();
         let set_in = self.launch.set_in(&knob.framework).filter(|_| diff.is_none());
         notes.extend(set_in.map(|place: &str| self.say(format!("Set in {place}."), format!("在 {place} 中设置。"))));
+        notes.extend(edit::choice(self.launch, &edits).map(|test| {
+            self.say(
+                format!("{test} decides whether this counts: the script is read as started without arguments."),
+                format!("这里是否生效取决于 {test} 的判断:脚本按不带参数启动来解读。"),
+            )
+        }));
         let lines = || {
             let own = line::line(self.launch, knob, &spelling, value.as_ref()?);
             let others =

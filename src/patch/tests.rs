@@ -73,7 +73,16 @@ fn judged(case: Case<'_>) -> Result<Result<Vec<String>, Refusal>, Box<dyn Error>
     let (turn, goal) = (knob.lever.first().ok_or("no lever")?, Goal::Value("true".to_owned()));
     let then = bench.with(&[(&knob, "true".to_owned())]);
     let effect = || case.effect;
-    let change = Change { row: &row, knob: &knob, turn, goal: &goal, from: case.from, effect: &effect, then: &&then };
+    let change = Change {
+        row: &row,
+        knob: &knob,
+        turn,
+        goal: &goal,
+        from: case.from,
+        partners: &[],
+        effect: &effect,
+        then: &&then,
+    };
     Ok(pass(&bench, &change, &against.iter().collect::<Vec<_>>()).map(|passed| passed.open))
 }
 

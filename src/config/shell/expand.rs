@@ -134,6 +134,8 @@ pub(super) struct Scope {
 /// A block that is open.
 #[derive(Debug, Default)]
 struct Block {
+    /// Where it begins, if a test decides what of it is run.
+    begin: Option<usize>,
     /// What was assigned in it and may not have been.
     assigned: Vec<String>,
     branch: Branch,
@@ -146,6 +148,11 @@ struct Block {
 impl Block {
     fn is_skipped(&self) -> bool {
         matches!(self.branch, Branch::Skipped | Branch::Done)
+    }
+
+    /// Whether who launches the script has a say in what of it is run.
+    fn is_open(&self) -> bool {
+        self.is_assumed || !self.is_decided
     }
 }
 
@@ -237,10 +244,16 @@ impl Scope {
         self.blocks.push(Block::default());
     }
 
-    /// Leaves the innermost block: what was assigned in it may or may not have been.
-    pub fn close(&mut self) {
+    /// The same for a block that begins here and of which a test decides what is run.
+    pub fn open_choice(&mut self, begin: usize) {
+        self.blocks.push(Block { begin: Some(begin), ..Block::default() });
+    }
+
+    /// Leaves the innermost block: what was assigned in it may or may not have been. Where it began, if who launches the script
+    /// decides what of it is run.
+    pub fn close(&mut self) -> Option<usize> {
         self.forget();
-        self.blocks.pop();
+        self.blocks.pop().filter(Block::is_open)?.begin
     }
 
     /// The innermost block's first branch begins, behind a test that holds, or not, or nobody knows.

@@ -39,7 +39,7 @@ pub(super) struct Shell {
     /// What each setting is, in the order of the entries.
     origins: Vec<Origin>,
     embedded: Vec<Embedded>,
-    /// The command with the most settings.
+    /// The command with the most settings, of those that are run where the script is launched without arguments.
     main: Option<usize>,
 }
 
@@ -117,7 +117,11 @@ pub(super) fn read(text: &str) -> Parsed {
             commands.push(Given { call: number, stage, arguments, operands });
         }
     }
-    let main = (0..commands.len()).max_by_key(|at| commands.get(*at).map_or(0, |given: &Given| given.arguments.len()));
+    let weight = |given: &Given| {
+        let is_run = script.calls.get(given.call).is_some_and(|call| !call.is_skipped);
+        (is_run, given.arguments.len())
+    };
+    let main = (0..commands.len()).max_by_key(|at| commands.get(*at).map(weight));
     commands.extend(directives);
     let mut settings = Settings { text, found: Vec::new(), embedded: Vec::new() };
     settings.assignments(&script);
@@ -383,6 +387,16 @@ fn tail(field: &Field, from: usize) -> Vec<Chunk> {
 }
 
 impl Shell {
+    /// The number of the command with the most settings.
+    pub fn main(&self) -> Option<usize> {
+        self.main
+    }
+
+    /// Where the test begins that decides whether this byte of the script counts, if whoever launches it has a say in that.
+    pub fn choice(&self, at: usize) -> Option<usize> {
+        self.script.choices.iter().filter(|choice| choice.contains(&at)).map(|choice| choice.start).max()
+    }
+
     /// Which entry counts for `key`: of equal ones that of the main command, else the last. Where no key is spelled so,
     /// `-` and `_` are the same.
     pub fn choose(

@@ -11,7 +11,8 @@ impl Reader<'_> {
     pub(super) fn call(&mut self, prefixes: &[Word], words: &[Word]) {
         let (Some(first), Some(last)) = (prefixes.first().or(words.first()), words.last()) else { return };
         let span = first.span.start..last.span.end;
-        let call = |fields, within| Call { fields, span: span.clone(), within, is_directive: false };
+        let is_skipped = self.scope.is_skipped();
+        let call = |fields, within| Call { fields, span: span.clone(), within, is_directive: false, is_skipped };
         let number = self.script.calls.len();
         self.script.calls.push(call(Vec::new(), self.within));
         self.assign(prefixes, Role::Prefix(number), true);

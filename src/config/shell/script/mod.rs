@@ -20,6 +20,8 @@ pub(super) struct Script {
     pub assignments: Vec<Assignment>,
     pub files: Vec<File>,
     pub comments: Vec<Range<usize>>,
+    /// Of what stands here, who launches the script decides what is run; each begins with its test.
+    pub choices: Vec<Range<usize>>,
     pub remarks: Vec<Remark>,
 }
 
@@ -32,6 +34,8 @@ pub(super) struct Call {
     /// Inside which quotes it stands, as in `bash -c "…"`.
     pub within: Option<Quote>,
     pub is_directive: bool,
+    /// Whether it is not run where the script is launched without arguments.
+    pub is_skipped: bool,
 }
 
 /// `NAME=value`
@@ -257,6 +261,8 @@ impl Reader<'_> {
         let mut pending = Pending::default();
         // Of each open parenthesis, whether it opened a subshell.
         let (mut sure, mut skips, mut parentheses) = (true, false, Vec::new());
+        // Where the test stands on which it hangs whether the next command is run.
+        let mut tested = None;
         for token in tokens {
             match token {
                 Token::Comment(span) => {
@@ -311,6 +317,8 @@ impl Reader<'_> {
                     let is_test = command.words.first().and_then(Word::bare);
                     let is_test = is_test.is_some_and(|word| matches!(word, "[" | "[[" | "test"));
                     let holds = if is_test { self.test(&command.words).usually() } else { None };
+                    let place = command.words.first().zip(command.words.last());
+                    let (begin, end) = place.map_or((0, 0), |(first, last)| (first.span.start, last.span.end));
                     if skips {
                         self.scope.open();
                         self.scope.decide(Holds::Usually(false));
@@ -319,6 +327,15 @@ impl Reader<'_> {
                     if skips {
                         self.scope.close();
                     }
+                    let joins = matches!(operator, Operator::And | Operator::Or);
+                    tested = match tested {
+                        _ if is_test && joins => tested.or(Some(begin)),
+                        Some(test) => {
+                            self.script.choices.push(test..end);
+                            None
+                        }
+                        None => None,
+                    };
                     skips = matches!((operator, holds), (Operator::And, Some(false)) | (Operator::Or, Some(true)));
                     // What happens only if a test holds, or if something failed, may not happen.
                     sure = match operator {
@@ -351,7 +368,7 @@ impl Reader<'_> {
         let fields: Vec<Field> = lists.into_iter().flatten().collect();
         let spans = fields.iter().flat_map(|field| &field.chunks).map(|chunk| chunk.span.clone());
         let Some(span) = spans.reduce(|all, span| all.start.min(span.start)..all.end.max(span.end)) else { return };
-        self.script.calls = vec![Call { fields, span, within: None, is_directive: false }];
+        self.script.calls = vec![Call { fields, span, within: None, is_directive: false, is_skipped: false }];
     }
 
     /// `#SBATCH --mem=64G  # comment`
@@ -373,7 +390,13 @@ impl Reader<'_> {
             }
         }
         self.granted(&fields);
-        self.script.calls.push(Call { fields, span: span.start..end, within: self.within, is_directive: true });
+        self.script.calls.push(Call {
+            fields,
+            span: span.start..end,
+            within: self.within,
+            is_directive: true,
+            is_skipped: false,
+        });
     }
 
     /// What Slurm sets for a job that asks for so much.
@@ -446,9 +469,14 @@ impl Reader<'_> {
         let mut gone = 0;
         while let Some(word) = words.get(gone).and_then(Word::bare) {
             gone += match word {
-                "if" | "while" | "until" | "{" => {
+                "if" => {
+                    self.scope.open_choice(words.get(gone).map_or(0, |word| word.span.start));
+                    self.condition = Condition::Empty;
+                    1
+                }
+                "while" | "until" | "{" => {
                     self.scope.open();
-                    self.condition = if word == "if" { Condition::Empty } else { Condition::Other };
+                    self.condition = Condition::Other;
                     1
                 }
                 "then" => {
@@ -467,7 +495,7 @@ impl Reader<'_> {
                     let asked = words.get(gone + 1).map(|word| self.scope.tested(word, &self.source));
                     self.cases.push(if let Some(Tested::Text(text)) = asked { Some(text) } else { None });
                     self.patterns = words.get(gone + 3..).unwrap_or_default().to_vec();
-                    self.scope.open();
+                    self.scope.open_choice(words.get(gone).map_or(0, |word| word.span.start));
                     self.is_pattern = true;
                     words.len()
                 }
@@ -486,7 +514,8 @@ impl Reader<'_> {
                     if word == "esac" {
                         self.cases.pop();
                     }
-                    self.scope.close();
+                    let end = words.get(gone).map_or(0, |word| word.span.end);
+                    self.script.choices.extend(self.scope.close().map(|begin| begin..end));
                     words.len()
                 }
                 _ => break,
