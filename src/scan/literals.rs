@@ -1,84 +1,94 @@
 /// Which of thousands of literals stand in a line.
 ///
 /// By the four bytes with which they end: an automaton of as many literals takes longer to build than most logs to analyze, a table
-/// of their ends is built in no time, and a byte of a line costs one look into a map of bits that stays in the cache.
+/// of their ends is built in no time, and a byte of a line costs one look into a map of bits that stays in the cache. Hundreds end
+/// with the same word (`memory`), so most are then looked up by their last eight bytes.
 pub struct Literals {
     all: Vec<Box<[u8]>>,
     /// Whether a literal may end with four bytes, by their hash.
     ends: Box<[u64]>,
-    /// The longest literal whose end has this hash, and with each its end and the next one.
-    first: Vec<u32>,
-    next: Vec<(u32, u32)>,
-    /// Literals too short for that, by the byte with which they end, longest first.
+    /// Literals of eight bytes and more, by their last eight; of fewer, by their last four; of fewer than these, by the last one.
+    long: Table,
+    middle: Table,
     short: Vec<Vec<u32>>,
+    /// Which bytes such a short one ends with.
+    short_ends: [bool; 256],
+}
+
+/// Literals by how they end, the longest of a bucket first.
+struct Table {
+    /// Where each bucket begins; the last is the end.
+    buckets: Vec<u32>,
+    tails: Vec<(u64, u32)>,
+}
+
+impl Table {
+    fn new(mut tails: Vec<(u64, u32)>, all: &[Box<[u8]>]) -> Table {
+        let count = (2 * tails.len()).next_power_of_two().max(64);
+        tails.sort_by_key(|(tail, index)| (bucket(*tail, count), std::cmp::Reverse(all[*index as usize].len())));
+        let begins = (0..=count).map(|own| tails.partition_point(|(tail, _)| bucket(*tail, count) < own) as u32);
+        Table { buckets: begins.collect(), tails }
+    }
+
+    /// Those that end so.
+    fn of(&self, tail: u64) -> impl Iterator<Item = u32> {
+        let bucket = bucket(tail, self.buckets.len() - 1);
+        let own = &self.tails[self.buckets[bucket] as usize..self.buckets[bucket + 1] as usize];
+        own.iter().filter(move |(its, _)| *its == tail).map(|(_, index)| *index)
+    }
 }
 
 /// How many bytes of a literal's end are looked up.
 const GRAM: usize = 4;
 /// So many bits say which ends there are: few enough for the fastest cache.
 const ENDS_BITS: u32 = 17;
-/// No literal.
-const NONE: u32 = u32::MAX;
 
 impl Literals {
     /// The search for `literals`, none of which is empty.
     pub fn new<L: AsRef<[u8]>>(literals: impl IntoIterator<Item = L>) -> Literals {
         let all: Vec<Box<[u8]>> = literals.into_iter().map(|literal| Box::from(literal.as_ref())).collect();
-        let buckets = (2 * all.len()).next_power_of_two().max(64);
-        let mut search = Literals {
-            ends: vec![0; (1 << ENDS_BITS) / 64].into_boxed_slice(),
-            first: vec![NONE; buckets],
-            next: vec![(0, NONE); all.len()],
-            short: vec![Vec::new(); 256],
-            all,
-        };
-        let mut order: Vec<u32> = (0..search.all.len() as u32).collect();
-        order.sort_by_key(|index| search.all[*index as usize].len());
-        for index in order {
-            let literal = &search.all[index as usize];
-            match (literal.last_chunk::<GRAM>(), literal.last()) {
-                (Some(end), _) => {
-                    let gram = u32::from_be_bytes(*end);
-                    let (bit, bucket) = (bit(gram), search.bucket(gram));
-                    search.ends[bit / 64] |= 1 << (bit % 64);
-                    search.next[index as usize] = (gram, std::mem::replace(&mut search.first[bucket], index));
+        let mut ends = vec![0; (1 << ENDS_BITS) / 64].into_boxed_slice();
+        let (mut long, mut middle, mut short, mut short_ends) =
+            (Vec::with_capacity(all.len()), Vec::new(), vec![Vec::new(); 256], [false; 256]);
+        for (literal, index) in all.iter().zip(0..) {
+            if let Some(gram) = literal.last_chunk::<GRAM>() {
+                let gram = u32::from_be_bytes(*gram);
+                ends[bit(gram) / 64] |= 1 << (bit(gram) % 64);
+                match literal.last_chunk::<8>() {
+                    Some(tail) => long.push((u64::from_be_bytes(*tail), index)),
+                    None => middle.push((u64::from(gram), index)),
                 }
-                (None, Some(end)) => search.short[usize::from(*end)].insert(0, index),
-                (None, None) => {}
+            } else if let Some(end) = literal.last() {
+                short[usize::from(*end)].push(index);
+                short_ends[usize::from(*end)] = true;
             }
         }
-        search
-    }
-
-    fn bucket(&self, gram: u32) -> usize {
-        hash(gram) as usize & (self.first.len() - 1)
+        let longest_first = |own: &mut Vec<u32>| own.sort_by_key(|index| std::cmp::Reverse(all[*index as usize].len()));
+        short.iter_mut().for_each(longest_first);
+        let (long, middle) = (Table::new(long, &all), Table::new(middle, &all));
+        Literals { all, ends, long, middle, short, short_ends }
     }
 
     /// Gives every literal that stands in `line`, by its place among all, and the byte behind it to `found`, in the order
     /// in which they end; of several that end together the longest comes first.
     pub fn each(&self, line: &str, mut found: impl FnMut(usize, usize)) {
-        let mut gram = 0u32;
+        let mut tail = 0u64;
         for (at, byte) in line.bytes().enumerate() {
-            gram = gram << 8 | u32::from(byte);
-            let bit = bit(gram);
+            tail = tail << 8 | u64::from(byte);
+            let bit = bit(tail as u32);
             if self.ends[bit / 64] >> (bit % 64) & 1 == 1 {
-                self.long(line, gram, at + 1, &mut found);
+                self.ended(line, tail, at + 1, &mut found);
             }
-            for index in &self.short[usize::from(byte)] {
-                self.at(line, *index, at + 1, &mut found);
+            if self.short_ends[usize::from(byte)] {
+                self.short[usize::from(byte)].iter().for_each(|index| self.at(line, *index, at + 1, &mut found));
             }
         }
     }
 
     #[inline(never)]
-    fn long(&self, line: &str, gram: u32, end: usize, found: &mut impl FnMut(usize, usize)) {
-        let mut index = self.first[self.bucket(gram)];
-        while index != NONE {
-            let (its_gram, next) = self.next[index as usize];
-            if its_gram == gram {
-                self.at(line, index, end, found);
-            }
-            index = next;
+    fn ended(&self, line: &str, tail: u64, end: usize, found: &mut impl FnMut(usize, usize)) {
+        for index in self.long.of(tail).chain(self.middle.of(tail & u64::from(u32::MAX))) {
+            self.at(line, index, end, found);
         }
     }
 
@@ -90,9 +100,10 @@ impl Literals {
     }
 }
 
-/// Fibonacci hashing: the high bits are the good ones.
-fn hash(gram: u32) -> u32 {
-    gram.wrapping_mul(0x9E37_79B1).rotate_right(15)
+/// Which of `count` buckets, a power of two, has the literals that end with these bytes: Fibonacci hashing, the high bits are the good
+/// ones.
+fn bucket(tail: u64, count: usize) -> usize {
+    (tail.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32) as usize & (count - 1)
 }
 
 fn bit(gram: u32) -> usize {

@@ -69,7 +69,7 @@ impl Folded {
 
 /// Two events are alike when they state the same and their lines differ in numbers alone.
 fn likeness(event: &Event) -> String {
-    let state = match &event.what {
+    let mut state = match &event.what {
         What::Shortage(shortage) => format!("{}{:?}", shortage.kind, shortage.severity),
         What::Death(death) => format!("{:?}", death.exit),
         What::Failure(failure) => failure.name.to_string(),
@@ -79,8 +79,9 @@ fn likeness(event: &Event) -> String {
         What::Memory { series } => series.to_string(),
         What::Finished | What::Notice => String::new(),
     };
-    let words: String = event.at.text.chars().filter(|c| !c.is_ascii_digit()).take(160).collect();
-    state + &words
+    state.reserve(160);
+    state.extend(event.at.text.chars().filter(|c| !c.is_ascii_digit()).take(160));
+    state
 }
 
 /// What an event is, whatever it says.

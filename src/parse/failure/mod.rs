@@ -60,7 +60,10 @@ fn failure(record: &Record, words: &str, name: OtherFailureName, follows: bool) 
 }
 
 /// The words of these, and how Python's exceptions end.
-const TRIGGERS: &[&str] = &[TERMINATE, " 100% /", "Error", "Exception", "KeyboardInterrupt", "Timeout", "Expired"];
+const TRIGGERS: &[&str] = &[TERMINATE, FULL, "Error", "Exception", "KeyboardInterrupt", "Timeout", "Expired"];
+
+/// Of a row of `df`.
+const FULL: &str = " 100% /";
 
 const TERMINATE: &str = "terminate called ";
 
@@ -77,6 +80,9 @@ fn terminated(record: &Record) -> Option<Event> {
 /// A row of `df` that shows a disk without room: worth knowing, and no failure of its own.
 fn full_disk(record: &Record) -> Option<Event> {
     let line = text::line(record.text());
+    if !line.contains(FULL) {
+        return None;
+    }
     let cells: Vec<&str> = line.split_whitespace().collect();
     let [device, .., share, mount] = cells.as_slice() else { return None };
     // Images that are mounted read-only are always full.

@@ -27,7 +27,9 @@ fn is_header(line: &str) -> bool {
 
 /// The unit that a command line behind a prompt asks for: `$ free -g`.
 fn command(line: &str) -> Option<Bytes> {
-    let (_, arguments) = ["$ free", "# free", "+ free"].iter().find_map(|prompt| line.rsplit_once(prompt))?;
+    // Whether it is there at all is quick to tell, and asked of every line with a word of these grammars.
+    let prompt = ["$ free", "# free", "+ free"].into_iter().find(|prompt| line.contains(prompt))?;
+    let (_, arguments) = line.rsplit_once(prompt)?;
     let unit = |argument: &str| match argument {
         "-b" | "--bytes" => Some(Bytes(1)),
         "-m" | "--mebi" => Some(Bytes::MIB),

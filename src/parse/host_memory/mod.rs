@@ -34,24 +34,7 @@ impl Grammar for HostMemory {
     }
 
     fn triggers(&self) -> &'static [&'static str] {
-        &[
-            "DefaultCPUAllocator",
-            "$ Torch: ",
-            "Unable to allocate ",
-            "unable to mmap ",
-            "MemoryError",
-            "Cannot allocate memory",
-            "cannot allocate memory",
-            "std::bad_alloc",
-            "memory allocation of ",
-            "Native memory allocation ",
-            "JavaScript heap out of memory",
-            free::HEADER,
-            free::OLD_HEADER,
-            "$ free",
-            "# free",
-            "+ free",
-        ]
+        TRIGGERS
     }
 
     fn yields(&self) -> bool {
@@ -82,12 +65,44 @@ impl Grammar for HostMemory {
     }
 
     fn parse(&self, record: &Record) -> Vec<Event> {
+        if is_torchs(record.text()) {
+            return Vec::new();
+        }
         free::table(record).or_else(|| refusal(record)).into_iter().collect()
     }
 
     fn examples(&self) -> &'static [Example] {
         examples::EXAMPLES
     }
+}
+
+const TRIGGERS: &[&str] = &[
+    "DefaultCPUAllocator",
+    "$ Torch: ",
+    "Unable to allocate ",
+    "unable to mmap ",
+    "MemoryError",
+    "Cannot allocate memory",
+    "cannot allocate memory",
+    "std::bad_alloc",
+    "memory allocation of ",
+    "Native memory allocation ",
+    "JavaScript heap out of memory",
+    free::HEADER,
+    free::OLD_HEADER,
+    "$ free",
+    "# free",
+    "+ free",
+];
+
+/// Whether nothing in `text` is said of the host but the end of `torch.OutOfMemoryError`, which every rank of a job prints.
+fn is_torchs(text: &str) -> bool {
+    const OWN: &str = "MemoryError";
+    let is_class =
+        |end: &str| ["torch.OutOf", "cuda.OutOf"].iter().any(|class| text[..text.len() - end.len()].ends_with(class));
+    (text.contains("torch.OutOf") || text.contains("cuda.OutOf"))
+        && TRIGGERS.iter().all(|word| *word == OWN || !text.contains(word))
+        && text::each(text, OWN).all(is_class)
 }
 
 /// Whether `next` is the second line of what libstdc++ prints when it terminates.

@@ -10,7 +10,7 @@ mod plain;
 
 use std::collections::hash_map::DefaultHasher;
 use std::collections::{HashMap, HashSet, VecDeque};
-use std::hash::{Hash, Hasher};
+use std::hash::Hasher;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -399,10 +399,9 @@ fn keep(slot: &mut Option<(usize, Line<'static>)>, origin: usize, line: &Line<'_
 
 /// Two lines are alike when they differ in numbers alone.
 fn likeness(body: &str) -> u64 {
+    let words: Vec<u8> = body.bytes().take(LONGEST).filter(|byte| !byte.is_ascii_digit()).collect();
     let mut hasher = DefaultHasher::new();
-    for byte in body.bytes().take(LONGEST).filter(|byte| !byte.is_ascii_digit()) {
-        byte.hash(&mut hasher);
-    }
+    hasher.write(&words);
     hasher.finish()
 }
 

@@ -1,5 +1,7 @@
 //! Small grammars that several producers share: words, and where messages begin.
 
+use memchr::memmem;
+
 use nom::{Offset, Parser};
 
 pub use super::amount::Size;
@@ -9,12 +11,12 @@ pub(in crate::parse) use super::amount::{
 
 /// The rest of `text` after the first `word`, or `None`.
 pub(in crate::parse) fn after<'a>(text: &'a str, word: &str) -> Option<&'a str> {
-    text.find(word).map(|at| &text[at + word.len()..])
+    memmem::find(text.as_bytes(), word.as_bytes()).map(|at| &text[at + word.len()..])
 }
 
 /// Where each `word` begins in `text`.
 pub(in crate::parse) fn each<'a>(text: &'a str, word: &'a str) -> impl Iterator<Item = &'a str> + 'a {
-    text.match_indices(word).map(|(at, _)| &text[at..])
+    memmem::find_iter(text.as_bytes(), word.as_bytes()).map(|at| &text[at..])
 }
 
 /// The first line of `text`.

@@ -68,7 +68,11 @@ impl Grammar for Torch {
 /// Where messages begin in `text`: two ranks may print into one line.
 fn heads(text: &str) -> impl Iterator<Item = &str> {
     let starts = |head: fn(&str) -> IResult<&str, Head<'_>>| -> Vec<usize> {
-        text.char_indices().map(|(at, _)| at).filter(|at| head(&text[*at..]).is_ok()).collect()
+        // Cheap first: most bytes begin none of these. All of them are ASCII, so that what begins there is whole.
+        let begins =
+            |byte: u8| matches!(byte, b'C' | b'H' | b'X' | b'N' | b'M' | b'A' | b'm' | b'O' | b'(' | b'o' | b'T');
+        let places = text.bytes().enumerate().filter(|(_, byte)| begins(*byte)).map(|(at, _)| at);
+        places.filter(|at| head(&text[*at..]).is_ok()).collect()
     };
     let whole = starts(head);
     let starts = if whole.is_empty() { starts(headless).into_iter().take(1).collect() } else { whole };
