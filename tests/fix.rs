@@ -173,3 +173,14 @@ fn a_json_that_only_mentions_a_launcher_is_left_alone() -> Outcome {
     command.assert().success().stdout(contains("b/").and(contains("ds.json")));
     Ok(())
 }
+
+/// Of a job started twice, on two GPUs, only the second start was mended.
+#[test]
+fn a_job_that_is_started_twice_is_mended_twice() -> Outcome {
+    let start = "python train.py --per_device_train_batch_size 8 --output_dir";
+    let script = format!("#!/bin/bash\nCUDA_VISIBLE_DEVICES=0 {start} a &\nCUDA_VISIBLE_DEVICES=1 {start} b &\nwait\n");
+    let (_folder, path) = job(&script)?;
+    fix(&path, "--write").assert().success();
+    assert_eq!(fs::read_to_string(&path)?, script.replace("size 8", "size 4"));
+    Ok(())
+}

@@ -1,6 +1,6 @@
 //! Where a knob is set, or would be, and the edits that set it.
 
-use crate::config::{self, Document, EntryKind, Format, Value};
+use crate::config::{self, Command, Document, EntryKind, Format, Value};
 use crate::knowledge::{Knob, Target};
 use crate::launch::{Launch, Setting};
 use crate::model::{Edit, Given, Scalar};
@@ -35,6 +35,24 @@ pub(super) fn edit(
         (document, Edit { file, key, to: to.clone(), given, command: None })
     });
     edits.find(|(document, edit)| applied(document, std::slice::from_ref(edit)).is_some()).map(|(_, edit)| edit)
+}
+
+/// The same as `edit` for the other commands of its script that run the same with the same value: a job started twice, on two GPUs
+/// or nodes, is to be mended twice.
+pub(super) fn alike(launch: &Launch<'_>, edit: &Edit) -> Vec<Edit> {
+    let Some(document) = launch.documents().iter().find(|document| *document.path() == edit.file) else {
+        return Vec::new();
+    };
+    let commands = document.commands();
+    let entry = |number: usize| {
+        let own = document.entries().iter().filter(move |entry| entry.command == Some(number));
+        own.into_iter().find(|entry| entry.key == edit.key && entry.kind == kind(edit.given))
+    };
+    let Some((own, value)) = edit.command.and_then(|own| Some((own, &entry(own)?.value))) else { return Vec::new() };
+    let runs = |number: usize| commands.get(number).map(Command::typed);
+    let others = (0..commands.len()).filter(|number| *number != own && runs(*number) == runs(own));
+    let is_alike = |number: &usize| entry(*number).is_some_and(|entry| entry.value == *value);
+    others.filter(is_alike).map(|number| Edit { command: Some(number), ..edit.clone() }).collect()
 }
 
 /// The test in a launch script that decides whether one of `edits` counts, where whoever launches it has a say in that.

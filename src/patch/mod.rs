@@ -341,6 +341,8 @@ impl<'a> Workbench<'a> {
         for (knob, partner) in partners {
             edits.push(edit(knob, &partner.knob, &partner.to)?);
         }
+        let alike: Vec<Edit> = edits.iter().flat_map(|own| edit::alike(self.launch, own)).collect();
+        edits.extend(alike);
         let diff = edit::diff(self.launch, &edits)?;
         Some((edits, Some(diff)))
     }
