@@ -222,6 +222,7 @@ fn explain(
     let Examined { found, mut facts, signals, predicted } = examine(found, job, launch, inputs, knowledge, options);
     let phase = diagnosis::phase(&found, &signals, &knowledge.ranking.phases);
     facts::state_phase(&mut facts, &phase);
+    launch.infer(&mut facts);
     launch::state_capacity(&mut facts);
     let mut incident = Incident { phase, ..found.incident };
     let asker = &Asker::new(&facts);

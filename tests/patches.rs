@@ -240,6 +240,11 @@ fn what_cannot_help_is_not_proposed() -> Outcome<()> {
         // Not even one sequence fits.
         ("vllm-kv-cache-too-small", &["--max-num-seqs"]),
         ("mps-model-load", &["fully_shard()", "CPUOffloadPolicy"]),
+        // Nothing shows a program with a loader, or with an optimizer.
+        ("kubernetes-evicted", &["DataLoader.num_workers", "--num_envs"]),
+        ("cuda-malloc-async", &["DataLoader.batch_size", "fully_shard()", "torch.optim.AdamW.foreach"]),
+        // One process saves what it gathered: no engine, and nothing of NCCL's.
+        ("fsdp-full-state-dict-on-gpu", &["NCCL_BUFFSIZE", "--gpu_memory_utilization"]),
         ("jax-train-step", &["torch.utils.checkpoint.checkpoint()", "DataLoader.batch_size"]),
         ("tensorflow-convolution", &["torch.utils.checkpoint.checkpoint()", "DataLoader.batch_size"]),
     ] {

@@ -255,6 +255,9 @@ pub struct Constraint {
     /// A condition (CEL) without which it is not for this job: what is not known to hold does not.
     #[serde(default)]
     pub only: Option<Condition>,
+    /// A condition (CEL) without which there is nothing to say.
+    #[serde(default)]
+    pub when: Option<Condition>,
     /// The knob that sees to it, where it is changed along.
     #[serde(default)]
     pub settled_by: Option<Arc<str>>,

@@ -67,10 +67,14 @@ impl Launch<'_> {
         all
     }
 
-    /// Adds to `facts` what others of them show of the configuration: ZeRO's stage by the file that failed.
+    /// Adds to `facts` what others of them show of the job and its configuration: ZeRO's stage by the file that failed. What hangs on
+    /// the phase is added once that is known.
     pub fn infer(&self, facts: &mut Facts) {
+        let has_phase = facts.get("phase").is_some();
+        let asks_phase = |fact: &Fact| fact.shown_by.iter().any(|row| names(&row.when).contains(&"phase"));
         let asker = Asker::new(facts);
         let unknown = self.knowledge.facts.iter().filter(|fact| facts.get(&fact.name).is_none());
+        let unknown = unknown.filter(|fact| !fact.shown_by.is_empty() && asks_phase(fact) == has_phase);
         let shown = |fact: &Fact| {
             let row = fact.shown_by.iter().find(|row| asker.ask(&row.when) == Answer::Yes)?;
             let cites =

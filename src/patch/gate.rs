@@ -8,7 +8,7 @@ use std::ops::Deref;
 use super::goal::Goal;
 use super::{Workbench, is_off};
 use crate::facts::{Answer, Asker, Facts};
-use crate::knowledge::{Constraint, Direction, Knob, NotAdvisedRow, PatchRow, To, Turn};
+use crate::knowledge::{Condition, Constraint, Direction, Knob, NotAdvisedRow, PatchRow, To, Turn};
 use crate::launch::{device_memory, host_memory};
 use crate::model::{Bytes, Kind, Partner, PatchEffect, Phase};
 
@@ -118,8 +118,9 @@ fn notes(bench: &Workbench<'_>, change: &Change<'_>) -> Result<Vec<String>, Refu
     let mut open: Vec<String> = Vec::new();
     let is_settled =
         |by: &Option<_>| change.partners.iter().any(|(partner, _)| by.as_ref().is_some_and(|by| partner.id == *by));
-    for Constraint { unless, only, settled_by, text } in &knob.constraint {
-        if is_settled(settled_by) {
+    let is_idle = |when: &Option<Condition>| when.as_ref().is_some_and(|when| bench.asker.ask(when) == Answer::No);
+    for Constraint { unless, only, when, settled_by, text } in &knob.constraint {
+        if is_settled(settled_by) || is_idle(when) {
             continue;
         }
         // What names a fact that nobody knows is not said.

@@ -321,18 +321,21 @@ fn event(record: &Record, message: &str) -> Option<Event> {
     Some(to_event(record, message, speaker, &clauses))
 }
 
-/// The last clause of a message that was cut off within a label: `17.19 MiB f`.
+/// The last clause of a message that was cut off within a label: `17.19 MiB f`. What may become one of two says nothing:
+/// `28.50 GiB al`.
 fn cut_clause(rest: &str) -> Option<Clause<'_>> {
-    const LABELS: [(&str, FigureName); 4] = [
+    const LABELS: [(&str, FigureName); 5] = [
         ("total capacity", FigureName::GpuTotal),
         ("already allocated", FigureName::TorchAllocated),
+        ("allowed", FigureName::GpuAllowed),
         ("free", FigureName::GpuFree),
         ("reserved in total by PyTorch", FigureName::TorchReserved),
     ];
     let (label, size) = size(rest.trim_start()).ok()?;
     let label = label.trim();
-    let (_, name) = LABELS.iter().find(|(whole, _)| !label.is_empty() && whole.starts_with(label))?;
-    Some(Clause::Size(*name, size))
+    let mut fit = LABELS.iter().filter(|(whole, _)| !label.is_empty() && whole.starts_with(label));
+    let (_, name) = fit.next()?;
+    fit.next().is_none().then_some(Clause::Size(*name, size))
 }
 
 /// Whether `message`, which names no size and stands behind `before`, is the text of an exception and not a mere mention.
