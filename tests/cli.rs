@@ -95,7 +95,7 @@ fn odd_input_gets_a_clear_answer() -> Outcome {
                 bytes.extend(unit.to_le_bytes());
                 bytes
             }),
-            "UTF-16",
+            "GPU out of memory",
         ),
         ("healthy", b"step 1 loss 0.5\nstep 2 loss 0.4\n".to_vec(), "No sign of a failure"),
         ("torn", [&[0xff, 0xfe - 1, 0x80][..], &OOM.as_bytes()[..60]].concat(), "GPU out of memory"),
@@ -103,7 +103,11 @@ fn odd_input_gets_a_clear_answer() -> Outcome {
     for (name, bytes, answer) in cases {
         let file = folder.path().join(name);
         std::fs::write(&file, bytes)?;
-        oomdoc().arg("analyze").arg(&file).assert().code(0).stdout(contains(answer));
+        let done = oomdoc().arg("analyze").arg(&file).assert();
+        match name {
+            "empty" | "binary" => done.code(2).stderr(contains(answer)),
+            _ => done.code(0).stdout(contains(answer)),
+        };
     }
     Ok(())
 }
@@ -190,5 +194,48 @@ fn confidence_is_fitted_on_labelled_incidents() -> Outcome {
     // Whoever is always right may say so.
     let offset = rules.lines().find_map(|line| line.strip_prefix("offset = ")?.parse::<f64>().ok());
     assert!(offset.is_some_and(|offset| offset > 0.0), "{rules}");
+    Ok(())
+}
+
+/// A folder of sources, or an empty file, was a success without a word on standard error.
+#[test]
+fn nothing_that_is_a_log_is_said_so() -> Outcome {
+    let folder = tempfile::tempdir()?;
+    let write = |name: &str, text: &str| {
+        let path = folder.path().join(name);
+        std::fs::write(&path, text).map(|()| path)
+    };
+    let (empty, code) = (write("empty.log", "")?, write("test_memory.py", OOM)?);
+    let script = write("run.sh", "echo \"Error: CUDA out of memory\"\n")?;
+    let analyze = |paths: &[&std::path::Path], more: &[&str]| {
+        oomdoc().arg("analyze").args(paths).args(["--no-save"]).args(more).assert()
+    };
+    for paths in [[&*empty], [&code], [&script]] {
+        analyze(&paths, &[]).code(2).stdout("").stderr(contains("nothing could be read as a log"));
+        analyze(&paths, &["--fail-on", "any"]).code(2);
+    }
+    analyze(&[&code], &["--format", "json"]).code(2).stdout(contains("\"verdict\": \"none\""));
+    // Beside a log that is there, what is missing is said.
+    let (log, missing) = (write("job.log", OOM)?, folder.path().join("missing.log"));
+    analyze(&[&log, &missing], &[]).success().stdout(contains("GPU out of memory")).stderr(contains("cannot read"));
+    analyze(&[&log, &code], &[]).success().stderr("");
+    oomdoc().args(["analyze", "--help"]).assert().success().stdout(contains("Exit codes:"));
+    Ok(())
+}
+
+/// PowerShell's `>` writes UTF-16: it was to be converted by hand first.
+#[test]
+fn a_log_in_utf_16_is_read() -> Outcome {
+    let folder = tempfile::tempdir()?;
+    let path = folder.path().join("job.log");
+    let text = format!("第一步\n{OOM}");
+    for (mark, bytes) in [
+        ([0xff, 0xfe], text.encode_utf16().flat_map(u16::to_le_bytes).collect::<Vec<u8>>()),
+        ([0xfe, 0xff], text.encode_utf16().flat_map(u16::to_be_bytes).collect()),
+    ] {
+        std::fs::write(&path, [&mark[..], &bytes].concat())?;
+        let done = oomdoc().args(["analyze", "--no-save"]).arg(&path).assert().success();
+        done.stdout(contains("GPU out of memory").and(contains("job.log:2")));
+    }
     Ok(())
 }

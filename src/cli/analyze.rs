@@ -15,14 +15,22 @@ use super::screen::printed;
 use crate::Options;
 use crate::facts::Value;
 use crate::knowledge::{Knowledge, Language};
-use crate::model::Report;
+use crate::model::{InputSummary, Report, Role};
 use crate::redact::Redactor;
 use crate::report;
+use crate::source::SourceError;
 use crate::triage::{self, HttpError, Patience};
 use crate::watch::Watch;
 
+/// How commands that read logs end.
+pub(super) const EXIT_CODES: &str = "Exit codes:
+  0  the inputs were read, whatever they hold
+  1  the verdict is one that --fail-on names
+  2  nothing could be read as a log, or the command is wrong; standard error says which";
+
 /// Says what ran out, where, in which phase, with which figures, and proves it.
 #[derive(Debug, Args)]
+#[command(after_help = EXIT_CODES)]
 pub(super) struct Analyze {
     /// Logs, kernel logs, folders and archives of them, configs, launch scripts; `-` is standard input
     #[arg(required = true, value_name = "PATH")]
@@ -83,6 +91,27 @@ impl Analyze {
         drop(progress);
         if self.format == Format::Html {
             report::neighbours(&mut report, &self.paths);
+        }
+        let nothing_read = || {
+            let describe = |input: &InputSummary| {
+                let what = match input.role {
+                    Role::Config => "a configuration",
+                    Role::Script => "a launch script",
+                    Role::Log | Role::Kernel | Role::Other => "no lines of a log",
+                };
+                format!("{}: {}", input.path, input.warning.as_deref().unwrap_or(what))
+            };
+            CliError::NoLog(report.inputs.iter().map(describe).collect())
+        };
+        if !report::has_log(&report) {
+            if self.format != Format::Text {
+                self.print(&report, &knowledge)?;
+            }
+            return Err(nothing_read());
+        }
+        let unreadable = report.inputs.iter().filter_map(|input| input.warning.as_deref());
+        for warning in unreadable.filter(|warning| warning.starts_with(SourceError::UNREADABLE)) {
+            warn(warning, "the report is of the others");
         }
         let redactor = Redactor::new(&knowledge.secrets)?;
         let (sent, masked) = report::outgoing(&report, &redactor);

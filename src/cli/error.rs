@@ -22,6 +22,9 @@ pub(super) enum CliError {
     /// There is no report.
     #[error(transparent)]
     Analysis(#[from] Error),
+    /// There are inputs, and none of them is a log.
+    #[error("nothing could be read as a log")]
+    NoLog(Vec<String>),
     /// Nothing was mended.
     #[error(transparent)]
     Fix(#[from] FixError),
@@ -113,6 +116,9 @@ impl CliError {
         {
             errors.iter().for_each(|error| anstream::eprintln!("  {}", said(&error.to_string())));
         }
+        if let CliError::NoLog(inputs) = self {
+            inputs.iter().for_each(|input| anstream::eprintln!("  {}", said(input)));
+        }
         if let Some(hint) = self.hint() {
             anstream::eprintln!("{HINT}hint{HINT:#}: {}", said(&hint));
         }
@@ -121,7 +127,9 @@ impl CliError {
 
     fn hint(&self) -> Option<String> {
         let fixed = match self {
-            CliError::Analysis(Error::NothingRead(_)) | CliError::Fix(FixError::Analysis(Error::NothingRead(_))) => {
+            CliError::NoLog(_)
+            | CliError::Analysis(Error::NothingRead(_))
+            | CliError::Fix(FixError::Analysis(Error::NothingRead(_))) => {
                 Some("name a log file, a folder of logs, or `-` for standard input: `oomdoc analyze job.log dmesg.log`")
             }
             CliError::Analysis(Error::Knowledge(_) | Error::Search(_))

@@ -13,7 +13,7 @@ use std::thread;
 use beginning::Beginning;
 
 use crate::Options;
-use crate::config::Document;
+use crate::config::{self, Document};
 use crate::incident::Read;
 use crate::model::{InputSummary, Role};
 use crate::parse::{Extractor, Grammars};
@@ -230,6 +230,7 @@ impl Reader<'_> {
     }
 
     fn file(&self, input: Input<'_>, part: &mut Part) {
+        let is_named_log = input.is_named_log();
         let mut bytes = Vec::new();
         if let Err(error) = input.take(LARGEST_FILE).read_to_end(&mut bytes) {
             part.summary.warning = Some(cut_short(&error));
@@ -237,12 +238,23 @@ impl Reader<'_> {
         part.summary.bytes = bytes.len() as u64;
         // An edit must give back what it does not change, so what is no text is not edited.
         let path = part.summary.path.clone();
-        let read = str::from_utf8(&bytes).map_err(|_| "not UTF-8: its settings are not read".to_owned());
-        match read.and_then(|text| Document::read(path.clone(), text).map_err(|error| error.to_string())) {
-            Ok(document) => part.file = Some(document),
+        let text = str::from_utf8(&bytes).map_err(|_| "not UTF-8: its settings are not read".to_owned());
+        let read = |text| match part.summary.role {
+            Role::Script => Document::read_as(config::Format::Shell, path.clone(), text),
+            _ => Document::read(path.clone(), text),
+        };
+        match text.and_then(|text| read(text).map_err(|error| error.to_string())) {
+            Ok(document) => {
+                part.file = Some(document);
+                // What was printed before it failed may have been its command alone.
+                if let Some(log) = Input::new(&path, Cursor::new(bytes)).ok().filter(|_| is_named_log) {
+                    self.log(log, part);
+                }
+            }
             Err(problem) => {
                 // What looks like a configuration and is none may still tell of a failure.
-                if let Ok(log) = Input::new(&path, Cursor::new(bytes)) {
+                if let Ok(mut log) = Input::new(&path, Cursor::new(bytes)) {
+                    log.role = Role::Log;
                     self.log(log, part);
                 }
                 if part.read.as_ref().is_some_and(|read| !read.findings.events.is_empty()) {

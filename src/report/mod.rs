@@ -53,6 +53,11 @@ pub fn assemble(
     Report { schema, version, verdict, inputs, job, incidents, other_failure, neighbours: Vec::new() }
 }
 
+/// Whether any line of a log was read.
+pub fn has_log(report: &Report) -> bool {
+    report.inputs.iter().any(|input| input.lines > 0)
+}
+
 /// An input that could not be read, as reports list it.
 pub fn unreadable(error: &SourceError) -> InputSummary {
     InputSummary {

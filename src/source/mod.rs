@@ -1,8 +1,8 @@
 //! Where bytes come from.
 //!
 //! In go the paths a user names: files, folders (read recursively), `-` for standard input. Out come [`Input`]s: a
-//! stream of bytes each, with the role that their first bytes show; of archives their members. Nothing is assumed of a
-//! file's name or its encoding, and nothing here reads a whole file.
+//! stream of UTF-8 bytes each, with the role that name and first bytes show; of archives their members. Nothing here reads a whole
+//! file.
 
 mod archive;
 mod blocks;
@@ -15,6 +15,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
+use encoding_rs_io::DecodeReaderBytes;
 use thiserror::Error;
 
 use crate::model::{Role, one_line};
@@ -27,7 +28,7 @@ pub use walk::walk;
 #[derive(Debug, Error)]
 pub enum SourceError {
     /// There is nothing at this path, or it is not ours to read.
-    #[error("cannot read {}: {error}", one_line(.path))]
+    #[error("{} {}: {error}", SourceError::UNREADABLE, one_line(.path))]
     Unreadable {
         /// As the user named it.
         path: String,
@@ -44,6 +45,9 @@ pub enum SourceError {
 }
 
 impl SourceError {
+    /// With these words what could not be read is told of.
+    pub const UNREADABLE: &str = "cannot read";
+
     /// The input it is about.
     pub fn path(&self) -> &str {
         match self {
@@ -72,6 +76,12 @@ pub struct Input<'a> {
 /// As many bytes as decide what an input is.
 const HEAD: u64 = 64 << 10;
 
+fn head_of(bytes: &mut impl Read) -> io::Result<Vec<u8>> {
+    let mut head = Vec::new();
+    bytes.take(HEAD).read_to_end(&mut head)?;
+    Ok(head)
+}
+
 impl Input<'static> {
     /// Opens the file at `path`, or standard input for `-`.
     pub fn open(path: &str) -> Result<Input<'static>, SourceError> {
@@ -95,10 +105,15 @@ impl<'a> Input<'a> {
 
     /// What stands within another input.
     fn packed(path: &str, mut bytes: impl Read + Send + 'a, bound: Bound) -> io::Result<Input<'a>> {
-        let mut head = Vec::new();
-        (&mut bytes).take(HEAD).read_to_end(&mut head)?;
+        let mut head = head_of(&mut bytes)?;
+        let mut bytes: Box<dyn Read + Send + 'a> = Box::new(bytes);
+        if let [0xff, 0xfe, ..] | [0xfe, 0xff, ..] = *head {
+            // UTF-16, as PowerShell's `>` writes it.
+            bytes = Box::new(DecodeReaderBytes::new(Cursor::new(head).chain(bytes)));
+            head = head_of(&mut bytes)?;
+        }
         let format = Format::of(&head);
-        let (role, warning) = if format.is_some() { (Role::Other, None) } else { role::of(&head) };
+        let (role, warning) = if format.is_some() { (Role::Other, None) } else { role::of(path, &head) };
         let bytes = Box::new(Cursor::new(head).chain(bytes));
         Ok(Input { path: path.into(), role, warning, size: None, bytes, format, bound, file: None })
     }
@@ -115,6 +130,11 @@ impl<'a> Input<'a> {
             bound: Bound::new(),
             file: None,
         }
+    }
+
+    /// Whether its name says that a program printed it, whatever stands there.
+    pub fn is_named_log(&self) -> bool {
+        role::is_named_log(&self.path)
     }
 
     /// Whether nobody could read it.

@@ -1,4 +1,4 @@
-//! What an input is, by its first bytes: nobody names a log as we would.
+//! What an input is: by its name where that leaves no choice, else by its first bytes, for nobody names a log as we would.
 
 use memchr::memmem;
 
@@ -8,14 +8,59 @@ use crate::model::Role;
 /// Lines enough to tell one kind of text from another.
 const LINES: usize = 400;
 
-/// The role that `head`, the beginning of an input, shows, and what is odd about it. In doubt it is a log: a
+/// What is never read, whatever words stand in it: code, its tests, documents.
+const WRITTEN_BY_PEOPLE: &[&str] = &[
+    "adoc", "c", "cc", "cpp", "cs", "css", "cu", "cuh", "cxx", "diff", "go", "h", "hh", "hpp", "htm", "html", "ipynb",
+    "java", "jl", "js", "jsx", "kt", "lua", "markdown", "md", "patch", "php", "pl", "proto", "py", "pyi", "pyx", "rb",
+    "rs", "rst", "scala", "sql", "swift", "tex", "ts", "tsx",
+];
+/// A launch script, however short.
+const SCRIPTS: &[&str] = &["bash", "sbatch", "sh", "slurm", "zsh"];
+/// What a program printed.
+const LOGS: &[&str] = &["err", "log", "out", "stderr", "stdout"];
+/// A configuration, unless it is what a cluster says of a pod.
+const SETTINGS: &[&str] = &["yaml", "yml"];
+
+/// The role that the name and `head`, the beginning of an input, show, and what is odd about it. In doubt it is a log: a
 /// configuration read as a log costs nothing, a log read as a configuration costs the diagnosis.
-pub(super) fn of(head: &[u8]) -> (Role, Option<String>) {
+pub(super) fn of(path: &str, head: &[u8]) -> (Role, Option<String>) {
+    let (role, warning) = by_content(head);
+    if matches!(role, Role::Other) && warning.is_some() {
+        return (role, warning);
+    }
+    let end = ending(path);
+    let is_one_of = |ends: &[&str]| ends.contains(&end.as_str());
+    match role {
+        _ if is_one_of(WRITTEN_BY_PEOPLE) => {
+            (Role::Other, Some("code or a document, not what a program printed: not read".to_owned()))
+        }
+        Role::Log | Role::Kernel if is_one_of(SCRIPTS) => (Role::Script, None),
+        Role::Other if is_one_of(LOGS) => (Role::Log, None),
+        Role::Log if is_one_of(SETTINGS) && !is_of_a_cluster(head) => (Role::Config, None),
+        role => (role, warning),
+    }
+}
+
+/// Whether the name says that a program printed it, though nothing may stand there but the command that it began with.
+pub(super) fn is_named_log(path: &str) -> bool {
+    LOGS.contains(&ending(path).as_str())
+}
+
+/// How the file's name ends, in small letters.
+fn ending(path: &str) -> String {
+    let name = path.rsplit(['/', '\\', ':']).next().unwrap_or_default();
+    name.rsplit_once('.').map(|(_, end)| end.to_ascii_lowercase()).unwrap_or_default()
+}
+
+/// Whether it is what Kubernetes says of pods, nodes and events: the state of what ran, not how it was to run.
+fn is_of_a_cluster(head: &[u8]) -> bool {
+    [&b"status:"[..], b"reason:", b"containerStatuses"].iter().any(|word| memmem::find(head, word).is_some())
+}
+
+/// The role that the first bytes show.
+fn by_content(head: &[u8]) -> (Role, Option<String>) {
     if head.is_empty() {
         return (Role::Other, Some("empty".to_owned()));
-    }
-    if let [0xff, 0xfe, ..] | [0xfe, 0xff, ..] = head {
-        return (Role::Other, Some("UTF-16 text: convert it first, e.g. `iconv -f UTF-16 -t UTF-8`".to_owned()));
     }
     if is_binary(head) {
         return (Role::Other, Some("binary: not read".to_owned()));
@@ -270,8 +315,32 @@ mod tests {
             (Role::Log, "\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0truncated while open\nstep 1\n"),
         ];
         for (role, head) in cases {
-            assert_eq!(of(head.as_bytes()).0, *role, "{head}");
+            assert_eq!(of("-", head.as_bytes()).0, *role, "{head}");
         }
-        assert_eq!(of(b"").1.as_deref(), Some("empty"));
+        assert_eq!(of("-", b"").1.as_deref(), Some("empty"));
+    }
+
+    /// Sources, notebooks and documents were read as logs of the failures that they speak of, and short scripts as logs.
+    #[test]
+    fn what_the_name_says_counts_first() {
+        const FAILS: &str = "RuntimeError: CUDA out of memory. Tried to allocate 2.00 GiB\n";
+        let pod = "kind: Pod\nstatus:\n  containerStatuses:\n  - state:\n      terminated:\n        reason: OOMKilled\n        message: \"Error: x\"\n";
+        for (role, path, head) in [
+            (Role::Other, "src/lib.rs", FAILS),
+            (Role::Other, "tests/test_oom.py", FAILS),
+            (Role::Other, "analysis.ipynb", "{\"cells\": [{\"outputs\": [\"CUDA out of memory\"]}]}\n"),
+            (Role::Other, "notes/README.MD", FAILS),
+            (Role::Log, "job.log", FAILS),
+            (Role::Log, "job.py.log", FAILS),
+            (Role::Log, "job.log", "import torch\n"),
+            (Role::Log, "slurm-12.out", FAILS),
+            (Role::Log, "logs.tar:run.sh.out", FAILS),
+            (Role::Script, "run.sh", "if [ -n \"$1\" ]; then\n  python train.py\nfi\n"),
+            (Role::Script, "job.slurm", "echo \"Error: \"\n"),
+            (Role::Config, "train.yaml", "note: it said Error: CUDA out of memory\n"),
+            (Role::Log, "pod.yaml", pod),
+        ] {
+            assert_eq!(of(path, head.as_bytes()).0, role, "{path}");
+        }
     }
 }
