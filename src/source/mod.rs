@@ -99,6 +99,7 @@ impl<'a> Input<'a> {
         (&mut bytes).take(HEAD).read_to_end(&mut head)?;
         let format = Format::of(&head);
         let (role, warning) = if format.is_some() { (Role::Other, None) } else { role::of(&head) };
+        let role = role::of_name(path).filter(|_| matches!(role, Role::Config | Role::Script)).unwrap_or(role);
         let bytes = Box::new(Cursor::new(head).chain(bytes));
         Ok(Input { path: path.into(), role, warning, size: None, bytes, format, bound, file: None })
     }

@@ -50,6 +50,12 @@ pub(super) fn of(head: &[u8]) -> (Role, Option<String>) {
     (role, None)
 }
 
+/// The role that a name shows. What is called a log is one: of a short one each line may be `name: words`, as in a configuration.
+pub(super) fn of_name(path: &str) -> Option<Role> {
+    const LOGS: &[&str] = &[".log", ".out", ".err", ".stderr", ".stdout"];
+    LOGS.iter().any(|end| path.ends_with(end)).then_some(Role::Log)
+}
+
 /// More than one byte in ten that no terminal would show. Leading zeros do not count: a log that was truncated while
 /// a program held it open begins with them.
 fn is_binary(head: &[u8]) -> bool {
@@ -83,6 +89,13 @@ const FAILURE: &[&str] = &[
     "exitcode",
     "exit code",
     "low on memory",
+    "annot allocate memory",
+    "memory exhausted",
+    "bad_alloc",
+    "OOMKilled",
+    "SIGKILL",
+    "显存不足",
+    "内存不足",
     "Error: ",
     "error: ",
     "ERROR: ",
