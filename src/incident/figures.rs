@@ -1,7 +1,7 @@
 //! The figures that belong to an incident.
 
 use super::Case;
-use crate::model::{Event, Figure, FigureName, Kind, What};
+use crate::model::{Death, Event, Figure, FigureName, Kind, Victim, What};
 
 /// Figures of as many ranks tell what those of more would.
 const MOST: usize = 96;
@@ -11,7 +11,7 @@ const BEHIND: u64 = 40;
 
 /// What the incident's own messages state, then the last memory figures that were printed before its root, then what a
 /// host's size is said to be in passing.
-pub(super) fn of(case: &Case, kind: Kind, events: &[&Event]) -> Vec<Figure> {
+pub(super) fn of(case: &Case, kind: Kind, events: &[&Event], victims: &[Victim]) -> Vec<Figure> {
     let mut figures: Vec<Figure> = Vec::new();
     let own = events.iter().flat_map(|event| &event.figures);
     let before = events.first().map(|root| &root.setting.memory).filter(|memory| !memory.is_empty());
@@ -27,7 +27,11 @@ pub(super) fn of(case: &Case, kind: Kind, events: &[&Event]) -> Vec<Figure> {
         .filter(|figure| {
             matches!(figure.name, FigureName::NodeTotal | FigureName::NodeThreshold | FigureName::MemcgLimit)
         });
-    for figure in own.chain(series).chain(sizes) {
+    // A shell or launcher that reports the victim's end states its number.
+    let is_victim = |death: &Death| death.victim.pid.is_some_and(|pid| victims.iter().any(|one| one.pid == Some(pid)));
+    let deaths = case.events.iter().filter(|event| matches!(&event.what, What::Death(death) if is_victim(death)));
+    let numbers = deaths.flat_map(|event| &event.figures).filter(|figure| figure.name == FigureName::VictimPid);
+    for figure in own.chain(series).chain(sizes).chain(numbers.take(1)) {
         if figures.len() < MOST && !figures.contains(figure) {
             figures.push(figure.clone());
         }

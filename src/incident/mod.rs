@@ -219,7 +219,7 @@ fn incident(case: &Case, mut group: root::Group, knowledge: &Knowledge) -> Found
         recovered: group.recovered,
         started: case.started.map(|time| time.to_string()),
         failed_at: root.time.map(|time| time.to_string()),
-        figures: figures::of(case, group.kind, &events),
+        figures: figures::of(case, group.kind, &events, &victims),
         consumers: victims::consumers(case, &events),
         timeline: case.timeline.clone(),
         memory: Memory::default(),

@@ -113,7 +113,9 @@ pub(super) fn signs(case: &Case, group: &Group, knowledge: &Knowledge) -> Vec<Ph
         }
     }
     signs.extend(events.iter().find_map(|event| of_message(event, knowledge)).map(|found| found.by(Route::Message)));
-    signs.extend(of_methods(&events, knowledge).map(|found| found.by(Route::Method)));
+    signs.extend(
+        of_methods(&events, knowledge).or_else(|| of_remote(&events, knowledge)).map(|found| found.by(Route::Method)),
+    );
     let others = || case.stacks().filter_map(|(_, frames)| of_stack(frames, knowledge));
     // An enclosing phase of another rank holds for this one; its forward or backward may be a moment ahead.
     let surely = |found: Found, confidence: f64| Found { confidence, ..found };
@@ -236,6 +238,29 @@ fn of_methods(events: &[&Event], knowledge: &Knowledge) -> Option<Found> {
         shortages().find_map(|(event, shortage)| {
             let mark = shortage.victims.iter().find_map(|victim| method(victim.role.as_deref()?))?;
             Some(found(mark, event.at.clone()))
+        })
+    })
+}
+
+/// The remote method that the head of an error of Ray's names, whose stack was left out: `ray::Worker.update_weights()`.
+fn of_remote(events: &[&Event], knowledge: &Knowledge) -> Option<Found> {
+    const NEAR: u64 = 3;
+    let heads = |event: &&Event| {
+        let line = event.at.location.line.0;
+        let above = |cite: &&Citation| line.saturating_sub(cite.location.line.0) <= NEAR && cite.location.line.0 < line;
+        let above: Vec<Citation> = event.setting.recent.iter().rev().filter(above).cloned().collect();
+        std::iter::once(event.at.clone()).chain(above)
+    };
+    events.iter().copied().flat_map(|event| heads(&event)).find_map(|at| {
+        let (_, behind) = at.text.split_once("ray::")?;
+        let (title, _) = behind.split_once('(')?;
+        let mark = knowledge.phases.method(title)?;
+        Some(Found {
+            phase: mark.phase,
+            site: mark.site.clone(),
+            confidence: mark.confidence,
+            evidence: vec![at],
+            is_operation: false,
         })
     })
 }

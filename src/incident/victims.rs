@@ -5,7 +5,9 @@ use std::sync::Arc;
 
 use super::Case;
 use super::root::Group;
-use crate::model::{Consumer, DEVICE_IN_USE, Death, Event, Exit, FactValue, Kind, Origin, Victim, What};
+use crate::model::{
+    Consumer, DEVICE_IN_USE, Death, Event, Exit, FactValue, Kind, Origin, PROCESS_IN_USE, Victim, What,
+};
 
 /// More consumers than this are named by the largest.
 const MOST_CONSUMERS: usize = 16;
@@ -53,7 +55,11 @@ pub(super) fn of(case: &Case, group: &Group) -> (Victim, Vec<Victim>) {
     }
     let mut victims = crowd.victims;
     if let ([victim], Kind::GpuOom) = (victims.as_mut_slice(), group.kind) {
-        victim.device = victim.device.or_else(|| only_device(case));
+        victim.device = victim.device.or_else(|| only_said(case, DEVICE_IN_USE));
+    }
+    // Whoever is killed from outside is not who speaks.
+    if let ([victim], Kind::GpuOom | Kind::HostAllocFailure) = (victims.as_mut_slice(), group.kind) {
+        victim.pid = victim.pid.or_else(|| only_said(case, PROCESS_IN_USE));
     }
     let first = victims.first().cloned().unwrap_or_default();
     (first, victims)
@@ -76,10 +82,10 @@ fn lone_death(case: &Case, kind: Kind) -> Option<Victim> {
     only(&is_killed).or_else(|| only(&is_failed))
 }
 
-/// The device that a job says it uses, where it never speaks of another.
-fn only_device(case: &Case) -> Option<u32> {
+/// The device or process that a job says it uses or is, where it never speaks of another.
+fn only_said(case: &Case, key: &str) -> Option<u32> {
     let notices = case.events.iter().filter(|event| event.what == What::Notice);
-    let mut said = notices.flat_map(|event| &event.facts).filter(|fact| fact.key == DEVICE_IN_USE);
+    let mut said = notices.flat_map(|event| &event.facts).filter(|fact| fact.key == key);
     let first = &said.next()?.value;
     match first {
         FactValue::Number(number) if said.all(|other| other.value == *first) => Some(*number as u32),

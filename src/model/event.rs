@@ -224,6 +224,9 @@ pub struct Fact {
 /// The fact of which device a job says it computes on.
 pub const DEVICE_IN_USE: &str = "device.in_use";
 
+/// The fact of which process speaks: a runtime prints its own number in passing.
+pub const PROCESS_IN_USE: &str = "process.in_use";
+
 /// The value of a fact.
 #[derive(Debug, Clone, PartialEq)]
 pub enum FactValue {

@@ -363,7 +363,10 @@ impl<'a> Told<'a> {
                     told.victim.role = Some(name.into());
                     told.name = Some(name);
                 }
-                Clause::Pid(pid) => told.victim.pid = Some(pid),
+                Clause::Pid(words, pid) => {
+                    told.victim.pid = Some(pid);
+                    told.figures.push(record.number(FigureName::VictimPid, words, f64::from(pid)));
+                }
                 Clause::Size(name, size) => told.figures.extend(record.figure(name, size)),
                 Clause::Share(name, words, value) => told.figures.push(record.number(name, words, value)),
                 Clause::Amount(name, words, amount) => {

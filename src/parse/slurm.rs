@@ -160,13 +160,15 @@ fn over_limit(record: &Record) -> Option<Event> {
     Some(event)
 }
 
-/// Bytes from 17.11 on, KiB before. No step is limited to less than 64 MiB, and in between nobody can tell.
-fn unit(limit: f64) -> Option<Bytes> {
-    const LEAST: f64 = (64u64 << 20) as f64;
-    const SURELY_BYTES: f64 = (1u64 << 30) as f64;
+/// Bytes from 17.11 on, KiB before. No step is limited to less than 64 MiB, and limits are given in MiB: in between a number that
+/// is none in bytes is one of KiB, and of others nobody can tell.
+fn unit(limit: u64) -> Option<Bytes> {
+    const LEAST: u64 = 64 << 20;
+    const SURELY_BYTES: u64 = 1 << 30;
     match limit {
         limit if limit >= SURELY_BYTES => Some(Bytes(1)),
         limit if limit < LEAST => Some(Bytes::KIB),
+        limit if limit % (1 << 20) != 0 && limit % (1 << 10) == 0 => Some(Bytes::KIB),
         _ => None,
     }
 }

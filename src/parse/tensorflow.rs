@@ -86,6 +86,8 @@ fn tensor(record: &Record) -> Option<Event> {
     let mut event = origin::shortage(record, "tensorflow", part, kind, Severity::Fatal, device);
     event.figures.extend(index.map(|(words, index)| record.number(GpuIndex, words, f64::from(index))));
     event.facts.push(record.fact("tensorflow.shape", tensor.shape));
+    let batch = batch(tensor.shape).and_then(|words| Some((words, words.parse().ok()?)));
+    event.facts.extend(batch.map(|(words, batch)| record.number_fact("tensorflow.batch", words, batch)));
     event.facts.extend(tensor.dtype.map(|dtype| record.fact("tensorflow.dtype", dtype)));
     event.facts.extend(tensor.allocator.map(|name| record.fact("tensorflow.allocator", name)));
     Some(event)
@@ -95,6 +97,12 @@ fn tensor(record: &Record) -> Option<Event> {
 fn is_statement(whole: &str, part: &str) -> bool {
     let before = whole[..whole.offset(part)].trim();
     (before.is_empty() || before.ends_with(':')) && !before.starts_with(['#', '/'])
+}
+
+/// The first dimension of a `shape` of three or more: a batch, where it is no kernel of a convolution.
+fn batch(shape: &str) -> Option<&str> {
+    const LEAST: usize = 3;
+    (shape.split(',').count() >= LEAST).then(|| shape.split(',').next().map(str::trim)).flatten()
 }
 
 /// The tensor that was not allocated.
@@ -158,6 +166,7 @@ const EXAMPLES: &[Example] = &[
             ("gpu_index", "GPU:2"),
             ("device", "2"),
             ("tensorflow.shape", "16,64,240,320"),
+            ("tensorflow.batch", "16"),
             ("tensorflow.dtype", "float"),
         ],
     },

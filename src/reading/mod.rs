@@ -86,6 +86,13 @@ struct Part {
     beginning: Option<Beginning>,
 }
 
+impl Part {
+    /// Whether it states anything, as a log does.
+    fn tells(&self) -> bool {
+        self.read.as_ref().is_some_and(|read| !read.findings.events.is_empty())
+    }
+}
+
 /// Puts together what comes in any order.
 #[derive(Default)]
 struct Gathered {
@@ -245,10 +252,13 @@ impl Reader<'_> {
         };
         match text.and_then(|text| read(text).map_err(|error| error.to_string())) {
             Ok(document) => {
-                part.file = Some(document);
-                // What was printed before it failed may have been its command alone.
+                // Of what is called a log each line may be `name: words`, or nothing but the command may stand there.
                 if let Some(log) = Input::new(&path, Cursor::new(bytes)).ok().filter(|_| is_named_log) {
                     self.log(log, part);
+                }
+                match part.tells() {
+                    true => part.summary.role = Role::Log,
+                    false => part.file = Some(document),
                 }
             }
             Err(problem) => {
@@ -257,7 +267,7 @@ impl Reader<'_> {
                     log.role = Role::Log;
                     self.log(log, part);
                 }
-                if part.read.as_ref().is_some_and(|read| !read.findings.events.is_empty()) {
+                if part.tells() {
                     part.summary.role = Role::Log;
                 } else {
                     part.summary.warning = Some(problem);

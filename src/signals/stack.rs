@@ -38,8 +38,11 @@ pub(super) fn add(signals: &mut Signals, frames: &[Frame], libraries: &Libraries
             }
             None => {
                 let name = file.rsplit('/').next().unwrap_or(&file).trim_end_matches(".py");
+                // A unit test of anything is called one; a model is not evaluated there.
+                let is_unit_test = name.starts_with("test_") && frame.function.starts_with("test_");
                 tokens(&frame.function)
                     .chain(tokens(name))
+                    .filter(|word| !(is_unit_test && word == "test"))
                     .for_each(|word| signals.add(format!("own:{word}"), strength, cite));
                 // What the user's own innermost line calls is what was being done.
                 if !own_call_seen {

@@ -21,7 +21,7 @@ pub(super) enum Clause<'a> {
     TaskId(&'a str),
     /// Name of the task or of the actor's method.
     Name(&'a str),
-    Pid(u32),
+    Pid(&'a str, u32),
     /// How many workers were killed.
     Killed(&'a str, u32),
     Size(FigureName, Size<'a>),
@@ -94,7 +94,7 @@ fn whose(text: &str) -> IResult<&str, Clause<'_>> {
         delimited(tag("ID: "), id, tag(")")).map(|_| Clause::Words),
         delimited(task, id, tag(",")).map(Clause::TaskId),
         delimited(tag("name="), until(", pid="), tag(",")).map(Clause::Name),
-        delimited(tag("pid="), integer, tag(",")).map(Clause::Pid),
+        delimited(tag("pid="), consumed(integer), tag(",")).map(|(words, pid)| Clause::Pid(words, pid)),
         terminated(used, tag(")")).map(|words| sized(FigureName::WorkerUsed, words)),
     ))
     .parse(text)

@@ -42,11 +42,12 @@ pub(super) fn figures(record: &Record, range: Range<usize>, memory: MemoryOf, si
         let before = Plain::of(whole, before, Wrap::Blank).text;
         let behind = Plain::of(whole, behind, Wrap::Blank).text;
         let (before, behind) = (without_fillers_at_end(before.trim()), behind.trim());
+        let alone = alone_before(whole, range.start..place);
         let rows = signs.amounts.iter().filter(|row| row.memory.is_empty() || row.memory.contains(&memory));
         let fit = rows.filter_map(|row| {
             if is_bare {
                 let said = row.bytes.iter().filter(|words| ends_with_words(before.0, words));
-                let said = said.chain(row.bytes_alone.iter().filter(|words| *before.0 == ***words));
+                let said = said.chain(row.bytes_alone.iter().filter(|words| *alone == ***words));
                 return Some((said.map(|words| words.len()).max()?, row.figure));
             }
             let left =
@@ -54,7 +55,8 @@ pub(super) fn figures(record: &Record, range: Range<usize>, memory: MemoryOf, si
             let right = row.behind.iter().filter(|words| {
                 starts_with_words(behind, words) || starts_with_words(behind.trim_start_matches("memory "), words)
             });
-            let longest = left.chain(right).map(|words| words.len()).max()?;
+            let only = row.bytes_alone.iter().filter(|words| *alone == ***words);
+            let longest = left.chain(right).chain(only).map(|words| words.len()).max()?;
             Some((longest, row.figure))
         });
         let Some((_, name)) = fit.max_by_key(|(length, _)| *length) else { continue };
@@ -76,6 +78,20 @@ fn own_clause_before(whole: &str, range: Range<usize>) -> Range<usize> {
     start.unwrap_or(range.start)..range.end
 }
 
+/// The words before an amount back to where its clause, parenthesis or sentence begins: `(size: 3.5 GB)`.
+fn alone_before(whole: &str, range: Range<usize>) -> String {
+    const LONGEST: usize = 24;
+    let start = range.start.max(floor(whole, range.end.saturating_sub(LONGEST)));
+    let words = &whole[start..range.end];
+    let ends = |(at, c): (usize, char)| {
+        let behind = at + c.len_utf8();
+        let is_end = ENDS.contains(&c) || "([{（".contains(c) || c == '.' && words[behind..].starts_with(' ');
+        is_end.then_some(behind)
+    };
+    let begin = words.char_indices().rev().find_map(ends).or((start == range.start).then_some(0));
+    begin.map_or(String::new(), |begin| Plain::of(whole, start + begin..range.end, Wrap::Blank).text.trim().to_owned())
+}
+
 fn own_clause_behind(whole: &str, range: Range<usize>) -> Range<usize> {
     let end = whole[range.clone()].find(ENDS).map_or(range.end, |at| range.start + at);
     range.start..end
@@ -94,8 +110,8 @@ fn sizes(whole: &str, range: Range<usize>) -> impl Iterator<Item = (usize, text:
             return Some((range.start + at, size, true));
         };
         // What is cut off is no number, and what goes on is no unit.
-        let whole_unit = size.text.ends_with("iB") || size.text.ends_with("bytes") || size.text.ends_with('B');
-        let ends = rest.chars().next().map_or(whole_unit, |c| !c.is_alphanumeric() && c != '/' && c != '_');
+        let whole_unit = ["iB", "ytes", "B", "字节"].iter().any(|end| size.text.ends_with(end));
+        let ends = rest.chars().next().map_or(whole_unit, |c| !c.is_ascii_alphanumeric() && c != '/' && c != '_');
         (ends && size.bytes.is_some()).then_some((range.start + at, size, false))
     })
 }

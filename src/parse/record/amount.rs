@@ -98,8 +98,11 @@ pub(in crate::parse) fn counted(input: &str, unit: Bytes) -> IResult<&str, Size<
     Ok((rest, Size { text, bytes: Bytes::of(amount, unit) }))
 }
 
-/// `16515076 bytes`, `1,073,741,824`: a whole number of bytes.
+/// `16515076 bytes`, `1,073,741,824`, `0x48a000`: a whole number of bytes.
 pub(in crate::parse) fn byte_count(input: &str) -> IResult<&str, Size<'_>> {
+    if let Ok((rest, (text, count))) = consumed(terminated(hexadecimal, word_ends)).parse(input) {
+        return Ok((rest, Size { text, bytes: i64::try_from(count).ok().map(Bytes) }));
+    }
     let count = terminated(recognize(whole), number_ends);
     let (rest, (text, (count, _))) = consumed((count, opt(terminated(tag(" bytes"), word_ends)))).parse(input)?;
     let bytes = count.replace(',', "").parse().ok().and_then(|count| Bytes::of(count, Bytes(1)));
@@ -111,20 +114,24 @@ pub(in crate::parse) fn byte_count(input: &str) -> IResult<&str, Size<'_>> {
 pub(in crate::parse) fn bare_bytes(input: &str) -> IResult<&str, Size<'_>> {
     const LEAST: u64 = 1 << 16;
     const NO_NOUNS: &[&str] = &["on", "of", "for", "from", "in", "at", "with", "but", "and", "while", "by"];
-    let hexadecimal = preceded(tag("0x"), take_while_m_n(1, 16, |c: char| c.is_ascii_hexdigit()));
-    let count = alt((
-        map_opt(hexadecimal, |digits| u64::from_str_radix(digits, 16).ok()),
-        map_opt(terminated(whole, number_ends), |digits| digits.replace(',', "").parse().ok()),
-    ));
+    let count =
+        alt((hexadecimal, map_opt(terminated(whole, number_ends), |digits| digits.replace(',', "").parse().ok())));
     let (rest, (text, count)) = consumed(verify(count, |count| *count >= LEAST)).parse(input)?;
     let (_, next) = preceded(multispace0, take_while(|c: char| c.is_alphabetic())).parse(rest)?;
-    let counts_a_noun = !next.is_empty() && !NO_NOUNS.contains(&next.to_ascii_lowercase().as_str());
+    let is_unit = text.starts_with("0x") && ["bytes", "byte", "B"].contains(&next);
+    let counts_a_noun = !next.is_empty() && !is_unit && !NO_NOUNS.contains(&next.to_ascii_lowercase().as_str());
     let goes_on = rest.starts_with(|c: char| c.is_alphanumeric() || "%_/:-×*\r\n".contains(c)) || rest.is_empty();
     let bytes = i64::try_from(count).ok().map(Bytes).filter(|_| !counts_a_noun && !goes_on);
     match bytes {
         Some(_) => Ok((rest, Size { text, bytes })),
         None => Err(nom::Err::Error(nom::error::Error::new(input, nom::error::ErrorKind::Verify))),
     }
+}
+
+/// `0xc0fb4000`
+fn hexadecimal(input: &str) -> IResult<&str, u64> {
+    let digits = preceded(tag("0x"), take_while_m_n(1, 16, |c: char| c.is_ascii_hexdigit()));
+    map_opt(digits, |digits| u64::from_str_radix(digits, 16).ok()).parse(input)
 }
 
 /// `4711`
@@ -173,12 +180,33 @@ fn word_ends(input: &str) -> IResult<&str, ()> {
 /// A unit of memory, binary whatever its spelling: that is how the producers here count.
 fn unit(input: &str) -> IResult<&str, Bytes> {
     let prefixed = |letter: char, bytes: Bytes| {
-        (satisfy(move |c| c.eq_ignore_ascii_case(&letter)), opt(alt((tag("iB"), tag("B"), tag("i"), tag("b")))))
+        let short = alt((
+            tag("iB"),
+            tag("ib"),
+            tag("IB"),
+            tag("Bytes"),
+            tag("bytes"),
+            tag("BYTES"),
+            tag("B"),
+            tag("i"),
+            tag("b"),
+        ));
+        (satisfy(move |c| c.eq_ignore_ascii_case(&letter)), opt(short)).map(move |_| bytes)
+    };
+    let spelled = |name: &'static str, bytes: Bytes| {
+        (satisfy(move |c| c.eq_ignore_ascii_case(&(name.as_bytes()[0] as char))), tag(&name[1..]), opt(char('s')))
             .map(move |_| bytes)
     };
     let unit = alt((
+        spelled("kilobyte", Bytes::KIB),
+        spelled("megabyte", Bytes::MIB),
+        spelled("gigabyte", Bytes::GIB),
+        spelled("terabyte", Bytes::TIB),
+        spelled("kibibyte", Bytes::KIB),
+        spelled("mebibyte", Bytes::MIB),
+        spelled("gibibyte", Bytes::GIB),
         // `a 512-byte buffer`
-        alt((tag("bytes"), tag("byte"), tag("Bytes"), tag("-byte"))).map(|_| Bytes(1)),
+        alt((tag("bytes"), tag("byte"), tag("Bytes"), tag("-byte"), tag("字节"))).map(|_| Bytes(1)),
         prefixed('K', Bytes::KIB),
         prefixed('M', Bytes::MIB),
         prefixed('G', Bytes::GIB),
@@ -210,6 +238,10 @@ mod tests {
         assert_eq!(plain_bytes("2044571648, 7").map(|(rest, size)| (rest, size.text)), Ok((", 7", "2044571648")));
         assert_eq!(bytes("GiB"), None);
         assert_eq!(bytes("1.5 PiB"), Some(3 << 49));
+        assert_eq!(bytes("512 Megabytes,"), Some(512 << 20));
+        assert_eq!(bytes("2 gigabytes of"), Some(2 << 30));
+        assert_eq!(bytes("512 MBytes free"), Some(512 << 20));
+        assert_eq!(bytes("512mib"), Some(512 << 20));
         assert_eq!(sized("12.3 GB", Giga::Decimal).ok().and_then(|(_, size)| size.bytes), Some(Bytes(12_300_000_000)));
     }
 
@@ -218,10 +250,19 @@ mod tests {
         let bytes = |text| bare_bytes(text).ok().and_then(|(_, size)| size.bytes).map(|bytes| bytes.0);
         assert_eq!(bytes("2079238052."), Some(2_079_238_052));
         assert_eq!(bytes("0xc0fb4000, flags"), Some(3_237_691_392));
+        assert_eq!(bytes("0x40000000 bytes at"), Some(1 << 30));
         assert_eq!(bytes("655360000 on device 0"), Some(655_360_000));
-        for text in
-            ["2079238052 tokens", "1000000 x 3", "4096", "65536x4", "70000.5", "1,2345678", "0x10", "123456/7", "68719"]
-        {
+        for text in [
+            "2079238052 tokens",
+            "1000000 x 3",
+            "4096",
+            "65536x4",
+            "70000.5",
+            "1,2345678",
+            "0x10",
+            "123456/7",
+            "68719\n47672",
+        ] {
             assert_eq!(bytes(text), None, "{text}");
         }
     }

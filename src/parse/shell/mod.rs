@@ -116,7 +116,8 @@ fn job(record: &Record) -> Option<Event> {
     let text = text::line(record.text());
     let of_script =
         text::each(text, ": line ").find_map(|words| script(words).ok()).map(|(_, (pid, signal))| (Some(pid), signal));
-    let (pid, signal) = of_script.or_else(|| background(text.trim_start()).ok().map(|(_, job)| job))?;
+    let of_job = || background(text.trim_start()).ok().map(|(_, job)| job);
+    let (pid, signal) = of_script.or_else(of_job).or_else(|| foreground(text).map(|signal| (None, signal)))?;
     let words = pid.map_or(text, |pid| &text[text.offset(pid)..]);
     Some(death(record, words, Exit::Signal(signal), pid))
 }
@@ -128,15 +129,28 @@ fn script(words: &str) -> IResult<&str, (&str, i32)> {
     (pid, terminated(signals::description, alt((multispace1, eof)))).parse(words)
 }
 
-/// `[1]+  Killed                  python train.py` of bash, `[1]  + 4711 killed     python train.py` of zsh.
-fn background(line: &str) -> IResult<&str, (Option<&str>, i32)> {
-    let number = (delimited(tag("["), text::digits, tag("]")), take_while(|c| "+- ".contains(c)));
-    let zsh = alt((
+/// `zsh: killed     python train.py`
+fn foreground(line: &str) -> Option<i32> {
+    let words = line.trim_start().strip_prefix("zsh: ")?;
+    let (_, signal) = terminated(zsh, tag("  ")).parse(words).ok()?;
+    Some(signal)
+}
+
+/// The words of zsh for a signal.
+fn zsh(words: &str) -> IResult<&str, i32> {
+    alt((
         tag("killed").map(|_| 9),
         tag("terminated").map(|_| 15),
         tag("segmentation fault").map(|_| 11),
         tag("abort").map(|_| 6),
-    ));
+        tag("bus error").map(|_| 7),
+    ))
+    .parse(words)
+}
+
+/// `[1]+  Killed                  python train.py` of bash, `[1]  + 4711 killed     python train.py` of zsh.
+fn background(line: &str) -> IResult<&str, (Option<&str>, i32)> {
+    let number = (delimited(tag("["), text::digits, tag("]")), take_while(|c| "+- ".contains(c)));
     let pid = opt(terminated(text::digits, space1));
     terminated(preceded(number, (pid, alt((zsh, signals::description)))), tag("  ")).parse(line)
 }
