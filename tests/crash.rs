@@ -259,6 +259,6 @@ fn processes_that_analyse_at_once_lose_nothing() -> Done {
     assert_eq!(page.total as u64, PROCESSES * each);
     let mut store = history::drain(home.path(), Duration::from_secs(30))?;
     store.verify()?;
-    assert_eq!(history::stats(&store)?.total, PROCESSES * each);
+    assert_eq!(history::stats(&store, &history::Query::default())?.total, PROCESSES * each);
     Ok(())
 }

@@ -172,14 +172,14 @@ fn check(steps: &[Step], queries: &[String]) -> Done {
         assert!(answer.without_index.is_none(), "{:?}", answer.without_index);
         answers.push(compared(answer.found));
     }
-    let stats = history::ask_stats(home)?;
+    let stats = history::ask_stats(home, &Query::default())?;
     let alike = waiting.first().map(|record| history::ask_similar(home, record, 5)).transpose()?;
     history::add(&mut store, &waiting)?;
     for (words, answer) in queries.iter().zip(answers) {
         let found = history::search(&store, &words.parse()?, Order::Time, 0, ALL)?;
         assert_eq!(answer, compared(found), "{words}, waiting {waiting_ids:?}");
     }
-    assert_eq!(stats.found, history::stats(&store)?);
+    assert_eq!(stats.found, history::stats(&store, &Query::default())?);
     if let (Some(alike), Some(record)) = (alike, waiting.first()) {
         assert_eq!(alike.found, history::similar(&store, record, 5)?);
     }

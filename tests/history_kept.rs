@@ -282,7 +282,7 @@ fn a_history_that_may_only_be_read_is_read() -> Outcome {
         }
     };
     assert!(list.0 && list.1.contains("4 in all") && list.2.is_empty(), "{list:?}");
-    let id = list.1.split(' ').next().ok_or("no id")?;
+    let id = list.1.lines().nth(1).and_then(|line| line.split(' ').next()).ok_or("no id")?;
     for (question, answer) in [
         (&["search", "29.92", "GiB"][..], "4 in all"),
         (&["stats"], "4 incidents"),

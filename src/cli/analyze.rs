@@ -9,6 +9,7 @@ use clap::{Args, ValueEnum};
 use super::error::CliError;
 use super::fail_on::{self, FailOn};
 use super::home::{Home, warn};
+use super::labels::Labels;
 use super::progress::Progress;
 use super::save;
 use super::screen::printed;
@@ -47,6 +48,8 @@ pub(super) struct Analyze {
     /// Do not keep the incident in the history
     #[arg(long)]
     no_save: bool,
+    #[command(flatten)]
+    labels: Labels,
     /// Exit with 1 when the verdict is one of these kinds (comma-separated), `any`, or never: `none`
     #[arg(long, value_name = "KIND", value_delimiter = ',', default_value = "none")]
     fail_on: Vec<FailOn>,
@@ -125,7 +128,7 @@ impl Analyze {
             tell(url, &sent, self.lang, None);
         }
         if !self.no_save {
-            save::save(&report, &redactor, home);
+            save::save(&report, self.labels.annotations(), &redactor, home);
         }
         // The process ends: giving thousands of rules back piece by piece is time for nothing.
         std::mem::forget(knowledge);

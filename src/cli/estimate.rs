@@ -13,7 +13,7 @@ use crate::knowledge::Language;
 /// As wide where there is no terminal.
 const WIDTH: usize = 100;
 
-/// Says what a job should need on each GPU and host, moment by moment, and what makes it fit.
+/// Say what a job should need on each GPU and host, moment by moment, and what makes it fit.
 #[derive(Debug, Args)]
 pub(super) struct Estimate {
     #[command(flatten)]

@@ -8,7 +8,7 @@ use super::home::Home;
 use crate::knowledge::{Glossary, Language};
 use crate::rulebase;
 
-/// Says what a word of reports and rules means: a cause, kind, phase, figure, lever, fact, or a knob as you spell it.
+/// Say what a word of reports and rules means: a cause, kind, phase, figure, lever, fact, or a knob as you spell it.
 #[derive(Debug, Args)]
 pub(super) struct Explain {
     /// `fragmentation`, `weight_sync`, `--gpu-memory-utilization`, `deepspeed.offload_optimizer` …

@@ -12,7 +12,7 @@ use crate::knowledge::Language;
 use crate::model::Patch;
 use crate::{Options, report};
 
-/// Shows the change of the job's own configuration that the report proposes, or makes it.
+/// Show the change of the job's own configuration that the report proposes, or make it.
 #[derive(Debug, Args)]
 pub(super) struct Fix {
     /// The logs and the configuration to mend, as for `analyze`

@@ -8,6 +8,7 @@ mod fail_on;
 mod fix;
 mod history;
 mod home;
+mod labels;
 mod progress;
 mod rules;
 mod save;

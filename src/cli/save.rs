@@ -2,12 +2,13 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use super::home::{Home, warn};
-use crate::history::{self, HistoryError, Likeness, Record};
+use crate::history::{self, Annotations, HistoryError, Likeness, Record};
 use crate::model::{Earlier, Experience, Report};
 use crate::redact::Redactor;
 
-/// Keeps the incident of `report`. What goes wrong is said on standard error: it costs nobody the analysis.
-pub(super) fn save(report: &Report, redactor: &Redactor, home: &Home) {
+/// Keeps the incident of `report` with what people call it. What goes wrong is said on standard error: it costs nobody the
+/// analysis.
+pub(super) fn save(report: &Report, annotations: Annotations, redactor: &Redactor, home: &Home) {
     if report.incidents.is_empty() {
         return;
     }
@@ -17,7 +18,7 @@ pub(super) fn save(report: &Report, redactor: &Redactor, home: &Home) {
             return warn(&format!("the incident is not kept: {error}"), "name a folder with --home, or say --no-save");
         }
     };
-    match keep(report, redactor, &home) {
+    match keep(report, annotations, redactor, &home) {
         Ok(()) => drain(&home),
         Err(error) => warn(&format!("the incident is not kept: {error}"), &error.advice()),
     }
@@ -53,9 +54,10 @@ pub(super) fn earlier(
     }
 }
 
-fn keep(report: &Report, redactor: &Redactor, home: &Path) -> Result<(), HistoryError> {
+fn keep(report: &Report, mut annotations: Annotations, redactor: &Redactor, home: &Path) -> Result<(), HistoryError> {
     if let Some(record) = Record::of(report, redactor)? {
-        history::put(home, &record)?;
+        redactor.mask(&mut annotations);
+        history::put(home, &Record { annotations, ..record })?;
     }
     Ok(())
 }

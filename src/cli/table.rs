@@ -1,17 +1,17 @@
 use std::fmt::Write;
 
 /// `rows` as text, each column as wide as its widest cell. The last column may be as long as it likes.
-pub(super) fn table<const N: usize>(rows: &[[String; N]]) -> String {
-    let mut widths = [0; N];
+pub(super) fn table<R: AsRef<[String]>>(rows: &[R]) -> String {
+    let mut widths = vec![0; rows.iter().map(|row| row.as_ref().len()).max().unwrap_or(0)];
     for row in rows {
-        for (width, cell) in widths.iter_mut().zip(row) {
+        for (width, cell) in widths.iter_mut().zip(row.as_ref()) {
             *width = (*width).max(cells(cell));
         }
     }
     let mut text = String::new();
     for row in rows {
         let mut line = String::new();
-        for (cell, width) in row.iter().zip(widths) {
+        for (cell, width) in row.as_ref().iter().zip(&widths) {
             // Writing to a string does not fail.
             let _ = write!(line, "{cell}{}", " ".repeat(width + 2 - cells(cell)));
         }

@@ -10,6 +10,7 @@ use super::analyze::{summarize, tell, told};
 use super::error::CliError;
 use super::fail_on::{self, FailOn};
 use super::home::{Home, warn};
+use super::labels::Labels;
 use super::save;
 use super::screen::printed;
 use crate::Options;
@@ -26,7 +27,7 @@ const TRUST: &str = "name a file of certificates (PEM) with SSL_CERT_FILE, or un
 /// Earlier incidents that are linked.
 const EARLIER: usize = 3;
 
-/// Analyses in a pipeline: report files, an annotation, the step's summary, one comment on the pull or merge request.
+/// Analyse in a pipeline: report files, an annotation, the step's summary, one comment on the pull or merge request.
 #[derive(Debug, Args)]
 pub(super) struct Triage {
     /// Logs, folders of them, configs, launch scripts, as for `analyze`
@@ -47,6 +48,8 @@ pub(super) struct Triage {
     /// Do not keep the incident in the history
     #[arg(long)]
     no_save: bool,
+    #[command(flatten)]
+    labels: Labels,
     /// Write no comment
     #[arg(long)]
     no_comment: bool,
@@ -90,7 +93,7 @@ impl Triage {
         self.write(&sent, &environment, &knowledge.causes)?;
         self.show(&sent, &environment)?;
         if !self.no_save {
-            save::save(&report, &redactor, home);
+            save::save(&report, self.labels.annotations(), &redactor, home);
         }
         if !self.no_comment {
             self.comment(&sent, &environment)?;

@@ -8,7 +8,7 @@ use crate::model::{Fingerprint, Group, Occurrence};
 use crate::store::{Change, Store};
 
 /// Adds `records` in one commit; how many were new. One that is known already is the same occurrence, analysed again: its
-/// newer analysis counts, its group and its time stay.
+/// newer analysis counts; its group, its time and what people said of it stay.
 pub fn add(store: &mut dyn Store, records: &[Record]) -> Result<usize, HistoryError> {
     let mut groups: BTreeMap<String, Group> = BTreeMap::new();
     let mut changes: BTreeMap<String, Vec<u8>> = BTreeMap::new();
@@ -25,6 +25,7 @@ pub fn add(store: &mut dyn Store, records: &[Record]) -> Result<usize, HistoryEr
                 let record = record.to_mut();
                 record.incident.fingerprint = known.incident.fingerprint;
                 (record.saved, record.time) = (known.saved, known.time);
+                record.annotations = known.annotations.with(&record.annotations);
             }
             None => {
                 new += 1;
@@ -90,6 +91,9 @@ impl Groups {
     /// Counts an occurrence.
     pub fn add(&mut self, occurred: Occurred) {
         let Occurred { time, incident: OccurredIncident { id, fingerprint } } = occurred;
+        if !fingerprint.is_telling() {
+            return;
+        }
         self.0.entry(format!("{GROUPS}{}", fingerprint.group())).or_default().add(Occurrence { id, time });
     }
 
@@ -109,6 +113,9 @@ fn count(
     record: &Record,
     known: impl Fn(&str) -> Result<Group, HistoryError>,
 ) -> Result<(), HistoryError> {
+    if !record.incident.fingerprint.is_telling() {
+        return Ok(());
+    }
     let key = format!("{GROUPS}{}", record.incident.fingerprint.group());
     let group = match groups.entry(key) {
         std::collections::btree_map::Entry::Occupied(entry) => entry.into_mut(),

@@ -50,7 +50,7 @@ impl Document {
 
 /// How alike two incidents are, and in what.
 fn likeness(a: &Record, traits: &[Trait], b: &Document) -> (f64, Vec<String>) {
-    if a.incident.fingerprint.group() == b.group {
+    if a.group() == b.group {
         return (1.0, vec![format!("the same trouble: {}", a.incident.fingerprint.parts.join(", "))]);
     }
     let (mut score, mut alike) = (0.0, Vec::new());
@@ -89,7 +89,7 @@ pub fn similar(store: &dyn Store, record: &Record, most: usize) -> Result<Vec<Li
     let told = told(store)?;
     let mut others = Vec::new();
     records(store, &mut |other| {
-        others.push(Document::new(&other, told.get(&other.incident.id).copied()));
+        others.push(Document::new(&other, told.get(&other.incident.id)));
         Ok(())
     })?;
     Ok(ranked(record, others, most))

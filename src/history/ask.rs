@@ -42,20 +42,20 @@ pub fn ask(home: &Path, query: &Query, order: Order, skip: usize, most: usize) -
                 page.count(name, value, count as usize);
             }
         }
-        counts.names.into_iter().for_each(|(host, count)| page.count("host", &host, count as usize));
+        counts.hosts.into_iter().for_each(|(host, count)| page.count("host", &host, count as usize));
         Ok(page)
     };
     either(home, of_index, |store| search(store, query, order, skip, most))
 }
 
-/// Counts all incidents of `home`.
-pub fn ask_stats(home: &Path) -> Result<Answer<Stats>, HistoryError> {
+/// Counts the incidents of `home` that `query` asks for.
+pub fn ask_stats(home: &Path, query: &Query) -> Result<Answer<Stats>, HistoryError> {
     let of_index = |index: &Reader, waiting: &MemoryStore| {
-        let mut counts = super::stats::counts(waiting)?;
-        counts += index.count(Columns::Stats)?;
+        let mut counts = super::stats::counts(waiting, query)?;
+        counts += index.count(query, Columns::Stats)?;
         Ok(Stats::of(counts))
     };
-    either(home, of_index, |store| stats(store))
+    either(home, of_index, |store| stats(store, query))
 }
 
 /// The incidents of `home` most like `record`, at most `most`, without itself; of equals the newest first.

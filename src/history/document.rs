@@ -2,7 +2,7 @@ use std::collections::HashSet;
 
 use serde::{Deserialize, Serialize};
 
-use super::Record;
+use super::{Record, Told};
 use crate::model::{Bytes, Diagnosis, FigureName, Kind, Phase};
 
 /// An incident in a line: what lists show.
@@ -48,17 +48,26 @@ pub struct Document {
     pub inputs: Vec<String>,
     /// Whether a change made it go away; absent where nobody said.
     pub worked: Option<bool>,
+    /// The change that did, or the last one that was tried.
+    #[serde(default)]
+    pub change: Option<String>,
+    /// What people call the job.
+    #[serde(default)]
+    pub job: Option<String>,
+    /// Words that people gave it.
+    #[serde(default)]
+    pub tags: Vec<String>,
 }
 
 impl Document {
-    /// `record` in a line; `worked` is what was told of it.
-    pub fn new(record: &Record, worked: Option<bool>) -> Document {
+    /// `record` in a line, with what was `told` of it.
+    pub fn new(record: &Record, told: Option<&Told>) -> Document {
         let (incident, job) = (&record.incident, &record.job);
         let first = incident.diagnoses.first();
         let bytes = |name| record.figure(name).map(|bytes| Bytes(bytes as i64));
         Document {
             id: incident.id.clone(),
-            group: incident.fingerprint.group(),
+            group: record.group(),
             time: record.time.clone(),
             saved: record.saved.clone(),
             kind: incident.kind,
@@ -76,7 +85,10 @@ impl Document {
             requested: bytes(FigureName::Requested),
             node_used: bytes(FigureName::NodeUsed),
             inputs: record.inputs.iter().map(|input| input.path.to_string()).collect(),
-            worked,
+            worked: told.map(|told| told.worked),
+            change: told.map(|told| told.change.clone()),
+            job: record.annotations.job.clone(),
+            tags: record.annotations.tags.clone(),
         }
     }
 }
@@ -84,7 +96,7 @@ impl Document {
 impl Record {
     /// Everything that is found by its words.
     pub fn text(&self) -> String {
-        let Record { incident, job, inputs, .. } = self;
+        let Record { incident, job, inputs, annotations, .. } = self;
         let mut parts: Vec<&str> = vec![incident.kind.as_str(), incident.phase.name.as_str()];
         parts.extend(incident.phase.site.as_deref());
         parts.extend([&job.framework, &job.model, &job.gpu].into_iter().flatten().map(String::as_str));
@@ -102,6 +114,8 @@ impl Record {
         parts.extend(cites.map(|cite| cite.text.as_str()));
         parts.extend(inputs.iter().map(|input| &*input.path));
         parts.extend(incident.fingerprint.parts.iter().map(String::as_str));
+        parts.extend(annotations.job.iter().chain(&annotations.tags).map(String::as_str));
+        parts.extend(annotations.notes.iter().map(|note| note.text.as_str()));
         // One line proves several things, and is found by its words once.
         let mut seen = HashSet::new();
         parts.retain(|part| seen.insert(*part));

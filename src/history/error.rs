@@ -31,6 +31,12 @@ pub enum HistoryError {
         /// Its size.
         bytes: usize,
     },
+    /// An incident has as many notes as it may have.
+    #[error("the incident {id} has {} notes already", super::Annotations::MOST_NOTES)]
+    TooManyNotes {
+        /// The incident.
+        id: String,
+    },
     /// No incident has this id.
     #[error("no incident `{id}`")]
     NotFound {
@@ -86,6 +92,7 @@ impl HistoryError {
             HistoryError::Json(_) => "use the oomdoc that wrote it, or a newer one".to_owned(),
             HistoryError::File { .. } => "check the folder, or name another one with --home or $OOMDOC_HOME".to_owned(),
             HistoryError::TooLarge { .. } => "analyse fewer files at once".to_owned(),
+            HistoryError::TooManyNotes { .. } => "write down the address where more is said, with --link".to_owned(),
             HistoryError::NotFound { .. } => "`oomdoc history list` lists them".to_owned(),
             HistoryError::Ambiguous { .. } => "write more of the id".to_owned(),
             HistoryError::Query(error) => error.advice(),

@@ -6,6 +6,7 @@
 
 mod add;
 mod alike;
+mod annotations;
 mod ask;
 mod changes;
 mod document;
@@ -25,13 +26,14 @@ mod transfer;
 
 pub use add::{Occurred, OccurredIncident, add, regroup};
 pub use alike::{Likeness, similar};
+pub use annotations::{Annotations, Note, annotate};
 pub use ask::{Answer, ask, ask_similar, ask_stats, is_indexed};
 pub use document::Document;
 pub use drain::{drain, look, publish, snapshot};
 pub use error::HistoryError;
 pub use find::{find, records};
 pub use index::{IndexError, Progress, verify_index};
-pub use outcome::{Outcome, experience, forget, outcomes, resolve};
+pub use outcome::{Outcome, Told, experience, forget, outcomes, resolve};
 pub use prune::{Age, prune};
 pub use query::{Order, Page, Query, QueryError, search};
 pub use record::{Record, now};

@@ -25,7 +25,7 @@ pub struct Outcome {
     pub phase: Phase,
     /// The cause that the change was for: the likeliest one of which it is a remedy; absent where it is none's.
     pub cause: Option<Arc<str>>,
-    /// What was changed.
+    /// What was changed; empty where people did something else.
     pub knob: String,
     /// The change, as people write it.
     pub change: String,
@@ -33,6 +33,21 @@ pub struct Outcome {
     pub worked: bool,
     /// When it was told, RFC 3339.
     pub time: String,
+    /// What else there is to say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
+    /// Where more is said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub link: Option<String>,
+}
+
+/// What was told of an incident, in short.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Told {
+    /// Whether a change made it go away.
+    pub worked: bool,
+    /// That change; the last one that was tried where none did.
+    pub change: String,
 }
 
 impl Outcome {
@@ -58,7 +73,7 @@ impl Outcome {
         let cause = incident.diagnoses.iter().find(|diagnosis| cures(&diagnosis.patches));
         Outcome {
             incident: incident.id.clone(),
-            group: incident.fingerprint.group(),
+            group: record.group(),
             kind: incident.kind,
             phase: incident.phase.name,
             cause: cause.map(|diagnosis| diagnosis.cause.clone()),
@@ -66,12 +81,27 @@ impl Outcome {
             change: knob.to_owned(),
             worked,
             time: now(),
+            note: None,
+            link: None,
         }
+    }
+
+    /// What is told of anything else that people did, in their own words.
+    pub fn of_words(record: &Record, words: &str, worked: bool) -> Outcome {
+        let change = words.to_owned();
+        Outcome { knob: String::new(), cause: None, change, ..Outcome::of_knob(record, "", worked) }
+    }
+
+    /// The change with where more is said of it.
+    fn told(&self) -> String {
+        let Outcome { change, link, .. } = self;
+        link.as_ref().map_or_else(|| change.clone(), |link| format!("{change} ({link})"))
     }
 
     /// One change of one incident went one way: what is told later stands in place of what was told before.
     pub(super) fn key(&self) -> String {
-        let digest = Sha256::digest(&self.knob);
+        let what = if self.knob.is_empty() { &self.change } else { &self.knob };
+        let digest = Sha256::digest(what);
         let digest: String = digest.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
         format!("{OUTCOMES}{}/{digest}", self.incident)
     }
@@ -79,8 +109,22 @@ impl Outcome {
 
 impl Texts for Outcome {
     fn texts(&mut self, see: &mut dyn FnMut(Text<'_>)) {
-        let Outcome { incident: _, group: _, kind: _, phase: _, cause: _, knob: _, change, worked: _, time: _ } = self;
+        let Outcome {
+            incident: _,
+            group: _,
+            kind: _,
+            phase: _,
+            cause: _,
+            knob: _,
+            change,
+            worked: _,
+            time: _,
+            note,
+            link,
+        } = self;
         change.texts(see);
+        note.texts(see);
+        link.texts(see);
     }
 }
 
@@ -110,19 +154,38 @@ pub fn forget(store: &mut dyn Store, incident: Option<&str>) -> Result<usize, Hi
     Ok(gone.len())
 }
 
-/// Whether a change made each incident go away, of those of which anything was told.
-pub(super) fn told(store: &dyn Store) -> Result<BTreeMap<String, bool>, HistoryError> {
-    let mut told: BTreeMap<String, bool> = BTreeMap::new();
+/// What was told of each incident, of those of which anything was.
+pub(super) fn told(store: &dyn Store) -> Result<BTreeMap<String, Told>, HistoryError> {
+    let mut told: BTreeMap<String, Told> = BTreeMap::new();
     for outcome in outcomes(store, None)? {
-        *told.entry(outcome.incident).or_default() |= outcome.worked;
+        match told.get_mut(&outcome.incident) {
+            Some(known) => known.hear(&outcome),
+            None => drop(told.insert(outcome.incident.clone(), Told::first(&outcome))),
+        }
     }
     Ok(told)
 }
 
+impl Told {
+    fn first(outcome: &Outcome) -> Told {
+        Told { worked: outcome.worked, change: outcome.told() }
+    }
+
+    /// What was told earlier.
+    fn hear(&mut self, earlier: &Outcome) {
+        if earlier.worked && !self.worked {
+            *self = Told::first(earlier);
+        }
+    }
+}
+
 /// The same of one incident.
-pub(super) fn told_of(store: &dyn Store, incident: &str) -> Result<Option<bool>, HistoryError> {
-    let told = outcomes(store, Some(incident))?;
-    Ok((!told.is_empty()).then(|| told.iter().any(|outcome| outcome.worked)))
+pub(super) fn told_of(store: &dyn Store, incident: &str) -> Result<Option<Told>, HistoryError> {
+    let all = outcomes(store, Some(incident))?;
+    let Some((newest, earlier)) = all.split_first() else { return Ok(None) };
+    let mut told = Told::first(newest);
+    earlier.iter().for_each(|outcome| told.hear(outcome));
+    Ok(Some(told))
 }
 
 /// What analyses are told: how often each trouble came up, and how remedies went.
@@ -139,10 +202,12 @@ pub fn experience(store: &dyn Store) -> Result<Experience, HistoryError> {
         return Err(error.into());
     }
     let mut tallies: BTreeMap<(Kind, Phase, Arc<str>, String), Outcomes> = BTreeMap::new();
-    for Outcome { group, kind, phase, cause, knob, change, worked, .. } in outcomes(store, None)? {
-        let told = |group: &&mut Group| worked && group.worked.len() < TOLD && !group.worked.contains(&change);
-        if let Some(group) = experience.groups.get_mut(&group).filter(told) {
-            group.worked.push(change);
+    for outcome in outcomes(store, None)? {
+        let told = outcome.told();
+        let Outcome { group, kind, phase, cause, knob, worked, .. } = outcome;
+        let is_new = |group: &&mut Group| worked && group.worked.len() < TOLD && !group.worked.contains(&told);
+        if let Some(group) = experience.groups.get_mut(&group).filter(is_new) {
+            group.worked.push(told);
         }
         if let Some(cause) = cause {
             let outcomes = tallies.entry((kind, phase, cause, knob)).or_default();

@@ -30,18 +30,17 @@ impl FromStr for Age {
 }
 
 impl Age {
-    /// The moment so long ago, RFC 3339.
-    fn ago(self) -> String {
-        let moment = jiff::Timestamp::now().as_second() - self.days * 86_400;
-        let moment = jiff::Timestamp::from_second(moment).unwrap_or(jiff::Timestamp::MIN);
-        moment.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
+    /// The moment so long ago, in seconds since 1970.
+    pub(super) fn ago(self) -> i64 {
+        jiff::Timestamp::now().as_second() - self.days * 86_400
     }
 }
 
 /// Removes the incidents that are older than `age`, with what was told of them; `keep_resolved` spares those that a change
 /// made go away. How many went.
 pub fn prune(store: &mut dyn Store, age: Age, keep_resolved: bool) -> Result<u64, HistoryError> {
-    let oldest = age.ago();
+    let oldest = jiff::Timestamp::from_second(age.ago()).unwrap_or(jiff::Timestamp::MIN);
+    let oldest = oldest.strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
     let told = outcomes(store, None)?;
     let resolved: BTreeSet<&str> =
         told.iter().filter(|outcome| outcome.worked).map(|outcome| outcome.incident.as_str()).collect();

@@ -1,6 +1,6 @@
 use serde::{Deserialize, Serialize};
 
-use super::HistoryError;
+use super::{Annotations, HistoryError};
 use crate::model::{Citation, FigureName, Incident, InputSummary, Job, Report, Seen, Text, Texts};
 use crate::redact::Redactor;
 
@@ -26,6 +26,9 @@ pub struct Record {
     pub job: Job,
     /// The incident.
     pub incident: Incident,
+    /// What people call it and say of it.
+    #[serde(default, skip_serializing_if = "Annotations::is_empty")]
+    pub annotations: Annotations,
     /// Whether something was left out because it was too long.
     #[serde(default)]
     pub shortened: bool,
@@ -47,6 +50,7 @@ impl Record {
             job: report.job.clone(),
             // How often it was seen is another story at every look.
             incident: Incident { seen: Seen::default(), ..root.clone() },
+            annotations: Annotations::default(),
             shortened: false,
         };
         redactor.mask(&mut record);
@@ -61,6 +65,12 @@ impl Record {
     /// As it is stored.
     pub fn bytes(&self) -> Result<Vec<u8>, serde_json::Error> {
         serde_json::to_vec(self)
+    }
+
+    /// What groups it with others. What says too little to be told from others is a group by itself.
+    pub fn group(&self) -> String {
+        let Incident { id, fingerprint, .. } = &self.incident;
+        if fingerprint.is_telling() { fingerprint.group() } else { format!("{}-alone-{id}", fingerprint.version) }
     }
 
     /// The likeliest cause.
@@ -153,10 +163,12 @@ impl Record {
 
 impl Texts for Record {
     fn texts(&mut self, see: &mut dyn FnMut(Text<'_>)) {
-        let Record { schema: _, version: _, saved: _, time: _, inputs, job, incident, shortened: _ } = self;
+        let Record { schema: _, version: _, saved: _, time: _, inputs, job, incident, annotations, shortened: _ } =
+            self;
         inputs.texts(see);
         job.texts(see);
         incident.texts(see);
+        annotations.texts(see);
     }
 }
 

@@ -4,7 +4,8 @@ use jiff::civil::Date;
 use serde::Serialize;
 
 use super::index::{Counts, SEPARATOR};
-use super::{HistoryError, records};
+use super::outcome::told;
+use super::{HistoryError, Query, records};
 use crate::store::Store;
 
 /// As many weeks are counted, up to the last incident's.
@@ -26,24 +27,38 @@ pub struct Stats {
     pub models: BTreeMap<String, u64>,
     /// With each framework, where it is known.
     pub frameworks: BTreeMap<String, u64>,
+    /// On each host, where it is known.
+    pub hosts: BTreeMap<String, u64>,
+    /// Of each job that people named.
+    pub jobs: BTreeMap<String, u64>,
     /// In each week, named by its Monday, oldest first; weeks without an incident have 0.
     pub weeks: Vec<(String, u64)>,
 }
 
-/// Counts all incidents. Reads all records.
-pub fn stats(store: &dyn Store) -> Result<Stats, HistoryError> {
-    counts(store).map(Stats::of)
+/// Counts the incidents that `query` asks for. Reads all records.
+pub fn stats(store: &dyn Store, query: &Query) -> Result<Stats, HistoryError> {
+    counts(store, query).map(Stats::of)
 }
 
-pub(super) fn counts(store: &dyn Store) -> Result<Counts, HistoryError> {
+pub(super) fn counts(store: &dyn Store, query: &Query) -> Result<Counts, HistoryError> {
+    let told = told(store)?;
     let mut counts = Counts::default();
     records(store, &mut |record| {
+        if query.relevance(&record, told.get(&record.incident.id).map(|told| told.worked)).is_none() {
+            return Ok(());
+        }
         let framework = record.job.framework.as_deref().unwrap_or("");
         let incident = &record.incident;
         let facets = [incident.kind.as_str(), incident.phase.name.as_str(), record.cause(), framework];
         *counts.facets.entry(facets.join(SEPARATOR)).or_default() += 1;
-        if let Some(model) = &record.job.model {
-            *counts.names.entry(model.clone()).or_default() += 1;
+        let host = record.incident.victim.host.as_deref().map(str::to_owned);
+        let names = [
+            (&mut counts.hosts, host),
+            (&mut counts.models, record.job.model.clone()),
+            (&mut counts.jobs, record.annotations.job.clone()),
+        ];
+        for (counts, name) in names {
+            name.into_iter().for_each(|name| *counts.entry(name).or_default() += 1);
         }
         *counts.weeks.entry(monday(record.seconds())).or_default() += 1;
         counts.total += 1;
@@ -55,7 +70,8 @@ pub(super) fn counts(store: &dyn Store) -> Result<Counts, HistoryError> {
 impl Stats {
     /// What was counted, by each of them.
     pub(super) fn of(counts: Counts) -> Stats {
-        let mut stats = Stats { total: counts.total, models: counts.names, ..Stats::default() };
+        let Counts { total, hosts, models, jobs, .. } = counts;
+        let mut stats = Stats { total, hosts, models, jobs, ..Stats::default() };
         for (facets, count) in counts.facets {
             let by = [&mut stats.kinds, &mut stats.phases, &mut stats.causes, &mut stats.frameworks];
             for (names, name) in by.into_iter().zip(facets.split(SEPARATOR)).filter(|(_, name)| !name.is_empty()) {

@@ -55,7 +55,8 @@ pub fn export(store: &dyn Store, out: &mut dyn Write) -> Result<u64, HistoryErro
     written
 }
 
-/// Takes over what another history exported. What is there already is not doubled and stays; of two outcomes of one change
+/// Takes over what another history exported. What is there already is not doubled and stays, with what
+/// the other history says of it besides; of two outcomes of one change
 /// the later one counts. Secrets that the other one did not know are masked.
 pub fn import(store: &mut dyn Store, lines: &mut dyn BufRead, redactor: &Redactor) -> Result<Imported, HistoryError> {
     let mut lines = lines.lines().enumerate();
@@ -132,7 +133,15 @@ fn take(
     for line in lines {
         match line {
             Ok(Some(Line::Incident(record))) => match store.get(&format!("{INCIDENTS}{}", record.incident.id))? {
-                Some(_) => done.known += 1,
+                Some(known) => {
+                    let known = Record::read(&known)?;
+                    let annotations = known.annotations.clone().with(&record.annotations);
+                    match annotations == known.annotations {
+                        true => done.known += 1,
+                        // What others said of it is new.
+                        false => records.push(Record { annotations, ..known }),
+                    }
+                }
                 None => records.push(*record),
             },
             Ok(Some(Line::Outcome(outcome))) => {

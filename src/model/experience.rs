@@ -131,7 +131,8 @@ impl Group {
 impl Experience {
     /// The other times that an incident's trouble came up.
     pub fn seen(&self, fingerprint: &Fingerprint, id: &str) -> Seen {
-        self.groups.get(&fingerprint.group()).map(|group| group.beside(id)).unwrap_or_default()
+        let group = self.groups.get(&fingerprint.group()).filter(|_| fingerprint.is_telling());
+        group.map(|group| group.beside(id)).unwrap_or_default()
     }
 
     /// How the remedies for `cause` went, in incidents of a kind and phase; of one knob where it is named.

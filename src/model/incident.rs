@@ -65,6 +65,13 @@ impl Fingerprint {
     pub fn group(&self) -> String {
         format!("{}-{}", self.version, self.key)
     }
+
+    /// Whether it says more than what ran out and in which phase: a role, a frame or a cause. Incidents of which nothing else
+    /// is known have nothing in common.
+    pub fn is_telling(&self) -> bool {
+        const KIND_AND_PHASE: usize = 2;
+        self.parts.iter().skip(KIND_AND_PHASE).any(|part| part != Phase::Unknown.as_str())
+    }
 }
 
 /// What the job was doing, and how that is known.

@@ -6,7 +6,7 @@ use super::{Format, found, page};
 use crate::cli::error::CliError;
 use crate::history::{Order, Query, ask};
 
-/// Lists incidents, the newest first
+/// List incidents, the newest first
 #[derive(Debug, Args)]
 pub(super) struct List {
     /// How to show them

@@ -15,6 +15,7 @@ mod search;
 mod show;
 mod similar;
 mod stats;
+mod tag;
 mod verify;
 
 use std::path::Path;
@@ -25,10 +26,10 @@ use clap::{Args, Subcommand, ValueEnum};
 
 use super::error::CliError;
 use super::home::{Home, warn};
-use crate::history::{self, Answer, HistoryError, IndexError};
+use crate::history::{self, Answer, HistoryError, IndexError, Query};
 use crate::store::DiskStore;
 
-/// Finds what came up before, and keeps what made it go away.
+/// Find what came up before, and keep what made it go away.
 #[derive(Debug, Args)]
 pub(super) struct History {
     #[command(subcommand)]
@@ -43,6 +44,7 @@ enum Command {
     Similar(similar::Similar),
     Stats(stats::Stats),
     Resolve(resolve::Resolve),
+    Tag(tag::Tag),
     Outcomes(outcomes::Outcomes),
     Export(export::Export),
     Import(import::Import),
@@ -59,11 +61,12 @@ impl History {
         let (settings, home) = (home, &home.path()?);
         match self.command {
             Command::List(list) => list.run(home),
-            Command::Search(search) => search.run(home),
+            Command::Search(search) => search.run(settings, home),
             Command::Show(show) => show.run(home),
             Command::Similar(similar) => similar.run(home, || settings.redactor()),
-            Command::Stats(stats) => stats.run(home),
+            Command::Stats(stats) => stats.run(settings, home),
             Command::Resolve(resolve) => resolve.run(home, &settings.redactor()?),
+            Command::Tag(tag) => tag.run(home, &settings.redactor()?),
             Command::Outcomes(outcomes) => outcomes.run(home),
             Command::Export(export) => export.run(home),
             Command::Import(import) => import.run(home, &settings.redactor()?),
@@ -88,6 +91,25 @@ pub(super) enum Format {
 
 /// How long to wait for another process.
 const PATIENCE: Duration = Duration::from_secs(3);
+
+/// What `words` ask for. Causes and frameworks that neither the rules nor the history know are errors: they could never be found.
+fn asked(words: &str, settings: &Home, home: &Path) -> Result<Query, CliError> {
+    let query: Query = words.parse().map_err(HistoryError::from)?;
+    let is_closed = ["cause", "framework"].map(|field| query.asks_for(field));
+    if is_closed.contains(&true) {
+        let knowledge = settings.knowledge()?;
+        let kept = history::ask_stats(home, &Query::default())?.found;
+        let causes = knowledge.causes.iter().map(|rule| rule.cause.to_string()).chain(kept.causes.into_keys());
+        let frameworks = knowledge.frameworks.iter().map(|known| known.name.to_string());
+        let frameworks = frameworks.chain(kept.frameworks.into_keys());
+        for (field, mut known) in [("cause", causes.collect::<Vec<_>>()), ("framework", frameworks.collect())] {
+            known.sort();
+            known.dedup();
+            query.check(words, field, &known).map_err(HistoryError::from)?;
+        }
+    }
+    Ok(query)
+}
 
 /// What was found; where the index could not be asked, that is said, and somebody makes it anew meanwhile.
 fn found<T>(home: &Path, answer: Answer<T>) -> T {

@@ -9,7 +9,7 @@ use crate::cli::table::table;
 use crate::history;
 use crate::model::Outcomes as Count;
 
-/// Shows how remedies went here and how much that moves diagnoses, or forgets it
+/// Show how remedies went here and how much that moves diagnoses, or forget it
 #[derive(Debug, Args)]
 pub(super) struct Outcomes {
     /// How to show them

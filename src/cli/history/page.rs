@@ -20,7 +20,7 @@ pub(super) fn print(page: &Page, format: Format, skipped: usize) -> Result<(), C
         Format::Csv => out.write_all(csv(&page.incidents).as_bytes())?,
         Format::Text if page.total == 0 => writeln!(out, "no incident")?,
         Format::Text => {
-            out.write_all(table(&page.incidents.iter().map(row).collect::<Vec<_>>()).as_bytes())?;
+            lines(&page.incidents).iter().try_for_each(|line| writeln!(out, "{line}"))?;
             writeln!(out, "\n{}", range(page, skipped))?;
             out.write_all(facets(page).as_bytes())?;
         }
@@ -37,13 +37,27 @@ fn range(page: &Page, skipped: usize) -> String {
 }
 
 /// A line of a list.
-pub(super) fn row(document: &Document) -> [String; 8] {
-    let words = |words: &Option<String>| words.clone().unwrap_or_else(|| "-".to_owned());
-    let worked = match document.worked {
-        Some(true) => "solved",
-        Some(false) => "not yet",
-        None => "-",
-    };
+const HEADER: [&str; 9] = ["ID", "TIME", "KIND", "PHASE", "CAUSE", "MODEL", "HOST", "JOB", "OUTCOME"];
+
+/// The header, then a line an incident. What is known of none has no column.
+pub(super) fn lines(documents: &[Document]) -> Vec<String> {
+    let rows: Vec<[String; 9]> = documents.iter().map(row).collect();
+    let is_wanted = |column: &usize| rows.iter().any(|row| row[*column] != NOTHING);
+    let wanted: Vec<usize> = (0..HEADER.len()).filter(is_wanted).collect();
+    let pick = |row: &[String; 9]| wanted.iter().map(|column| row[*column].clone()).collect::<Vec<String>>();
+    let all: Vec<Vec<String>> = std::iter::once(&HEADER.map(str::to_owned)).chain(&rows).map(pick).collect();
+    table(&all).lines().map(str::to_owned).collect()
+}
+
+/// Stands where nothing is known.
+const NOTHING: &str = "-";
+/// As many letters of what was done; `history show` has all of them.
+const LONGEST_OUTCOME: usize = 48;
+
+fn row(document: &Document) -> [String; 9] {
+    let words = |words: &Option<String>| words.clone().unwrap_or_else(|| NOTHING.to_owned());
+    let tags = document.tags.iter().map(|tag| format!("#{tag}"));
+    let job: Vec<String> = document.job.iter().cloned().chain(tags).collect();
     [
         document.id.clone(),
         document.time.get(..16).unwrap_or(&document.time).replace('T', " "),
@@ -52,8 +66,23 @@ pub(super) fn row(document: &Document) -> [String; 8] {
         document.cause.clone(),
         words(&document.model.as_deref().map(|model| model.rsplit('/').next().unwrap_or(model).to_owned())),
         words(&document.host),
-        worked.to_owned(),
+        words(&Some(job.join(" ")).filter(|job| !job.is_empty())),
+        outcome(document),
     ]
+}
+
+/// What was tried, and how it went.
+fn outcome(document: &Document) -> String {
+    let how = match document.worked {
+        Some(true) => "solved",
+        Some(false) => "not yet",
+        None => return NOTHING.to_owned(),
+    };
+    let Some(change) = &document.change else { return how.to_owned() };
+    match change.char_indices().nth(LONGEST_OUTCOME) {
+        Some((end, _)) => format!("{how}: {}…", &change[..end]),
+        None => format!("{how}: {change}"),
+    }
 }
 
 /// How many there are of what, where it tells anything apart.
@@ -72,8 +101,7 @@ fn facets(page: &Page) -> String {
 
 /// RFC 4180, with a header.
 fn csv(documents: &[Document]) -> String {
-    const HEADER: &str =
-        "id,time,kind,phase,cause,confidence,framework,model,gpu,host,role,requested,node_used,worked,title\n";
+    const HEADER: &str = "id,time,kind,phase,cause,confidence,framework,model,gpu,host,role,requested,node_used,worked,title,job,tags,outcome\n";
     let mut text = HEADER.to_owned();
     for document in documents {
         let bytes = |bytes: Option<Bytes>| bytes.map(|bytes| bytes.0.to_string()).unwrap_or_default();
@@ -94,6 +122,9 @@ fn csv(documents: &[Document]) -> String {
             bytes(document.node_used),
             document.worked.map(|worked| worked.to_string()).unwrap_or_default(),
             document.title.clone(),
+            words(&document.job),
+            document.tags.join(" "),
+            words(&document.change),
         ];
         text += &cells.map(quoted).join(",");
         text.push('\n');

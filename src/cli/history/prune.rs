@@ -6,7 +6,7 @@ use super::{open, publish};
 use crate::cli::error::CliError;
 use crate::history::{self, Age};
 
-/// Removes old incidents
+/// Remove old incidents
 #[derive(Debug, Args)]
 pub(super) struct Prune {
     /// Those that happened longer ago: `90d`, `12w`, `6m`, `1y`

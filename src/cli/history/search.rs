@@ -2,14 +2,15 @@ use std::path::Path;
 
 use clap::{Args, ValueEnum};
 
-use super::{Format, found, page};
+use super::{Format, asked, found, page};
 use crate::cli::error::CliError;
-use crate::history::{HistoryError, Order, Query, ask};
+use crate::cli::home::Home;
+use crate::history::{Order, ask};
 
-/// Finds incidents by words, fields, figures and times: phase:optimizer_step requested:>2GiB "pinned memory"
+/// Find incidents by words, fields, figures and times: phase:optimizer_step requested:>2GiB "pinned memory"
 #[derive(Debug, Args)]
 pub(super) struct Search {
-    /// Words, "words in a row", field:value, figure:>2GiB, figure:[1GiB TO *], after:2026-10-01, and a minus for none of
+    /// Words, "words in a row", field:value, figure:>2GiB, figure:[1GiB TO *], since:2026-10-01 or since:30d, and a minus for none of
     /// it; `--` before a query that begins with one
     #[arg(required = true, value_name = "QUERY")]
     query: Vec<String>,
@@ -34,8 +35,8 @@ enum Sort {
 }
 
 impl Search {
-    pub fn run(self, home: &Path) -> Result<(), CliError> {
-        let query: Query = self.query.join(" ").parse().map_err(HistoryError::from)?;
+    pub fn run(self, settings: &Home, home: &Path) -> Result<(), CliError> {
+        let query = asked(&self.query.join(" "), settings, home)?;
         let order = match self.sort {
             Sort::Relevance => Order::Relevance,
             Sort::Time => Order::Time,

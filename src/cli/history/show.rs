@@ -5,11 +5,12 @@ use clap::{Args, ValueEnum};
 use serde::Serialize;
 
 use crate::cli::error::CliError;
-use crate::history::{self, Outcome, Record};
+use crate::history::{self, Annotations, Outcome, Record};
 use crate::knowledge::Language;
+use crate::model::Incident;
 use crate::report;
 
-/// Shows an incident as it was analysed, and what was tried
+/// Show an incident as it was analysed, what was tried and what people say of it
 #[derive(Debug, Args)]
 pub(super) struct Show {
     /// Its id, or the beginning of it
@@ -47,9 +48,9 @@ impl Show {
         match self.format {
             Format::Json => writeln!(out, "{}", serde_json::to_string_pretty(&Shown { record, outcomes })?)?,
             Format::Text => {
-                let Record { time, inputs, job, incident, .. } = record;
+                let Record { time, inputs, job, incident, annotations, .. } = record;
                 writeln!(out, "{}  {time}", incident.id)?;
-                writeln!(out, "grouped by {}\n", incident.fingerprint.parts.join(", "))?;
+                writeln!(out, "{}\n", grouped(&incident, self.lang))?;
                 let shown = report::assemble(inputs, job, incident.kind, vec![incident], None);
                 out.write_all(report::text(&shown, self.lang).as_bytes())?;
                 // The report has the first one's only.
@@ -59,12 +60,48 @@ impl Show {
                         writeln!(out, "\n{number}. {}\n{}", patch.knob, diff.trim_end())?;
                     }
                 }
-                for outcome in outcomes {
-                    let how = if outcome.worked { "worked" } else { "failed" };
-                    writeln!(out, "\n{}  {how}  {}", outcome.change, outcome.time)?;
-                }
+                out.write_all(said(&annotations, &outcomes, self.lang).as_bytes())?;
             }
         }
         Ok(())
     }
+}
+
+/// What the incident has in common with others of its group.
+fn grouped(incident: &Incident, language: Language) -> String {
+    let fingerprint = &incident.fingerprint;
+    match (fingerprint.is_telling(), language) {
+        (true, Language::En) => format!("grouped by {}", fingerprint.parts.join(", ")),
+        (true, Language::Zh) => format!("分组依据：{}", fingerprint.parts.join("、")),
+        (false, Language::En) => "grouped with no other: neither a cause, a frame nor a role is known".to_owned(),
+        (false, Language::Zh) => "不与其他事故归为一组：原因、调用栈和角色均未知".to_owned(),
+    }
+}
+
+/// What people call it, did about it and noted of it.
+fn said(annotations: &Annotations, outcomes: &[Outcome], language: Language) -> String {
+    let (job, tags, did, notes, worked, failed) = match language {
+        Language::En => ("Job", "Tags", "What was done", "Notes", "worked", "failed"),
+        Language::Zh => ("作业", "标签", "采取的措施", "备注", "有效", "无效"),
+    };
+    let day = |time: &str| time.get(..10).unwrap_or(time).to_owned();
+    let joined = |parts: [Option<&str>; 2]| parts.into_iter().flatten().collect::<Vec<_>>().join("  ");
+    let mut sections: Vec<(&str, Vec<String>)> = vec![
+        (job, annotations.job.iter().cloned().collect()),
+        (tags, Some(annotations.tags.join(" ")).into_iter().filter(|tags| !tags.is_empty()).collect()),
+    ];
+    let outcome = |outcome: &Outcome| {
+        let how = if outcome.worked { worked } else { failed };
+        let line = format!("{}  {how}  {}", outcome.change, day(&outcome.time));
+        let more = joined([outcome.note.as_deref(), outcome.link.as_deref()]);
+        if more.is_empty() { line } else { format!("{line}\n    {more}") }
+    };
+    sections.push((did, outcomes.iter().map(outcome).collect()));
+    let note = |note: &history::Note| {
+        let text = Some(note.text.as_str()).filter(|text| !text.is_empty());
+        format!("{}  {}", day(&note.time), joined([text, note.link.as_deref()]))
+    };
+    sections.push((notes, annotations.notes.iter().map(note).collect()));
+    sections.retain(|(_, lines)| !lines.is_empty());
+    sections.iter().map(|(name, lines)| format!("\n{name}\n  {}\n", lines.join("\n  "))).collect()
 }

@@ -6,11 +6,10 @@ use clap::{Args, ValueEnum};
 use super::{found, page};
 use crate::Options;
 use crate::cli::error::CliError;
-use crate::cli::table::table;
 use crate::history::{self, Record};
 use crate::redact::Redactor;
 
-/// Finds incidents like another one, or like that of a log, and says what is alike
+/// Find incidents like another one, or like that of a log, and say what is alike
 #[derive(Debug, Args)]
 pub(super) struct Similar {
     /// The id of an incident, or a log
@@ -46,9 +45,13 @@ impl Similar {
             }
             Format::Text if found.is_empty() => writeln!(out, "nothing like it")?,
             Format::Text => {
-                for likeness in found {
-                    out.write_all(table(&[page::row(&likeness.incident)]).as_bytes())?;
-                    writeln!(out, "  {:.0} % alike: {}", likeness.score * 100.0, likeness.alike.join("; "))?;
+                let (likenesses, documents): (Vec<_>, Vec<_>) =
+                    found.into_iter().map(|found| ((found.score, found.alike), found.incident)).unzip();
+                let lines = page::lines(&documents);
+                let (header, lines) = lines.split_first().map_or(("", &[][..]), |(header, lines)| (header, lines));
+                writeln!(out, "{header}")?;
+                for (line, (score, alike)) in lines.iter().zip(likenesses) {
+                    writeln!(out, "{line}\n  {:.0} % alike: {}", score * 100.0, alike.join("; "))?;
                 }
             }
         }

@@ -2,76 +2,154 @@ use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::Path;
 
-use clap::Args;
+use clap::{Args, ValueEnum};
+use serde_json::json;
 
-use super::{Format, found};
+use super::{Format, asked, found};
 use crate::cli::error::CliError;
+use crate::cli::home::Home;
 use crate::cli::table::table;
-use crate::history;
+use crate::history::{self, Stats as Counts};
 
-/// As many rows of a kind are shown.
+/// As many rows of a kind are shown, more where one kind was asked for.
 const ROWS: usize = 8;
+const MOST_ROWS: usize = 50;
 
-/// Counts incidents by kind, cause, phase, model, framework and week
+/// Count incidents, all or those that a query finds, by what they have in common
 #[derive(Debug, Args)]
 pub(super) struct Stats {
+    /// Count only what `oomdoc history search` would find
+    #[arg(value_name = "QUERY")]
+    query: Vec<String>,
+    /// Count only what happened since: `30d`, `12w`, `6m`, `1y`, or a date
+    #[arg(long, value_name = "AGE|DATE", value_parser = since)]
+    since: Option<String>,
+    /// Count by these only; comma-separated
+    #[arg(long, value_enum, value_name = "WHAT", value_delimiter = ',')]
+    by: Vec<By>,
     /// How to show them
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
 }
 
-impl Stats {
-    pub fn run(self, home: &Path) -> Result<(), CliError> {
-        let found = found(home, history::ask_stats(home)?);
-        let counts = [
-            ("kind", &found.kinds),
-            ("cause", &found.causes),
-            ("phase", &found.phases),
-            ("model", &found.models),
-            ("framework", &found.frameworks),
-        ];
-        let mut out = anstream::stdout();
-        match self.format {
-            Format::Json => writeln!(out, "{}", serde_json::to_string_pretty(&found)?)?,
-            Format::Csv => {
-                writeln!(out, "by,name,count")?;
-                for (by, counts) in counts {
-                    for (name, count) in counts {
-                        writeln!(out, "{by},\"{}\",{count}", name.replace('"', "\"\""))?;
-                    }
-                }
-                for (week, count) in &found.weeks {
-                    writeln!(out, "week,{week},{count}")?;
-                }
-            }
-            Format::Text => {
-                writeln!(out, "{} incidents", found.total)?;
-                if let [(first, _), .., (last, _)] = found.weeks.as_slice() {
-                    let weeks: Vec<u64> = found.weeks.iter().map(|(_, count)| *count).collect();
-                    writeln!(out, "\nby week, {first} to {last}\n  {}", sparkline(&weeks))?;
-                }
-                for (by, counts) in counts.into_iter().filter(|(_, counts)| !counts.is_empty()) {
-                    writeln!(out, "\nby {by}")?;
-                    out.write_all(table(&rows(counts)).as_bytes())?;
-                }
-            }
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum By {
+    Kind,
+    Cause,
+    Phase,
+    Model,
+    Framework,
+    Host,
+    Job,
+    Week,
+}
+
+impl By {
+    const ALL: [By; 8] = [By::Kind, By::Cause, By::Phase, By::Model, By::Framework, By::Host, By::Job, By::Week];
+
+    fn name(self) -> &'static str {
+        match self {
+            By::Kind => "kind",
+            By::Cause => "cause",
+            By::Phase => "phase",
+            By::Model => "model",
+            By::Framework => "framework",
+            By::Host => "host",
+            By::Job => "job",
+            By::Week => "week",
         }
-        Ok(())
+    }
+
+    /// The counts, the most frequent first; weeks as they follow one another.
+    fn of(self, counts: &Counts) -> Vec<(&str, u64)> {
+        let names = match self {
+            By::Kind => &counts.kinds,
+            By::Cause => &counts.causes,
+            By::Phase => &counts.phases,
+            By::Model => &counts.models,
+            By::Framework => &counts.frameworks,
+            By::Host => &counts.hosts,
+            By::Job => &counts.jobs,
+            By::Week => return counts.weeks.iter().map(|(week, count)| (week.as_str(), *count)).collect(),
+        };
+        let mut rows: Vec<(&str, u64)> = names.iter().map(|(name, count)| (name.as_str(), *count)).collect();
+        rows.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(b.0)));
+        rows
     }
 }
 
-/// The most frequent ones, with bars.
-fn rows(counts: &BTreeMap<String, u64>) -> Vec<[String; 3]> {
+/// A moment as queries have it.
+fn since(words: &str) -> Result<String, String> {
+    match format!("since:{words}").parse::<history::Query>() {
+        Ok(_) if !words.contains(char::is_whitespace) => Ok(words.to_owned()),
+        _ => Err("write 30d, 12w, 6m, 1y or a date: 2026-10-01".to_owned()),
+    }
+}
+
+impl Stats {
+    pub fn run(self, settings: &Home, home: &Path) -> Result<(), CliError> {
+        let since = self.since.iter().map(|since| format!("since:{since}"));
+        let query: Vec<String> = self.query.iter().cloned().chain(since).collect();
+        let query = asked(&query.join(" "), settings, home)?;
+        let counts = found(home, history::ask_stats(home, &query)?);
+        let mut out = anstream::stdout();
+        match self.format {
+            Format::Json if self.by.is_empty() => writeln!(out, "{}", serde_json::to_string_pretty(&counts)?)?,
+            Format::Json => {
+                let by: BTreeMap<&str, Vec<_>> = self.by.iter().map(|by| (by.name(), rows_of(*by, &counts))).collect();
+                let shown = json!({ "total": counts.total, "by": by });
+                writeln!(out, "{}", serde_json::to_string_pretty(&shown)?)?;
+            }
+            Format::Csv => {
+                writeln!(out, "by,name,count")?;
+                for by in if self.by.is_empty() { &By::ALL } else { &self.by[..] } {
+                    for (name, count) in by.of(&counts) {
+                        writeln!(out, "{},\"{}\",{count}", by.name(), name.replace('"', "\"\""))?;
+                    }
+                }
+            }
+            Format::Text => out.write_all(self.text(&counts).as_bytes())?,
+        }
+        Ok(())
+    }
+
+    fn text(&self, counts: &Counts) -> String {
+        let mut text = format!("{} incident{}\n", counts.total, if counts.total == 1 { "" } else { "s" });
+        let (by, most) = if self.by.is_empty() { (&By::ALL[..], ROWS) } else { (&self.by[..], MOST_ROWS) };
+        for by in by {
+            let rows = by.of(counts);
+            let all = rows.len();
+            match (by, rows.as_slice()) {
+                (_, []) => continue,
+                // Beside all the others, weeks take a line.
+                (By::Week, [(first, _), .., (last, _)]) if self.by.is_empty() => {
+                    let weeks: Vec<u64> = rows.iter().map(|(_, count)| *count).collect();
+                    text += &format!("\nby week, {first} to {last}\n  {}\n", sparkline(&weeks));
+                }
+                (By::Week, _) if self.by.is_empty() => continue,
+                (by, _) => {
+                    text += &format!("\nby {}\n{}", by.name(), table(&with_bars(&rows[..all.min(most)])));
+                    if all > most {
+                        text += &format!("  and {} more\n", all - most);
+                    }
+                }
+            }
+        }
+        text
+    }
+}
+
+/// The counts as programs read them.
+fn rows_of(by: By, counts: &Counts) -> Vec<serde_json::Value> {
+    by.of(counts).into_iter().map(|(name, count)| json!({ "name": name, "count": count })).collect()
+}
+
+/// Each as long as it is frequent.
+fn with_bars(rows: &[(&str, u64)]) -> Vec<[String; 3]> {
     const WIDTH: u64 = 20;
-    let mut rows: Vec<(&String, &u64)> = counts.iter().collect();
-    rows.sort_by(|a, b| b.1.cmp(a.1).then_with(|| a.0.cmp(b.0)));
-    let most = rows.first().map_or(1, |(_, count)| **count).max(1);
-    rows.into_iter()
-        .take(ROWS)
-        .map(|(name, count)| {
-            [format!("  {name}"), count.to_string(), "▇".repeat((count * WIDTH).div_ceil(most) as usize)]
-        })
-        .collect()
+    let most = rows.iter().map(|(_, count)| *count).max().unwrap_or(0).max(1);
+    let bar = |count: u64| "▇".repeat((count * WIDTH).div_ceil(most) as usize);
+    rows.iter().map(|(name, count)| [format!("  {name}"), count.to_string(), bar(*count)]).collect()
 }
 
 /// One sign a number, as high as it is large.

@@ -6,7 +6,7 @@ use super::{behind, open};
 use crate::cli::error::CliError;
 use crate::history;
 
-/// Reads every record and the index, and checks them
+/// Read every record and the index, and check them
 #[derive(Debug, Args)]
 pub(super) struct Verify {}
 

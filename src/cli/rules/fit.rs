@@ -12,7 +12,7 @@ use crate::cli::home::Home;
 use crate::fit::{self, Fitted, Forecast, Learn, Tally};
 use crate::knowledge::{Calibration, Learned};
 
-/// Fits what signals weigh and how sure diagnoses are on labelled incidents, and shows how well that does on others
+/// Fit what signals weigh and how sure diagnoses are on labelled incidents, and show how well that does on others
 #[derive(Debug, Args)]
 pub(super) struct Fit {
     /// Folders with one folder a case, each with its logs and its label

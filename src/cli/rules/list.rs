@@ -8,7 +8,7 @@ use crate::cli::home::Home;
 use crate::cli::table::table;
 use crate::knowledge::{Knowledge, Language, Origin};
 
-/// Lists the rules of causes and whose they are
+/// List the rules of causes and whose they are
 #[derive(Debug, Args)]
 pub(super) struct List {
     /// The language of the titles: `en` or `zh`

@@ -10,7 +10,7 @@ use crate::cli::home::Home;
 use crate::knowledge::{CauseRule, Condition, Direction, Language, Origin};
 use crate::rulebase::{RuleSource, nearest_rules};
 
-/// Shows a rule: what it says, what speaks for and against it, what it changes
+/// Show a rule: what it says, what speaks for and against it, what it changes
 #[derive(Debug, Args)]
 pub(super) struct Show {
     /// The rule's id, as `oomdoc rules list` shows it

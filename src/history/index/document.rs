@@ -6,16 +6,16 @@ use tantivy::schema::Field;
 use super::fields::Fields;
 use super::tally::SEPARATOR;
 use crate::history::tokens::{is_ideograph, tokens};
-use crate::history::{Document, Record};
+use crate::history::{Document, Record, Told};
 use crate::model::FigureName;
 
-/// What is written of `record`; `worked` is what was told of it.
+/// What is written of `record`, with what was `told` of it.
 pub(super) fn document(
     fields: &Fields,
     record: &Record,
-    worked: Option<bool>,
+    told: Option<&Told>,
 ) -> Result<TantivyDocument, serde_json::Error> {
-    let shown = Document::new(record, worked);
+    let shown = Document::new(record, told);
     let mut document = TantivyDocument::new();
     let mut add = |field: Field, value: Option<&str>| {
         if let Some(value) = value {
@@ -33,7 +33,9 @@ pub(super) fn document(
     add(fields.role, shown.role.as_deref());
     add(fields.site, shown.site.as_deref());
     add(fields.group, Some(&shown.group));
-    add(fields.worked, worked.map(|worked| if worked { "yes" } else { "no" }));
+    add(fields.worked, shown.worked.map(|worked| if worked { "yes" } else { "no" }));
+    add(fields.job, shown.job.as_deref());
+    shown.tags.iter().for_each(|tag| add(fields.tag, Some(tag)));
     shown.inputs.iter().for_each(|input| add(fields.file, Some(input)));
     let facets = [shown.kind.as_str(), shown.phase.as_str(), &shown.cause, shown.framework.as_deref().unwrap_or("")];
     add(fields.facets, Some(&facets.join(SEPARATOR)));

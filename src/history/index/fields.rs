@@ -11,6 +11,8 @@ pub(super) const TIME: &str = "time";
 pub(super) const FACETS: &str = "facets";
 pub(super) const HOST: &str = "host";
 pub(super) const MODEL: &str = "model";
+/// What people call the job.
+pub(super) const JOB: &str = "job";
 
 /// What an incident is found by.
 #[derive(Debug, Clone)]
@@ -32,6 +34,8 @@ pub(super) struct Fields {
     pub role: Field,
     pub site: Field,
     pub group: Field,
+    pub job: Field,
+    pub tag: Field,
     pub file: Field,
     pub worked: Field,
     /// Seconds since 1970.
@@ -70,6 +74,8 @@ pub(super) fn schema() -> (Schema, Fields) {
         role: name(&mut schema, "role"),
         site: name(&mut schema, "site"),
         group: name(&mut schema, "group"),
+        job: column(&mut schema, JOB),
+        tag: name(&mut schema, "tag"),
         file: name(&mut schema, "file"),
         worked: name(&mut schema, "worked"),
         time: schema.add_i64_field(TIME, FAST),

@@ -3,7 +3,7 @@ use std::path::{Path, PathBuf};
 use tantivy::collector::sort_key::{SortBySimilarityScore, SortByStaticFastValue};
 use tantivy::collector::{Count, TopDocs};
 use tantivy::directory::MmapDirectory;
-use tantivy::query::{AllQuery, BooleanQuery, ConstScoreQuery, Occur, Query as Asked, RangeQuery};
+use tantivy::query::{BooleanQuery, ConstScoreQuery, Occur, Query as Asked, RangeQuery};
 use tantivy::schema::{TantivyDocument, Value};
 use tantivy::{DocAddress, Index, Order as Direction, ReloadPolicy, Searcher, Term};
 
@@ -92,9 +92,10 @@ impl Reader {
         Ok((found?, counts))
     }
 
-    /// Counts all of it.
-    pub fn count(&self, columns: Columns) -> Result<Counts, IndexError> {
-        Ok(self.searcher.search(&AllQuery, &Tally(columns))??)
+    /// Counts what `query` finds.
+    pub fn count(&self, query: &Query, columns: Columns) -> Result<Counts, IndexError> {
+        let asked = translate(&self.searcher, &self.fields, query)?;
+        Ok(self.searcher.search(&asked, &Tally(columns))??)
     }
 
     /// Whether it knows the incident `id`.

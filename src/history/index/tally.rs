@@ -5,7 +5,7 @@ use tantivy::collector::{Collector, SegmentCollector};
 use tantivy::columnar::{ColumnValues, StrColumn};
 use tantivy::{DocId, Score, SegmentOrdinal, SegmentReader};
 
-use super::fields::{FACETS, HOST, MODEL, TIME};
+use super::fields::{FACETS, HOST, JOB, MODEL, TIME};
 use crate::history::stats::monday;
 
 /// Stands between kind, phase, cause and framework.
@@ -16,7 +16,7 @@ pub(in crate::history) const SEPARATOR: &str = "\u{1f}";
 pub(in crate::history) enum Columns {
     /// Facets and hosts.
     Facets,
-    /// Facets, models and weeks.
+    /// Facets, hosts, models, jobs and weeks.
     Stats,
 }
 
@@ -26,8 +26,12 @@ pub(in crate::history) struct Counts {
     pub total: u64,
     /// By kind, phase, cause and framework, with [`SEPARATOR`] between.
     pub facets: BTreeMap<String, u64>,
-    /// By host or model.
-    pub names: BTreeMap<String, u64>,
+    /// By host.
+    pub hosts: BTreeMap<String, u64>,
+    /// By model.
+    pub models: BTreeMap<String, u64>,
+    /// By what people call the job.
+    pub jobs: BTreeMap<String, u64>,
     /// By the day on which the week begins, counted from 1970.
     pub weeks: BTreeMap<i64, u64>,
 }
@@ -41,14 +45,11 @@ impl Collector for Tally {
 
     fn for_segment(&self, _: SegmentOrdinal, segment: &SegmentReader) -> tantivy::Result<SegmentTally> {
         let columns = segment.fast_fields();
-        let name = if self.0 == Columns::Facets { HOST } else { MODEL };
-        let words = [FACETS, name].map(|name| columns.str(name));
-        let [facets, names] = words;
-        let times = match self.0 {
-            Columns::Facets => None,
-            Columns::Stats => Some(columns.column_first_or_default::<i64>(TIME)?),
-        };
-        Ok(SegmentTally { total: 0, words: [Words::new(facets?), Words::new(names?)], times, weeks: BTreeMap::new() })
+        let words = |name: &str| Ok::<_, tantivy::TantivyError>(Words::new(columns.str(name)?));
+        let is_all = self.0 == Columns::Stats;
+        let others = if is_all { Some([words(MODEL)?, words(JOB)?]) } else { None };
+        let times = if is_all { Some(columns.column_first_or_default::<i64>(TIME)?) } else { None };
+        Ok(SegmentTally { total: 0, words: [words(FACETS)?, words(HOST)?], others, times, weeks: BTreeMap::new() })
     }
 
     fn requires_scoring(&self) -> bool {
@@ -67,15 +68,21 @@ impl Collector for Tally {
 impl std::ops::AddAssign for Counts {
     fn add_assign(&mut self, other: Counts) {
         self.total += other.total;
-        other.facets.into_iter().for_each(|(name, count)| *self.facets.entry(name).or_default() += count);
-        other.names.into_iter().for_each(|(name, count)| *self.names.entry(name).or_default() += count);
+        let Counts { total: _, facets, hosts, models, jobs, weeks: _ } = self;
+        let pairs = [(facets, other.facets), (hosts, other.hosts), (models, other.models), (jobs, other.jobs)];
+        for (known, more) in pairs {
+            more.into_iter().for_each(|(name, count)| *known.entry(name).or_default() += count);
+        }
         other.weeks.into_iter().for_each(|(week, count)| *self.weeks.entry(week).or_default() += count);
     }
 }
 
 pub(super) struct SegmentTally {
     total: u64,
+    /// Facets and hosts.
     words: [Words; 2],
+    /// Models and jobs.
+    others: Option<[Words; 2]>,
     times: Option<Arc<dyn ColumnValues<i64>>>,
     weeks: BTreeMap<i64, u64>,
 }
@@ -132,7 +139,7 @@ impl SegmentCollector for SegmentTally {
 
     fn collect_block(&mut self, documents: &[DocId]) {
         self.total += documents.len() as u64;
-        self.words.iter_mut().for_each(|words| words.count(documents));
+        self.words.iter_mut().chain(self.others.iter_mut().flatten()).for_each(|words| words.count(documents));
         if let Some(times) = &self.times {
             for document in documents {
                 *self.weeks.entry(monday(times.get_val(*document))).or_default() += 1;
@@ -141,7 +148,12 @@ impl SegmentCollector for SegmentTally {
     }
 
     fn harvest(self) -> tantivy::Result<Counts> {
-        let [facets, names] = self.words;
-        Ok(Counts { total: self.total, facets: facets.named()?, names: names.named()?, weeks: self.weeks })
+        let [facets, hosts] = self.words;
+        let (models, jobs) = match self.others {
+            Some([models, jobs]) => (models.named()?, jobs.named()?),
+            None => Default::default(),
+        };
+        let (total, weeks) = (self.total, self.weeks);
+        Ok(Counts { total, facets: facets.named()?, hosts: hosts.named()?, models, jobs, weeks })
     }
 }

@@ -68,6 +68,8 @@ fn named(searcher: &Searcher, fields: &Fields, name: Name, letters: &str) -> tan
         Name::Gpu => fields.gpu,
         Name::Host => fields.host,
         Name::Role => fields.role,
+        Name::Job => fields.job,
+        Name::Tag => return Ok(one_of(spelling::all(searcher, fields.tag, |tag| tag.to_lowercase() == letters)?)),
         Name::File => fields.file,
     };
     Ok(one_of(spelling::all(searcher, field, |name| name.to_lowercase().contains(letters))?))

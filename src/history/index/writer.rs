@@ -18,7 +18,7 @@ use super::state::State;
 use super::{FOLDER, checked};
 use crate::history::changes::{self, Touched};
 use crate::history::outcome::{told, told_of};
-use crate::history::{INCIDENTS, Record};
+use crate::history::{INCIDENTS, Record, Told};
 use crate::store::{DiskStore, Store, durable, quietly};
 
 /// Memory of a writer that adds a few incidents, and of each thread of one that adds all.
@@ -163,7 +163,7 @@ fn fill(
         while let Some(batch) = next(&receive) {
             let mut each = batch.iter();
             while let (Ok(()), Some(bytes)) = (&taken, each.next()) {
-                taken = add(writer, fields, bytes, |id| Ok(told.get(id).copied()));
+                taken = add(writer, fields, bytes, |id| Ok(told.get(id).cloned()));
             }
             progress(done.fetch_add(batch.len() as u64, Ordering::Relaxed) + batch.len() as u64);
         }
@@ -193,11 +193,11 @@ fn add(
     writer: &IndexWriter,
     fields: &Fields,
     bytes: &[u8],
-    told: impl Fn(&str) -> Result<Option<bool>, IndexError>,
+    told: impl Fn(&str) -> Result<Option<Told>, IndexError>,
 ) -> Result<(), IndexError> {
     let record = Record::read(bytes).map_err(|error| IndexError::Record(error.to_string()))?;
-    let worked = told(&record.incident.id)?;
-    writer.add_document(document(fields, &record, worked)?)?;
+    let told = told(&record.incident.id)?;
+    writer.add_document(document(fields, &record, told.as_ref())?)?;
     Ok(())
 }
 

@@ -7,7 +7,7 @@ pub(in crate::history) const MISTYPED: f64 = 0.3;
 
 impl Query {
     /// How well `record` fits, above 0; `None` where it does not. `worked` is what was told of it.
-    pub(super) fn relevance(&self, record: &Record, worked: Option<bool>) -> Option<f64> {
+    pub(in crate::history) fn relevance(&self, record: &Record, worked: Option<bool>) -> Option<f64> {
         // Splitting the text into words costs most, so that names and figures go first.
         let of_fields = |clause: &&Clause| !matches!(clause.what, What::Words(_));
         let fits = |clause: &Clause| clause.what.holds(record, worked) != clause.negated;
@@ -54,13 +54,15 @@ impl Name {
         let within_any = |text: &Option<String>| text.as_deref().is_some_and(within);
         match self {
             Name::Id => record.incident.id.starts_with(letters),
-            Name::Group => record.incident.fingerprint.group() == letters,
+            Name::Group => record.group() == letters,
             Name::Cause => within(record.cause()),
             Name::Framework => within_any(&job.framework),
             Name::Model => within_any(&job.model),
             Name::Gpu => within_any(&job.gpu),
             Name::Host => record.incident.victim.host.as_deref().is_some_and(within),
             Name::Role => record.incident.victim.role.as_deref().is_some_and(within),
+            Name::Job => within_any(&record.annotations.job),
+            Name::Tag => record.annotations.tags.iter().any(|tag| tag.to_lowercase() == letters),
             Name::File => record.inputs.iter().any(|input| within(&input.path)),
         }
     }

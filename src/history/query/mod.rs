@@ -1,6 +1,7 @@
 //! Questions to the history: `phase:optimizer_step requested:>2GiB after:2026-10-01 "pinned memory"`.
 
 mod error;
+mod known;
 mod matching;
 mod parse;
 mod search;
@@ -21,7 +22,7 @@ pub struct Query {
 impl Query {
     /// Whether one word, or a pair of words, is all that is asked for.
     pub(in crate::history) fn is_a_word(&self) -> bool {
-        matches!(self.clauses.as_slice(), [Clause { negated: false, what: What::Words(words) }] if words.len() <= 2)
+        matches!(self.clauses.as_slice(), [Clause { negated: false, what: What::Words(words), .. }] if words.len() <= 2)
     }
 
     /// Whether some fit better than others: fields hold or don't.
@@ -34,6 +35,8 @@ impl Query {
 pub(in crate::history) struct Clause {
     /// Written with a minus before it: it must not hold.
     pub negated: bool,
+    /// Where its value stands in the query, in characters from 0.
+    pub at: usize,
     pub what: What,
 }
 
@@ -65,11 +68,13 @@ pub(in crate::history) enum Name {
     Gpu,
     Host,
     Role,
+    Job,
+    Tag,
     File,
 }
 
 /// The fields that hold names.
-const NAMES: [(&str, Name); 9] = [
+const NAMES: [(&str, Name); 11] = [
     ("id", Name::Id),
     ("group", Name::Group),
     ("cause", Name::Cause),
@@ -78,5 +83,7 @@ const NAMES: [(&str, Name); 9] = [
     ("gpu", Name::Gpu),
     ("host", Name::Host),
     ("role", Name::Role),
+    ("job", Name::Job),
+    ("tag", Name::Tag),
     ("file", Name::File),
 ];

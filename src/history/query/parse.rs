@@ -3,12 +3,13 @@ use std::str::FromStr;
 use super::error::QueryError;
 use super::{Clause, NAMES, Query, What};
 use crate::facts::Value;
+use crate::history::Age;
 use crate::history::record::seconds;
 use crate::history::tokens::tokens;
 use crate::model::FigureName;
 
 /// Fields that are neither names nor figures.
-const OTHERS: [&str; 5] = ["kind", "phase", "after", "before", "resolved"];
+const OTHERS: [&str; 6] = ["kind", "phase", "after", "since", "before", "resolved"];
 
 impl FromStr for Query {
     type Err = QueryError;
@@ -66,20 +67,21 @@ impl Reader<'_> {
         let negated = self.take('-');
         let at = self.place;
         let what = if self.next_is(|character| character == '"') {
-            words(&self.quoted()?)
+            words(&self.quoted()?).map(|what| (at, what))
         } else {
             let word = self.take_while(|character| !character.is_whitespace() && character != ':' && character != '"');
             let is_field = !word.is_empty() && self.next_is(|character| character == ':');
             if is_field && word.chars().all(|character| character.is_ascii_lowercase() || character == '_') {
                 self.place += 1;
-                Some(self.field(&word, at)?)
+                let value = self.place;
+                Some((value, self.field(&word, at)?))
             } else {
                 // A colon elsewhere is a sign like any other: `RuntimeError::what`.
                 let rest = self.take_while(|character| !character.is_whitespace() && character != '"');
-                words(&format!("{word}{rest}"))
+                words(&format!("{word}{rest}")).map(|what| (at, what))
             }
         };
-        Ok(what.map(|what| Clause { negated, what }))
+        Ok(what.map(|(at, what)| Clause { negated, at, what }))
     }
 
     fn quoted(&mut self) -> Result<String, QueryError> {
@@ -131,13 +133,17 @@ impl Reader<'_> {
             "resolved" => match value.as_str() {
                 "yes" | "true" => Ok(What::Resolved(true)),
                 "no" | "false" => Ok(What::Resolved(false)),
-                _ => Err(self.error(at, format!("`{value}` is neither yes nor no"), None)),
+                _ => {
+                    let hint = "write resolved:yes or resolved:no".to_owned();
+                    Err(self.error(at, format!("`{value}` is neither yes nor no"), Some(hint)))
+                }
             },
             name => match time(&value) {
-                Some(time) if name == "after" => Ok(What::After(time)),
-                Some(time) => Ok(What::Before(time)),
+                Some(time) if name == "before" => Ok(What::Before(time)),
+                Some(time) => Ok(What::After(time)),
                 None => {
-                    let hint = "write 2026-10-01, 2026-10-01T12:00 or 2026-10".to_owned();
+                    let hint =
+                        "write 2026-10-01, 2026-10-01T12:00, 2026-10, or how long ago: 30d, 12w, 6m, 1y".to_owned();
                     Err(self.error(at, format!("`{value}` is no date"), Some(hint)))
                 }
             },
@@ -207,8 +213,11 @@ fn words(text: &str) -> Option<What> {
     (!words.is_empty()).then_some(What::Words(words))
 }
 
-/// A date, or a part of one, as the beginning of an RFC 3339 time; in seconds since 1970.
+/// A date, or a part of one, as the beginning of an RFC 3339 time, or an age; in seconds since 1970.
 fn time(words: &str) -> Option<i64> {
+    if let Ok(age) = words.parse::<Age>() {
+        return Some(age.ago());
+    }
     let shape: String = words.chars().map(|sign| if sign.is_ascii_digit() { '0' } else { sign }).collect();
     let whole = ["0000", "0000-00", "0000-00-00", "0000-00-00T00:00", "0000-00-00T00:00:00", "0000-00-00T00:00:00Z"];
     let full = format!("{words}{}", "0000-01-01T00:00:00".get(words.len()..).unwrap_or_default());
@@ -216,7 +225,7 @@ fn time(words: &str) -> Option<i64> {
 }
 
 /// What is spelled most like `word`, then all there is.
-fn nearest<'k>(word: &str, known: impl Iterator<Item = &'k str>) -> String {
+pub(super) fn nearest<'k>(word: &str, known: impl Iterator<Item = &'k str>) -> String {
     let known: Vec<&str> = known.collect();
     let likeness = |known: &&&str| (strsim::jaro_winkler(word, known) * 1000.0) as u64;
     match known.iter().max_by_key(likeness) {

@@ -45,8 +45,9 @@ pub fn search(store: &dyn Store, query: &Query, order: Order, skip: usize, most:
     let told = told(store)?;
     let mut found: Vec<(f64, Document)> = Vec::new();
     records(store, &mut |record| {
-        let worked = told.get(&record.incident.id).copied();
-        found.extend(query.relevance(&record, worked).map(|relevance| (relevance, Document::new(&record, worked))));
+        let told = told.get(&record.incident.id);
+        let relevance = query.relevance(&record, told.map(|told| told.worked));
+        found.extend(relevance.map(|relevance| (relevance, Document::new(&record, told))));
         Ok(())
     })?;
     found.sort_by(|(a_fits, a), (b_fits, b)| match order {
