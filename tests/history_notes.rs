@@ -144,6 +144,8 @@ fn incidents_of_which_nothing_is_known_are_not_the_same_trouble() -> Outcome {
     assert_ne!(listed["incidents"][0]["group"], listed["incidents"][1]["group"]);
     let id = listed["incidents"][0]["id"].as_str().ok_or("no id")?;
     assert_eq!(asked(home.path(), &["similar", id])?["total"], 0);
+    let group = listed["incidents"][0]["group"].as_str().ok_or("no group")?;
+    assert_eq!(total(home.path(), &format!("group:{group}"))?, 1);
     oomdoc(home.path()).args(["history", "show", id]).assert().stdout(contains("grouped with no other"));
     Ok(())
 }

@@ -430,7 +430,8 @@ fn a_fork_gets_the_summary() -> Outcome {
 fn an_incident_is_kept_and_linked_by_the_next() -> Outcome {
     let server = Server::start()?;
     let folder = tempfile::tempdir()?;
-    let dated = |date: &str| format!("[{date} 10:00:00,000] [INFO] [engine.py:12:step] ready\n{OOM}");
+    let stack = "Traceback (most recent call last):\n  File \"/w/train.py\", line 9, in main\n    loss.backward()\n";
+    let dated = |date: &str| format!("[{date} 10:00:00,000] [INFO] [engine.py:12:step] ready\n{stack}{OOM}");
     for (name, date) in [("one.log", "2026-10-01"), ("two.log", "2026-10-08")] {
         std::fs::write(folder.path().join(name), dated(date))?;
     }

@@ -2,6 +2,7 @@ use serde::Serialize;
 
 use super::outcome::told;
 use super::query::newest;
+use super::record::is_alone;
 use super::{Document, HistoryError, Record, records};
 use crate::model::{Bytes, Phase};
 use crate::store::Store;
@@ -74,6 +75,10 @@ pub(super) fn ranked(record: &Record, others: Vec<Document>, most: usize) -> Vec
     let traits = Document::new(record, None).traits();
     let mut found: Vec<Likeness> = Vec::new();
     for other in others {
+        // Of two that nobody can tell from others nobody can say how alike they are.
+        if is_alone(&record.group()) && is_alone(&other.group) {
+            continue;
+        }
         let (score, alike) = likeness(record, &traits, &other);
         if other.id != record.incident.id && score >= LEAST - 1e-9 {
             found.push(Likeness { incident: other, score, alike });

@@ -8,6 +8,8 @@ use crate::redact::Redactor;
 const MOST: usize = 60 << 10;
 /// The format's name. Fields may be added to it, never renamed.
 const SCHEMA: &str = "oomdoc.incident/1";
+/// What groups of one begin with.
+pub(super) const ALONE: &str = "alone";
 
 /// What is kept of an incident: the root of a report, without secrets.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -70,7 +72,7 @@ impl Record {
     /// What groups it with others. What says too little to be told from others is a group by itself.
     pub fn group(&self) -> String {
         let Incident { id, fingerprint, .. } = &self.incident;
-        if fingerprint.is_telling() { fingerprint.group() } else { format!("{}-alone-{id}", fingerprint.version) }
+        if fingerprint.is_telling() { fingerprint.group() } else { format!("{ALONE}-{id}") }
     }
 
     /// The likeliest cause.
@@ -170,6 +172,11 @@ impl Texts for Record {
         incident.texts(see);
         annotations.texts(see);
     }
+}
+
+/// Whether a group is that of an incident which nobody can tell from others.
+pub(super) fn is_alone(group: &str) -> bool {
+    group.starts_with(ALONE)
 }
 
 /// Whether an incident may be called `id`: ids are keys, and are shown as they are.

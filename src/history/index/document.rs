@@ -5,6 +5,7 @@ use tantivy::schema::Field;
 
 use super::fields::Fields;
 use super::tally::SEPARATOR;
+use crate::history::record::{ALONE, is_alone};
 use crate::history::tokens::{is_ideograph, tokens};
 use crate::history::{Document, Record, Told};
 use crate::model::FigureName;
@@ -33,6 +34,7 @@ pub(super) fn document(
     add(fields.role, shown.role.as_deref());
     add(fields.site, shown.site.as_deref());
     add(fields.group, Some(&shown.group));
+    add(fields.group, is_alone(&shown.group).then_some(ALONE));
     add(fields.worked, shown.worked.map(|worked| if worked { "yes" } else { "no" }));
     add(fields.job, shown.job.as_deref());
     shown.tags.iter().for_each(|tag| add(fields.tag, Some(tag)));

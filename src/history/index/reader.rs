@@ -15,6 +15,7 @@ use super::tally::{Columns, Counts, Tally};
 use super::translate::{exactly, translate};
 use super::{FOLDER, checked};
 use crate::history::alike::{LEAST, Trait};
+use crate::history::record::{ALONE, is_alone};
 use crate::history::{Document, Order, Query};
 use crate::store::{DiskStore, Snapshot};
 
@@ -107,6 +108,10 @@ impl Reader {
     pub fn alike(&self, traits: &[Trait], without: &str, most: usize) -> Result<Vec<Document>, IndexError> {
         let fields = &self.fields;
         let mut clauses: Vec<(Occur, Box<dyn Asked>)> = vec![(Occur::MustNot, exactly(fields.id, without))];
+        if traits.iter().any(|each| each.name == "group" && is_alone(&each.word)) {
+            clauses.push((Occur::MustNot, exactly(fields.group, ALONE)));
+        }
+        let unwanted = clauses.len();
         for Trait { name, word, weight } in traits {
             let asked: Box<dyn Asked> = match (*name, word.parse::<f64>()) {
                 ("requested", Ok(bytes)) => {
@@ -118,7 +123,7 @@ impl Reader {
             };
             clauses.push((Occur::Should, Box::new(ConstScoreQuery::new(asked, *weight as f32))));
         }
-        if clauses.len() == 1 || self.searcher.num_docs() == 0 || most == 0 {
+        if clauses.len() == unwanted || self.searcher.num_docs() == 0 || most == 0 {
             return Ok(Vec::new());
         }
         let time = SortByStaticFastValue::<i64>::for_field(TIME);
