@@ -31,6 +31,7 @@ pub mod source;
 pub mod store;
 pub mod triage;
 pub mod watch;
+pub mod when;
 
 use std::cell::OnceCell;
 use std::sync::Arc;
@@ -49,6 +50,7 @@ use reading::Reading;
 use signals::Signals;
 use source::{Input, SourceError};
 use watch::Watch;
+use when::Calendar;
 
 /// Why there is no report.
 #[derive(Debug, Error)]
@@ -79,6 +81,8 @@ pub struct Options {
     pub block: usize,
     /// Threads to read with; absent: one for each core. The report is the same.
     pub threads: Option<usize>,
+    /// What to go by where a log does not say when it was written.
+    pub calendar: Calendar,
     /// Whoever waits for the report.
     pub watch: Option<Arc<Watch>>,
 }
@@ -92,6 +96,7 @@ impl Default for Options {
             experience: Arc::default(),
             block: 1 << 20,
             threads: None,
+            calendar: Calendar::default(),
             watch: None,
         }
     }
@@ -232,6 +237,7 @@ fn explain(
     let Incident { kind, phase, victim, .. } = &incident;
     incident.fingerprint = incident::fingerprint(*kind, phase, victim, &found.frames, by_evidence.as_deref());
     incident.seen = experience.seen(&incident.fingerprint, &incident.id);
+    incident.when = options.calendar.when(found.stamps, &incident);
     incident.capture_next = launch.ask_for_files(language).into_iter().collect();
     incident.capture_next.extend(diagnosis::capture(&diagnoses, &facts, asker, language));
     incident.not_checked = not_checked;

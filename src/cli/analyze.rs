@@ -22,6 +22,7 @@ use crate::report;
 use crate::source::SourceError;
 use crate::triage::{self, HttpError, Patience};
 use crate::watch::Watch;
+use crate::when::{Calendar, Told};
 
 /// How commands that read logs end.
 pub(super) const EXIT_CODES: &str = "Exit codes:
@@ -45,6 +46,9 @@ pub(super) struct Analyze {
     /// What no log says and you know: `model=8b`, `gpu=A100-80G`, `host.memory=500GiB`
     #[arg(long, value_name = "KEY=VALUE", value_parser = told)]
     fact: Vec<(String, Value)>,
+    /// Say when it happened, where the log does not: `2026-11-20T10:00`, or a date
+    #[arg(long, value_name = "TIME")]
+    when: Option<Told>,
     /// Do not keep the incident in the history
     #[arg(long)]
     no_save: bool,
@@ -87,6 +91,7 @@ impl Analyze {
             facts: self.fact.clone(),
             knowledge: Some(Arc::clone(&knowledge)),
             watch: Some(watch),
+            calendar: Calendar { told: self.when, clocks: true },
             experience,
             ..Options::default()
         };

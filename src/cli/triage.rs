@@ -20,6 +20,7 @@ use crate::model::Report;
 use crate::redact::Redactor;
 use crate::report;
 use crate::triage::{self, Environment, HttpError, Missing, Patience, Pipeline, Posted};
+use crate::when::{Calendar, Told};
 
 /// What to do about certificates.
 const TRUST: &str = "name a file of certificates (PEM) with SSL_CERT_FILE, or unset it: docs/ci.md";
@@ -45,6 +46,9 @@ pub(super) struct Triage {
     /// Whose comment it is, where several jobs of one name run [default: the job's name]
     #[arg(long, value_name = "NAME")]
     comment_key: Option<String>,
+    /// Say when it happened, where the log does not: `2026-11-20T10:00`, or a date
+    #[arg(long, value_name = "TIME")]
+    when: Option<Told>,
     /// Do not keep the incident in the history
     #[arg(long)]
     no_save: bool,
@@ -71,6 +75,7 @@ impl Triage {
             facts: self.fact.clone(),
             knowledge: Some(Arc::clone(&knowledge)),
             experience: Arc::clone(&experience),
+            calendar: Calendar { told: self.when, clocks: true },
             ..Options::default()
         };
         let mut report = match crate::analyze(&self.paths, &options) {

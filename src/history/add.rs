@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 
 use super::{GROUPS, HistoryError, INCIDENTS, Record, changes};
-use crate::model::{Fingerprint, Group, Occurrence};
+use crate::model::{Fingerprint, Group, Occurrence, TimeSource, When};
 use crate::store::{Change, Store};
 
 /// Adds `records` in one commit; how many were new. One that is known already is the same occurrence, analysed again: its
-/// newer analysis counts; its group, its time and what people said of it stay.
+/// newer analysis counts; its group, its time (unless the user says another) and what people said of it stay.
 pub fn add(store: &mut dyn Store, records: &[Record]) -> Result<usize, HistoryError> {
     let mut groups: BTreeMap<String, Group> = BTreeMap::new();
     let mut changes: BTreeMap<String, Vec<u8>> = BTreeMap::new();
@@ -24,7 +24,12 @@ pub fn add(store: &mut dyn Store, records: &[Record]) -> Result<usize, HistoryEr
             Some(known) => {
                 let record = record.to_mut();
                 record.incident.fingerprint = known.incident.fingerprint;
-                (record.saved, record.time) = (known.saved, known.time);
+                record.saved = known.saved;
+                // What the user says now is better known than what was guessed then.
+                let is_told = |when: &When| when.derived == Some(TimeSource::User);
+                if !record.incident.when.as_ref().is_some_and(is_told) {
+                    (record.time, record.incident.when) = (known.time, known.incident.when);
+                }
                 record.annotations = known.annotations.with(&record.annotations);
             }
             None => {

@@ -3,7 +3,7 @@ use std::collections::HashSet;
 use serde::{Deserialize, Serialize};
 
 use super::{Record, Told};
-use crate::model::{Bytes, Diagnosis, FigureName, Kind, Phase};
+use crate::model::{Bytes, Diagnosis, FigureName, Kind, Phase, TimeSource};
 
 /// An incident in a line: what lists show.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -14,6 +14,9 @@ pub struct Document {
     pub group: String,
     /// When it happened, RFC 3339.
     pub time: String,
+    /// Where that was taken from; absent where the failing line says it.
+    #[serde(default)]
+    pub time_derived: Option<TimeSource>,
     /// When it was first kept.
     pub saved: String,
     /// What ran out.
@@ -69,6 +72,7 @@ impl Document {
             id: incident.id.clone(),
             group: record.group(),
             time: record.time.clone(),
+            time_derived: incident.when.as_ref().and_then(|when| when.derived),
             saved: record.saved.clone(),
             kind: incident.kind,
             phase: incident.phase.name,

@@ -20,7 +20,7 @@ pub struct Record {
     pub version: String,
     /// When it was first kept, RFC 3339.
     pub saved: String,
-    /// When it happened, or when the job started, where the log names a date, taken as UTC; else when it was kept.
+    /// When it happened, taken as UTC; where nothing says so when it was kept.
     pub time: String,
     /// What the report was made of.
     pub inputs: Vec<InputSummary>,
@@ -41,8 +41,7 @@ impl Record {
     pub fn of(report: &Report, redactor: &Redactor) -> Result<Option<Record>, HistoryError> {
         let Some(root) = report.incidents.first() else { return Ok(None) };
         let saved = now();
-        let time = [&root.failed_at, &root.started].into_iter().flatten().find_map(|time| date_and_time(time));
-        let time = time.unwrap_or_else(|| saved.clone());
+        let time = root.when.as_ref().map_or_else(|| saved.clone(), |when| when.time.clone());
         let mut record = Record {
             schema: SCHEMA.to_owned(),
             version: report.version.clone(),
@@ -195,12 +194,6 @@ pub(super) fn seconds(time: &str) -> Option<i64> {
     Some(time.to_zoned(jiff::tz::TimeZone::UTC).ok()?.timestamp().as_second())
 }
 
-/// A log's own time, where it is one of a calendar: `2026-10-01T12:00:00`.
-fn date_and_time(words: &str) -> Option<String> {
-    let time: jiff::civil::DateTime = words.get(..19)?.parse().ok()?;
-    Some(time.strftime("%Y-%m-%dT%H:%M:%SZ").to_string())
-}
-
 /// Keeps `most` of `points`, evenly spread, the last one always.
 fn thin<T>(points: &mut Vec<T>, most: usize) {
     let all = points.len();
@@ -230,13 +223,5 @@ mod tests {
         let mut few = vec![1, 2, 3];
         thin(&mut few, 64);
         assert_eq!(few, [1, 2, 3]);
-    }
-
-    #[test]
-    fn only_a_calendar_names_a_time() {
-        assert_eq!(date_and_time("2026-10-01T12:00:00"), Some("2026-10-01T12:00:00Z".to_owned()));
-        for words in ["10-01T12:00:00", "T12:00:00", "up 12.5 s", ""] {
-            assert_eq!(date_and_time(words), None);
-        }
     }
 }

@@ -24,8 +24,8 @@ use sha2::{Digest, Sha256};
 
 use crate::knowledge::Knowledge;
 use crate::model::{
-    Citation, Event, Exit, Fact, Fingerprint, Frame, Incident, Job, Kind, LineNumber, Memory, OtherFailure, Phase,
-    PhaseFinding, Role, Seen, Setting, TimelinePoint, Timestamp, Victim, What,
+    Citation, Clock, Event, Exit, Fact, Fingerprint, Frame, Incident, Job, Kind, LineNumber, Memory, OtherFailure,
+    Phase, PhaseFinding, Role, Seen, Setting, Stamps, TimelinePoint, Timestamp, Victim, What,
 };
 use crate::parse::Findings;
 
@@ -59,6 +59,8 @@ pub struct Found {
     pub progress: u64,
     /// Named things that its messages and the job's notices say; the incident's own first.
     pub facts: Vec<Fact>,
+    /// What its lines say of its time.
+    pub stamps: Stamps,
 }
 
 /// What happened.
@@ -219,6 +221,7 @@ fn incident(case: &Case, mut group: root::Group, knowledge: &Knowledge) -> Found
         recovered: group.recovered,
         started: case.started.map(|time| time.to_string()),
         failed_at: root.time.map(|time| time.to_string()),
+        when: None,
         figures: figures::of(case, group.kind, &events, &victims),
         consumers: victims::consumers(case, &events),
         timeline: case.timeline.clone(),
@@ -245,7 +248,10 @@ fn incident(case: &Case, mut group: root::Group, knowledge: &Knowledge) -> Found
     if seen.is_empty() {
         seen.extend(case.endings.iter().flat_map(|(_, ending)| ending.seen.iter().copied()));
     }
-    Found { incident, signs, frames: frames.into_owned(), messages, places, around, seen, progress, facts }
+    let Stamps { before, dated, .. } = root.setting.stamps;
+    let dated = dated.or(case.started.filter(|time| time.clock == Clock::Wall));
+    let stamps = Stamps { own: root.time, before: before.or(case.started), dated };
+    Found { incident, signs, frames: frames.into_owned(), messages, places, around, seen, progress, facts, stamps }
 }
 
 /// Leaves out of `events` what repeats an earlier line, numbers and all, as job managers do at the end, where nobody says

@@ -3,7 +3,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Basis, Citation, Consumer, Figure, Kind, OtherFailureName, Phase, Timestamp, Victim};
+use super::{Basis, Citation, Consumer, Figure, Kind, OtherFailureName, Phase, Stamps, Timestamp, Victim};
 
 /// One thing that one message of a log states, read by the grammar of whoever printed it.
 #[derive(Debug, Clone, PartialEq)]
@@ -193,6 +193,8 @@ pub struct Setting {
     pub place: Option<Arc<str>>,
     /// The lines before it, where it is a failure.
     pub recent: Arc<[Citation]>,
+    /// The last times that the input had named by then.
+    pub stamps: Stamps,
 }
 
 /// A sign of a phase: a line, a progress bar, a remote method.

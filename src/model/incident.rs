@@ -3,7 +3,7 @@ use std::sync::Arc;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Basis, Citation, Figure, Kind, Location, Outcomes, Patch, PatchSet, Phase, TimelinePoint};
+use super::{Basis, Citation, Figure, Kind, Location, Outcomes, Patch, PatchSet, Phase, TimelinePoint, When};
 
 /// One failure: its root and all that belongs to it, several ranks as one.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -23,6 +23,9 @@ pub struct Incident {
     pub started: Option<String>,
     /// When the root was written.
     pub failed_at: Option<String>,
+    /// When that was as a calendar has it; absent where nothing says so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub when: Option<When>,
     /// What the job was doing.
     pub phase: PhaseFinding,
     /// Who was killed or refused first.

@@ -30,6 +30,6 @@ pub use one_line::one_line;
 pub use patch::{Change, Edit, Given, Need, Partner, Patch, PatchEffect, PatchNeeds, PatchSet, Scalar};
 pub use report::{InputSummary, Job, OtherFailure, Report, Role, SCHEMA, TimelinePoint};
 pub use texts::{Text, Texts};
-pub use time::{Clock, Timestamp};
+pub use time::{Clock, Stamps, TimeSource, Timestamp, When};
 pub use units::Bytes;
 pub use vocabulary::{Basis, FigureName, Kind, OtherFailureName, Phase, UnknownWord};

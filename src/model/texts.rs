@@ -117,6 +117,7 @@ impl Texts for Incident {
             recovered: _,
             started,
             failed_at,
+            when: _,
             phase: PhaseFinding { name: _, site, confidence: _, evidence: phase_evidence, basis: _, alternatives: _ },
             victim,
             victims,

@@ -1,5 +1,6 @@
 use std::fmt;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Which clock a time stamp was read from. Stamps of different clocks cannot be compared.
@@ -42,4 +43,38 @@ impl fmt::Display for Timestamp {
             _ => write!(f, "up {:.6} s", self.seconds),
         }
     }
+}
+
+/// When an incident happened, as a calendar has it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct When {
+    /// RFC 3339; what a log says without a zone is taken as UTC.
+    pub time: String,
+    /// Where what the failing line leaves open was taken from; `null` where it says all.
+    pub derived: Option<TimeSource>,
+}
+
+/// What says when an incident happened, where the failing line does not, or not all of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum TimeSource {
+    /// Other lines: the last one before it that says when it was written, or a date.
+    Lines,
+    /// When the file was last written.
+    File,
+    /// This moment: a stream has no other.
+    Now,
+    /// The user.
+    User,
+}
+
+/// What the lines of an incident say of its time.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Stamps {
+    /// Of the failing line itself.
+    pub own: Option<Timestamp>,
+    /// Of the last line before it in its input that has one.
+    pub before: Option<Timestamp>,
+    /// The last one before it in its input that names a whole date, else the first of the job.
+    pub dated: Option<Timestamp>,
 }

@@ -23,7 +23,7 @@ use super::record::Record;
 use super::{Follow, Grammar, reader};
 use crate::knowledge::{self, Knowledge, Mark, Phases};
 use crate::model::{
-    Event, Figure, FigureName, LineNumber, PhaseMark, Setting, Severity, TimelinePoint, Timestamp, What,
+    Clock, Event, Figure, FigureName, LineNumber, PhaseMark, Setting, Severity, TimelinePoint, Timestamp, What,
 };
 use crate::scan::{Anchors, LineSink, RawLine, SearchError};
 
@@ -157,7 +157,7 @@ impl<'g> Extractor<'g> {
 
     fn read(&mut self, line: Line<'_>) {
         let origin = self.origins.of(&line);
-        self.started = self.started.or(line.envelope().time);
+        self.note_time(&line);
         // First, as a failure may be glued to the sign of its phase: `3/4 [00:08<00:02]Killed`.
         let mut signs = self.grammars.signs.read(line.body());
         self.note_phase(origin, &line, &signs);
@@ -187,6 +187,15 @@ impl<'g> Extractor<'g> {
             self.note(event, 1);
         }
         self.previous = line.number;
+    }
+
+    fn note_time(&mut self, line: &Line<'_>) {
+        let Some(time) = line.envelope().time else { return };
+        self.started = self.started.or(Some(time));
+        self.now.stamps.before = Some(time);
+        if time.clock == Clock::Wall {
+            self.now.stamps.dated = Some(time);
+        }
     }
 
     /// A message that begins with `line`.

@@ -1,0 +1,216 @@
+//! When an incident happened, as a calendar has it. Logs often name a time of day alone, or a month and a day: what is missing comes
+//! from the lines around, from when the file was last written, or from the user.
+
+use std::fs;
+use std::str::FromStr;
+
+use jiff::Timestamp as Moment;
+use jiff::civil::{Date, DateTime, Time};
+use jiff::tz::TimeZone;
+
+use crate::model::{Clock, Incident, Stamps, TimeSource, Timestamp, When};
+
+/// A file may have been written so many seconds before the last line's own time: clocks differ.
+const SLACK: i64 = 60;
+/// A year is another one where the day would lie farther ahead than any zone explains.
+const DAY: i64 = 86_400;
+/// 29 February comes every so many years, at the latest.
+const LEAP: i16 = 8;
+
+/// What to go by where a log does not say when it was written.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Calendar {
+    /// When it happened, as the user says.
+    pub told: Option<Told>,
+    /// Whether to ask when files were last written, and what time it is. Without, a report follows from the inputs' bytes alone.
+    pub clocks: bool,
+}
+
+/// When something happened, as people say it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Told {
+    /// On this day; the log says at what time.
+    Date(Date),
+    /// At this moment, UTC.
+    Moment(DateTime),
+}
+
+impl FromStr for Told {
+    type Err = String;
+
+    fn from_str(words: &str) -> Result<Told, String> {
+        let words = words.trim();
+        if let Some(date) = words.parse::<Date>().ok().filter(|_| words.len() == "2026-11-20".len()) {
+            return Ok(Told::Date(date));
+        }
+        let of_zone = || words.parse::<Moment>().ok().map(|moment| moment.to_zoned(TimeZone::UTC).datetime());
+        of_zone()
+            .or_else(|| words.parse::<DateTime>().ok())
+            .map(Told::Moment)
+            .ok_or_else(|| "write a date, 2026-11-20, or a time, 2026-11-20T10:00".to_owned())
+    }
+}
+
+impl Calendar {
+    /// When `incident` happened, of whose lines `stamps` are; `None` where nothing says so.
+    pub fn when(self, stamps: Stamps, incident: &Incident) -> Option<When> {
+        let told = self.told.map(|told| (told.with(stamps), Some(TimeSource::User)));
+        let of_lines = || {
+            let own = stamps.own.filter(|own| own.clock == Clock::Wall).and_then(civil).map(|time| (time, None));
+            own.or_else(|| Some((by_lines(stamps)?, Some(TimeSource::Lines))))
+        };
+        let of_clock = || {
+            let (latest, source) = latest(incident)?;
+            // Lines have the clock on the wall.
+            let here = latest.to_zoned(TimeZone::system()).datetime();
+            let time = by_clock(stamps, here).unwrap_or(latest.to_zoned(TimeZone::UTC).datetime());
+            Some((time, Some(source)))
+        };
+        let found = told.or_else(of_lines).or_else(|| if self.clocks { of_clock() } else { None });
+        found.map(|(time, derived)| When { time: time.strftime("%Y-%m-%dT%H:%M:%SZ").to_string(), derived })
+    }
+}
+
+impl Told {
+    /// A day with the time of day that the log names.
+    fn with(self, stamps: Stamps) -> DateTime {
+        match self {
+            Told::Moment(moment) => moment,
+            Told::Date(date) => {
+                let of_log = [stamps.own, stamps.before].into_iter().flatten().find_map(time_of_day);
+                date.to_datetime(of_log.unwrap_or(Time::midnight()))
+            }
+        }
+    }
+}
+
+/// By the nearest line that names a date, and what the incident's own or the last line before it adds.
+fn by_lines(stamps: Stamps) -> Option<DateTime> {
+    let dated = stamps.dated.and_then(civil)?;
+    let nearest = [stamps.own, stamps.before].into_iter().flatten().find(|stamp| stamp.clock != Clock::Uptime);
+    let Some(nearest) = nearest.filter(|nearest| nearest.clock != Clock::Wall) else {
+        return nearest.and_then(civil).or(Some(dated));
+    };
+    // What comes later in a log happened later.
+    match nearest.clock {
+        Clock::TimeOfDay => {
+            let time = dated.date().to_datetime(time_of_day(nearest)?);
+            if seconds(time) < seconds(dated) - SLACK {
+                time.checked_add(jiff::Span::new().days(1)).ok()
+            } else {
+                Some(time)
+            }
+        }
+        _ => {
+            let years = dated.year()..=dated.year().saturating_add(LEAP);
+            years.filter_map(|year| in_year(nearest, year)).find(|time| seconds(*time) >= seconds(dated) - DAY)
+        }
+    }
+}
+
+/// The last moment before `latest`, at which it was written at the latest, that is what the lines say; `None` where they say nothing.
+fn by_clock(stamps: Stamps, latest: DateTime) -> Option<DateTime> {
+    let of_stamp = |stamp: Timestamp| match stamp.clock {
+        Clock::Wall => civil(stamp),
+        Clock::Uptime => None,
+        Clock::TimeOfDay => {
+            let time = latest.date().to_datetime(time_of_day(stamp)?);
+            let is_ahead = seconds(time) > seconds(latest) + SLACK;
+            if is_ahead { time.checked_sub(jiff::Span::new().days(1)).ok() } else { Some(time) }
+        }
+        Clock::Yearless => {
+            let years = (latest.year().saturating_sub(LEAP)..=latest.year()).rev();
+            years.filter_map(|year| in_year(stamp, year)).find(|time| seconds(*time) <= seconds(latest) + DAY)
+        }
+    };
+    [stamps.own, stamps.before].into_iter().flatten().find_map(of_stamp)
+}
+
+/// When the file in which `incident` stands was last written; this moment for a stream.
+fn latest(incident: &Incident) -> Option<(Moment, TimeSource)> {
+    let path = &*incident.evidence.first()?.location.path;
+    if path == "-" {
+        return Some((Moment::now(), TimeSource::Now));
+    }
+    // A member of an archive has that one's time.
+    let ends = path.match_indices('!').map(|(end, _)| end).chain([path.len()]);
+    let written =
+        ends.filter_map(|end| fs::metadata(&path[..end]).ok()).find(fs::Metadata::is_file)?.modified().ok()?;
+    Some((Moment::try_from(written).ok()?, TimeSource::File))
+}
+
+/// A stamp as its own clock has it; without a date that is of the first day of 1970, without a year of 1972.
+fn civil(stamp: Timestamp) -> Option<DateTime> {
+    Some(Moment::from_second(stamp.seconds as i64).ok()?.to_zoned(TimeZone::UTC).datetime())
+}
+
+fn time_of_day(stamp: Timestamp) -> Option<Time> {
+    if stamp.clock == Clock::Uptime { None } else { Some(civil(stamp)?.time()) }
+}
+
+/// A stamp without a year in `year`, which may not have that day.
+fn in_year(stamp: Timestamp, year: i16) -> Option<DateTime> {
+    let time = civil(stamp)?;
+    Some(Date::new(year, time.month(), time.day()).ok()?.to_datetime(time.time()))
+}
+
+fn seconds(time: DateTime) -> i64 {
+    time.to_zoned(TimeZone::UTC).map_or(0, |zoned| zoned.timestamp().as_second())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn stamp(clock: Clock, time: &str) -> Option<Timestamp> {
+        let time: DateTime = time.parse().ok()?;
+        Some(Timestamp { clock, seconds: seconds(time) as f64 })
+    }
+
+    fn at(time: &str) -> DateTime {
+        time.parse().unwrap_or_default()
+    }
+
+    #[test]
+    fn a_time_of_day_is_of_the_day_on_which_the_file_was_written_or_the_one_before() {
+        let own =
+            |time: &str| Stamps { own: stamp(Clock::TimeOfDay, &format!("1970-01-01T{time}")), ..Stamps::default() };
+        let latest = at("2026-11-20T08:00");
+        assert_eq!(by_clock(own("07:59:00"), latest), Some(at("2026-11-20T07:59")));
+        assert_eq!(by_clock(own("23:30:00"), latest), Some(at("2026-11-19T23:30")));
+        assert_eq!(by_clock(Stamps::default(), latest), None);
+        let uptime = Stamps { own: Some(Timestamp { clock: Clock::Uptime, seconds: 12.0 }), ..Stamps::default() };
+        assert_eq!(by_clock(uptime, latest), None);
+    }
+
+    #[test]
+    fn a_day_is_of_the_last_year_that_has_it() {
+        let own = |time: &str| Stamps { own: stamp(Clock::Yearless, &format!("1972-{time}")), ..Stamps::default() };
+        assert_eq!(by_clock(own("11-20T07:00"), at("2026-11-23T00:00")), Some(at("2026-11-20T07:00")));
+        assert_eq!(by_clock(own("12-31T07:00"), at("2026-01-02T00:00")), Some(at("2025-12-31T07:00")));
+        assert_eq!(by_clock(own("02-29T07:00"), at("2026-11-23T00:00")), Some(at("2024-02-29T07:00")));
+    }
+
+    #[test]
+    fn lines_around_say_the_date() {
+        let dated = stamp(Clock::Wall, "2026-12-31T23:00");
+        let of = |own, before| by_lines(Stamps { own, before, dated });
+        assert_eq!(of(stamp(Clock::TimeOfDay, "1970-01-01T23:30"), None), Some(at("2026-12-31T23:30")));
+        assert_eq!(of(stamp(Clock::TimeOfDay, "1970-01-01T00:10"), None), Some(at("2027-01-01T00:10")));
+        assert_eq!(of(None, stamp(Clock::Yearless, "1972-01-01T00:10")), Some(at("2027-01-01T00:10")));
+        assert_eq!(of(None, dated), Some(at("2026-12-31T23:00")));
+        assert_eq!(by_lines(Stamps { own: dated, ..Stamps::default() }), None);
+    }
+
+    #[test]
+    fn people_say_a_day_or_a_moment() {
+        let told = |words: &str| words.parse::<Told>().ok();
+        assert_eq!(told("2026-11-20T10:00"), Some(Told::Moment(at("2026-11-20T10:00"))));
+        assert_eq!(told("2026-11-20 10:00:30"), Some(Told::Moment(at("2026-11-20T10:00:30"))));
+        assert_eq!(told("2026-11-20T10:00:00+02:00"), Some(Told::Moment(at("2026-11-20T08:00"))));
+        assert_eq!(told("2026-11-20").map(|told| told.with(Stamps::default())), Some(at("2026-11-20T00:00")));
+        let stamps = Stamps { own: stamp(Clock::TimeOfDay, "1970-01-01T23:30"), ..Stamps::default() };
+        assert_eq!(told("2026-11-20").map(|told| told.with(stamps)), Some(at("2026-11-20T23:30")));
+        assert_eq!((told("yesterday"), told("2026-13-01"), told("11-20")), (None, None, None));
+    }
+}
