@@ -13,7 +13,7 @@ use crate::fix::FixError;
 use crate::history::HistoryError;
 use crate::knowledge::KnowledgeError;
 use crate::redact::RedactError;
-use crate::rulebase::SourcesError;
+use crate::rulebase::{BadName, SourcesError};
 use crate::store::{HomeUnknown, StoreError};
 
 /// Why a command did not do what it was asked for.
@@ -67,6 +67,15 @@ pub(super) enum CliError {
     /// There is no place for the store.
     #[error(transparent)]
     Home(#[from] HomeUnknown),
+    /// A rule cannot be called so.
+    #[error(transparent)]
+    Name(#[from] BadName),
+    /// A new file would take the place of another.
+    #[error("{} is there already", .path.display())]
+    IsThere {
+        /// Which.
+        path: PathBuf,
+    },
     /// Rules were refused.
     #[error("{path} was not imported")]
     NotImported {
@@ -164,6 +173,9 @@ impl CliError {
             CliError::Fix(FixError::Refused { .. }) => {
                 Some("nothing was changed; `oomdoc fix … --diff` shows the edit for you to make")
             }
+            CliError::Sources(SourcesError::Faulty { .. }) => Some("`oomdoc rules check` says more, and what to do"),
+            CliError::Name(_) => Some("small letters, digits and _, e.g. arena_full"),
+            CliError::IsThere { .. } => Some("choose another name, or another folder with --in"),
             CliError::Sources(_) => {
                 Some("name a .toml file or a folder of them; docs/writing-rules.md shows how to write one")
             }

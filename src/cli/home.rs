@@ -9,6 +9,7 @@ use super::screen::said;
 use crate::knowledge::{Knowledge, RuleFile};
 use crate::model::Experience;
 use crate::redact::Redactor;
+use crate::rulebase::RuleSource;
 use crate::store::{self, HomeUnknown, Snapshot};
 
 /// Where oomdoc keeps what is the user's.
@@ -62,7 +63,7 @@ impl Home {
 }
 
 fn overlaid(own: &[RuleFile]) -> Result<Knowledge, CliError> {
-    let knowledge = Knowledge::with_own(own).or_else(|error| {
+    let knowledge = RuleSource::overlay(&RuleSource::imported(own)).or_else(|error| {
         warn(&format!("your rules are left out: {error}"), "`oomdoc rules check` says what to mend");
         Knowledge::shipped()
     });

@@ -43,6 +43,7 @@ pub struct CauseRule {
     #[serde(default)]
     pub capture: Vec<CaptureRow>,
     /// Where this can be read up.
+    #[serde(default)]
     pub references: Vec<String>,
     /// Logs and what must come out.
     #[serde(default)]

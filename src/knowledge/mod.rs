@@ -93,6 +93,32 @@ pub enum KnowledgeError {
     },
 }
 
+impl KnowledgeError {
+    /// The file: its path below `rules/`.
+    pub fn file(&self) -> &str {
+        match self {
+            KnowledgeError::Malformed { file, .. }
+            | KnowledgeError::Unprepared { file, .. }
+            | KnowledgeError::Wrong { file, .. } => file,
+        }
+    }
+
+    /// What is wrong in it.
+    pub fn problem(&self) -> String {
+        match self {
+            KnowledgeError::Malformed { error, .. } => error.message().to_owned(),
+            KnowledgeError::Unprepared { error, .. } => error.to_string(),
+            KnowledgeError::Wrong { problem, .. } => problem.clone(),
+        }
+    }
+
+    /// The byte at which it stands, where one can be told.
+    pub fn offset(&self) -> Option<usize> {
+        let KnowledgeError::Malformed { error, .. } = self else { return None };
+        Some(error.span()?.start)
+    }
+}
+
 /// A file of rules that is not part of the binary.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RuleFile {
@@ -189,7 +215,7 @@ impl Knowledge {
         let (levers, facts, by_file) = (read::levers(files)?, read::facts(files)?, read::knobs(files)?);
         let mut known = HashSet::new();
         for (file, knobs) in &by_file {
-            knobs::check(knobs, &mut known, &levers, &facts).map_err(|problem| file.wrong(problem))?;
+            knobs::check(knobs, file.origin, &mut known, &levers, &facts).map_err(|problem| file.wrong(problem))?;
         }
         let messages = read::messages(files)?;
         if let Some((file, problem)) = messages.iter().find_map(|(file, known)| Some((file, known.problem()?))) {

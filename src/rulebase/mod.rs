@@ -7,10 +7,12 @@ mod check;
 mod example;
 mod explain;
 mod names;
+mod skeleton;
 mod sources;
 
 pub use check::{Checked, Finding, Severity, check};
 pub use example::{Tried, try_examples};
 pub use explain::{Unexplained, explain};
 pub use names::{FactNames, nearest_rules};
+pub use skeleton::{BadName, skeleton};
 pub use sources::{RuleSource, SourcesError};

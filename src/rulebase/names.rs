@@ -70,6 +70,12 @@ impl FactNames {
     }
 }
 
+/// Whether a rule may be called `word`.
+pub(super) fn is_word(word: &str) -> bool {
+    word.starts_with(|c: char| c.is_ascii_lowercase())
+        && word.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_')
+}
+
 /// Those of `known` that are spelled most like `word`, the likest first.
 pub(super) fn nearest<'k>(word: &str, known: impl Iterator<Item = &'k str>) -> Vec<&'k str> {
     const LIKE: f64 = 0.6;

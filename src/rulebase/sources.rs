@@ -4,7 +4,7 @@ use std::{fs, io};
 use thiserror::Error;
 use walkdir::WalkDir;
 
-use crate::knowledge::{CauseRule, Origin, RuleFile, shipped_files};
+use crate::knowledge::{CauseRule, Knowledge, Origin, RuleFile, shipped_files};
 
 /// A file of rules, whose it is, and how to name it to its owner.
 #[derive(Debug, Clone)]
@@ -27,6 +27,14 @@ pub enum SourcesError {
         path: PathBuf,
         /// What the operating system says.
         error: io::Error,
+    },
+    /// It is not what it should be.
+    #[error("{place}: {problem}")]
+    Faulty {
+        /// The file as its owner knows it, and the line where one can be told.
+        place: String,
+        /// What is wrong.
+        problem: String,
     },
     /// There is no rule in it.
     #[error("{path} holds no .toml file")]
@@ -84,6 +92,19 @@ impl RuleSource {
             true => Err(SourcesError::Empty { path: path.to_owned() }),
             false => Ok(sources),
         }
+    }
+
+    /// What oomdoc knows with the user's own among `sources` over it; what cannot be is told by the user's file.
+    pub fn overlay(sources: &[RuleSource]) -> Result<Knowledge, SourcesError> {
+        let own = sources.iter().filter(|source| source.origin == Origin::Own);
+        let files: Vec<RuleFile> = own.clone().map(|source| source.file.clone()).collect();
+        Knowledge::with_own(&files).map_err(|error| {
+            let source = own.clone().find(|source| source.file.path == error.file());
+            let before = source.and_then(|source| source.file.content.get(..error.offset()?));
+            let line = before.map(|before| format!(":{}", before.matches('\n').count() + 1)).unwrap_or_default();
+            let shown = source.map_or(error.file(), |source| &source.shown);
+            SourcesError::Faulty { place: format!("{shown}{line}"), problem: error.problem() }
+        })
     }
 
     /// The rule of a cause, where it is one and well-formed.

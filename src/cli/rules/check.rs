@@ -9,7 +9,7 @@ use crate::cli::error::CliError;
 use crate::cli::home::Home;
 use crate::rulebase::{Checked, Finding, Severity, check};
 
-/// Find rules that can never fire, name what is not known, or fail their own examples
+/// Find rules, knobs and messages that can never fire, name what is not known, or fail their own examples
 #[derive(Debug, Args)]
 pub(super) struct Check {
     /// A file or folder of rules [default: the shipped ones and those that were imported]
@@ -39,5 +39,9 @@ pub(super) fn print(checked: &Checked) {
     }
     let errors = checked.findings.iter().filter(|finding| finding.severity == Severity::Error).count();
     let found = [count(errors, "error"), count(checked.findings.len() - errors, "warning")].join(", ");
-    anstream::println!("{}, {}: {found}", count(checked.rules, "rule"), count(checked.examples, "example"));
+    let mut looked_at = vec![count(checked.rules, "rule")];
+    let others = [(checked.knobs, "knob"), (checked.messages, "message")];
+    looked_at.extend(others.into_iter().filter(|(number, _)| *number > 0).map(|(number, what)| count(number, what)));
+    looked_at.push(count(checked.examples, "example"));
+    anstream::println!("{}: {found}", looked_at.join(", "));
 }

@@ -4,6 +4,7 @@ mod check;
 mod fit;
 mod import;
 mod list;
+mod new;
 mod remove;
 mod show;
 mod test;
@@ -27,6 +28,7 @@ pub(super) struct Rules {
 #[derive(Debug, Subcommand)]
 enum Command {
     List(list::List),
+    New(new::New),
     Show(show::Show),
     Check(check::Check),
     Test(test::Test),
@@ -40,6 +42,7 @@ impl Rules {
     pub fn run(self, home: &Home) -> Result<ExitCode, CliError> {
         match self.command {
             Command::List(list) => list.run(home),
+            Command::New(new) => new.run(),
             Command::Show(show) => show.run(home),
             Command::Check(check) => check.run(home),
             Command::Test(test) => test.run(home),

@@ -9,8 +9,7 @@ use super::count;
 use crate::cli::error::CliError;
 use crate::cli::home::Home;
 use crate::cli::table::table;
-use crate::knowledge::{Knowledge, Origin, RuleFile};
-use crate::rulebase::{Tried, try_examples};
+use crate::rulebase::{RuleSource, Tried, try_examples};
 
 /// Run the examples of rules through the whole analysis
 #[derive(Debug, Args)]
@@ -22,8 +21,7 @@ pub(super) struct Test {
 impl Test {
     pub fn run(self, home: &Home) -> Result<ExitCode, CliError> {
         let sources = super::sources(self.path.as_ref(), home)?;
-        let own = sources.iter().filter(|source| source.origin == Origin::Own).map(|source| source.file.clone());
-        let knowledge = Arc::new(Knowledge::with_own(&own.collect::<Vec<RuleFile>>())?);
+        let knowledge = Arc::new(RuleSource::overlay(&sources)?);
         let mut tried = Vec::new();
         for rule in sources.iter().filter_map(|source| source.cause()) {
             tried.extend(try_examples(&rule, &knowledge)?);

@@ -3,13 +3,15 @@
 use std::collections::HashSet;
 
 use super::{Constraint, DefaultValue, Direction, Knob, Spelling, To, Turn, Type};
+use crate::knowledge::causes::Origin;
 use crate::knowledge::facts::{Fact, FactType};
 use crate::knowledge::levers::Lever;
 use crate::knowledge::version::Version;
 
-/// The first fault of `knobs`, in words. `known` are frameworks and ids that are taken.
+/// The first fault of `knobs`, all of one `origin`, in words. `known` are frameworks and ids that are taken.
 pub(in crate::knowledge) fn check<'k>(
     knobs: &'k [Knob],
+    origin: Origin,
     known: &mut HashSet<(&'k str, &'k str)>,
     levers: &[Lever],
     facts: &[Fact],
@@ -35,7 +37,8 @@ pub(in crate::knowledge) fn check<'k>(
             return Err(fault("a constraint says either `unless` or `only`".to_owned()));
         }
         let words = knob.constraint.iter().map(|Constraint { text, .. }| text).chain([&knob.moves, &knob.cost]);
-        if words.into_iter().any(|words| words.is_partial()) {
+        // Of the user's own, English stands in.
+        if origin == Origin::Shipped && words.into_iter().any(|words| words.is_partial()) {
             return Err(fault("`moves`, `cost` and each constraint say it in English and Chinese".to_owned()));
         }
     }

@@ -2,7 +2,7 @@ use std::sync::Arc;
 
 use crate::knowledge::{CauseRule, Direction, Knowledge, Must, Origin, Words};
 use crate::model::Kind;
-use crate::rulebase::names::suggestion;
+use crate::rulebase::names::{is_word, suggestion};
 
 use super::Notes;
 use super::condition::Conditions;
@@ -22,10 +22,6 @@ pub(super) fn check(rule: &CauseRule, knowledge: &Knowledge, conditions: &Condit
 }
 
 fn names(rule: &CauseRule, knowledge: &Knowledge, notes: &mut Notes<'_>) {
-    let is_word = |word: &str| {
-        word.starts_with(|c: char| c.is_ascii_lowercase())
-            && word.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_')
-    };
     for (key, word) in [("id", &rule.id), ("cause", &rule.cause)] {
         if !is_word(word) {
             let advice = "small letters, digits and _, e.g. fragmentation".to_owned();

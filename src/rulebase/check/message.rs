@@ -3,53 +3,59 @@ use crate::knowledge::{Knowledge, MessageFile};
 use crate::parse::{GRAMMARS, Grammars, stated};
 use crate::rulebase::sources::RuleSource;
 
-use super::{Finding, Severity};
+use super::places::Places;
+use super::{Finding, Notes};
 
 /// What a near miss must not state: that memory ran out, or that a process ended. Another failure it may well be.
 const PROOFS: [&str; 5] = ["kind", "swallowed", "retried", "pressure", "exit"];
 
-/// Reads the examples of messages among `sources`, and notes what does not come out as they say; how many there were.
+/// Reads the examples of messages among `sources`, and notes what does not come out as they say; how many messages and how many examples
+/// there were.
 pub(super) fn check(
-    sources: &[RuleSource],
+    sources: &[&RuleSource],
     knowledge: &Knowledge,
     findings: &mut Vec<Finding>,
-) -> Result<usize, Error> {
-    let messages = sources.iter().filter(|source| source.file.path.starts_with("messages/"));
+) -> Result<(usize, usize), Error> {
+    let of_messages = sources.iter().filter(|source| source.file.path.starts_with("messages/"));
     // What cannot be read at all was noted before.
-    let files: Vec<_> = messages
-        .filter_map(|source| Some((source, toml::from_str::<MessageFile>(&source.file.content).ok()?)))
+    let files: Vec<_> = of_messages
+        .filter_map(|source| Some((*source, toml::from_str::<MessageFile>(&source.file.content).ok()?)))
         .collect();
     if files.is_empty() {
-        return Ok(0);
+        return Ok((0, 0));
     }
     let grammars = Grammars::new(GRAMMARS, knowledge).map_err(|error| Error::Search(error.to_string()))?;
-    let mut tried = 0;
+    let (mut messages, mut tried) = (0, 0);
     for (source, file) in &files {
-        let mut error = |problem: String, advice: String| {
-            let file = source.shown.clone();
-            findings.push(Finding { severity: Severity::Error, file, line: None, problem, advice });
-        };
-        for example in &file.example {
-            tried += 1;
+        messages += file.message.len();
+        tried += file.example.len() + file.near_miss.len();
+        let places = Places::of(&source.file.content);
+        let mut notes = Notes { findings, source, places: &places };
+        if file.example.is_empty() {
+            let advice = "add an [[example]] with what it states".to_owned();
+            notes.expected(&["producer"], "no example shows what is read".to_owned(), advice);
+        }
+        for (index, example) in file.example.iter().enumerate() {
             let came = stated(example.text.as_bytes(), &grammars);
             for (name, words) in &example.states {
                 if !came.iter().any(|(known, said)| known == name && said == words) {
                     let problem = format!("example “{}” does not state {name} `{words}`", example.version);
-                    error(problem, format!("what came out: {}", shown(&came)));
+                    let advice = format!("what came out: {}", shown(&came));
+                    notes.error(&["example", &index.to_string()], problem, advice);
                 }
             }
         }
-        for miss in &file.near_miss {
-            tried += 1;
+        for (index, miss) in file.near_miss.iter().enumerate() {
             let came = stated(miss.text.as_bytes(), &grammars);
             let proofs: Vec<_> = came.into_iter().filter(|(name, _)| PROOFS.contains(&name.as_str())).collect();
             if !proofs.is_empty() {
                 let problem = format!("the near miss `{}` states something", miss.text);
-                error(problem, format!("what came out: {}", shown(&proofs)));
+                let advice = format!("what came out: {}", shown(&proofs));
+                notes.error(&["near_miss", &index.to_string()], problem, advice);
             }
         }
     }
-    Ok(tried)
+    Ok((messages, tried))
 }
 
 fn shown(stated: &[(String, String)]) -> String {

@@ -2,6 +2,7 @@
 
 mod cause;
 mod condition;
+mod knob;
 mod message;
 mod places;
 mod whole;
@@ -46,8 +47,12 @@ pub enum Severity {
 pub struct Checked {
     /// What is wrong.
     pub findings: Vec<Finding>,
-    /// Rules that could be read.
+    /// Rules of causes that could be read.
     pub rules: usize,
+    /// Knobs that could be.
+    pub knobs: usize,
+    /// Messages that could be.
+    pub messages: usize,
     /// Examples that were run.
     pub examples: usize,
 }
@@ -62,7 +67,7 @@ impl Checked {
 /// Checks `sources`, which lie over the shipped rules where they are a user's own.
 pub fn check(sources: &[RuleSource]) -> Result<Checked, Error> {
     let mut findings = Vec::new();
-    let (mut own, mut causes) = (Vec::new(), Vec::new());
+    let (mut own, mut causes, mut others) = (Vec::new(), Vec::new(), Vec::new());
     let mut ids: BTreeMap<(bool, Arc<str>), String> = BTreeMap::new();
     for source in sources {
         let places = Places::of(&source.file.content);
@@ -97,6 +102,9 @@ pub fn check(sources: &[RuleSource]) -> Result<Checked, Error> {
         if fits && source.origin == Origin::Own {
             own.push(source.file.clone());
         }
+        if fits && !source.is_cause() {
+            others.push(source);
+        }
     }
     let knowledge = Arc::new(overlaid(&own, sources, &mut findings)?);
     let glossary = Glossary::shipped()?;
@@ -111,7 +119,9 @@ pub fn check(sources: &[RuleSource]) -> Result<Checked, Error> {
             notes.example(index, tried);
         }
     }
-    checked.examples += message::check(sources, &knowledge, &mut findings)?;
+    checked.knobs = knob::check(&others, &knowledge, &conditions, &mut findings);
+    let (messages, examples) = message::check(&others, &knowledge, &mut findings)?;
+    (checked.messages, checked.examples) = (messages, checked.examples + examples);
     whole::check(sources, &knowledge, &glossary, &conditions, &mut findings);
     findings.sort_by(|a, b| (a.severity, &a.file, a.line).cmp(&(b.severity, &b.file, b.line)));
     findings.dedup();
@@ -125,12 +135,8 @@ fn overlaid(
     findings: &mut Vec<Finding>,
 ) -> Result<Knowledge, KnowledgeError> {
     Knowledge::with_own(own).or_else(|error| {
-        let file = match &error {
-            KnowledgeError::Malformed { file, .. }
-            | KnowledgeError::Unprepared { file, .. }
-            | KnowledgeError::Wrong { file, .. } => file,
-        };
-        if let Some(source) = sources.iter().find(|source| source.file.path == *file && source.origin == Origin::Own) {
+        let file = error.file();
+        if let Some(source) = sources.iter().find(|source| source.file.path == file && source.origin == Origin::Own) {
             let places = Places::of(&source.file.content);
             Notes { findings, source, places: &places }.refused(&error);
         }
@@ -170,16 +176,25 @@ impl Notes<'_> {
 
     fn malformed(&mut self, error: &toml::de::Error) {
         let line = error.span().and_then(|span| places::line_at(&self.source.file.content, span.start));
-        let advice = "docs/writing-rules.md lists every field of a rule".to_owned();
-        self.note(Severity::Error, line, error.message().to_owned(), advice);
+        self.note(Severity::Error, line, error.message().to_owned(), self.pages().to_owned());
+    }
+
+    /// Where to read how such a file is written.
+    fn pages(&self) -> &'static str {
+        match self.source.file.path.split('/').next() {
+            Some("causes") => "docs/writing-rules.md lists every field of a rule",
+            Some("messages") => "docs/writing-rules.md lists slots and fields of a message",
+            Some("knobs") => "docs/writing-rules.md lists every field of a knob, docs/knobs.md shows the shipped ones",
+            _ => "compare with the files of this folder that are shipped",
+        }
     }
 
     fn refused(&mut self, error: &KnowledgeError) {
         match error {
             KnowledgeError::Malformed { error, .. } => self.malformed(error),
             KnowledgeError::Wrong { problem, .. } => {
-                let advice = "compare with the files of this folder that are shipped".to_owned();
-                self.note(Severity::Error, None, problem.clone(), advice);
+                let line = places::line_of_words(&self.source.file.content, problem);
+                self.note(Severity::Error, line, problem.clone(), self.pages().to_owned());
             }
             KnowledgeError::Unprepared { .. } => {
                 self.note(Severity::Error, None, error.to_string(), "build oomdoc anew".to_owned());

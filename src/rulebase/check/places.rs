@@ -50,6 +50,12 @@ pub(super) fn line_at(content: &str, offset: usize) -> Option<usize> {
     Some(content.get(..offset)?.matches('\n').count() + 1)
 }
 
+/// The line on which what `problem` has in backticks stands, the first of which stands anywhere.
+pub(super) fn line_of_words(content: &str, problem: &str) -> Option<usize> {
+    let quoted = problem.split('`').skip(1).step_by(2).filter(|words| !words.is_empty());
+    quoted.filter_map(|words| content.find(words)).find_map(|at| line_at(content, at))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

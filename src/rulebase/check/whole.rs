@@ -5,8 +5,8 @@ use crate::rulebase::sources::RuleSource;
 use super::condition::Conditions;
 use super::{Finding, Severity};
 
-/// Notes what is wrong beyond the rules of causes: knobs whose conditions cannot be asked, levers that nothing turns, words
-/// that nobody explains.
+/// Notes what is wrong with the shipped rules as a whole: conditions of levers and frameworks that cannot be asked, levers that nothing
+/// turns, words that nobody explains.
 pub(super) fn check(
     sources: &[RuleSource],
     knowledge: &Knowledge,
@@ -18,18 +18,6 @@ pub(super) fn check(
         let (file, advice) = (file.to_owned(), advice.to_owned());
         findings.push(Finding { severity: Severity::Error, file, line: None, problem, advice });
     };
-    for source in sources.iter().filter(|source| source.file.path.starts_with("knobs/")) {
-        let framework = source.file.content.lines().find_map(|line| line.strip_prefix("framework = "));
-        let framework = framework.unwrap_or_default().trim_matches(|c: char| c == '"' || c == '\'' || c == ' ');
-        for knob in knowledge.knobs.iter().filter(|knob| &*knob.framework == framework) {
-            for condition in knob.constraint.iter().flat_map(|row| row.unless.iter().chain(&row.only).chain(&row.when))
-            {
-                for (problem, advice) in conditions.faults(condition, Kind::ALL) {
-                    error(&source.shown, format!("{}: {problem}", knob.id), &advice);
-                }
-            }
-        }
-    }
     if !sources.iter().any(|source| source.origin == Origin::Shipped) {
         return;
     }

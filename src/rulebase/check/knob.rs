@@ -1,0 +1,85 @@
+use serde::Deserialize;
+
+use crate::knowledge::{Knob, Knowledge, Origin};
+use crate::model::Kind;
+use crate::rulebase::names::suggestion;
+use crate::rulebase::sources::RuleSource;
+
+use super::condition::Conditions;
+use super::places::Places;
+use super::{Finding, Notes};
+
+/// Of a file of knobs what tells which they are.
+#[derive(Deserialize)]
+struct Names {
+    framework: String,
+    #[serde(default)]
+    knob: Vec<Id>,
+}
+
+#[derive(Deserialize)]
+struct Id {
+    id: String,
+}
+
+/// Notes what is wrong with the knobs of `sources`, beyond what keeps them from being read: conditions that cannot be asked, frameworks
+/// that no job has, words that lack a language. How many there are.
+pub(super) fn check(
+    sources: &[&RuleSource],
+    knowledge: &Knowledge,
+    conditions: &Conditions,
+    findings: &mut Vec<Finding>,
+) -> usize {
+    let mut count = 0;
+    for source in sources.iter().filter(|source| source.file.path.starts_with("knobs/")) {
+        let Ok(Names { framework, knob }) = toml::from_str::<Names>(&source.file.content) else { continue };
+        let places = Places::of(&source.file.content);
+        let mut notes = Notes { findings, source, places: &places };
+        has_jobs(&framework, knowledge, &mut notes);
+        count += knob.len();
+        let mut untranslated = Vec::new();
+        for (index, Id { id }) in knob.iter().enumerate() {
+            let known = knowledge.knobs.iter().find(|known| *known.framework == *framework && *known.id == **id);
+            let Some(known) = known else { continue };
+            asked(known, index, conditions, &mut notes);
+            let words = known.constraint.iter().map(|row| &row.text).chain([&known.moves, &known.cost]);
+            if words.into_iter().any(|words| words.zh.trim().is_empty()) {
+                untranslated.push(index);
+            }
+        }
+        if let Some(first) = untranslated.first() {
+            let problem = format!("{} of the knobs lack Chinese words, this one first", untranslated.len());
+            let advice = "write them as `zh`; until then English stands in".to_owned();
+            notes.expected(&["knob", &first.to_string()], problem, advice);
+        }
+    }
+    count
+}
+
+/// A framework that is not told from logs and launches has no jobs, and its knobs are never proposed.
+fn has_jobs(framework: &str, knowledge: &Knowledge, notes: &mut Notes<'_>) {
+    if notes.source.origin == Origin::Shipped {
+        return;
+    }
+    let names = knowledge.frameworks.iter().flat_map(|known| known.uses.iter().chain([&known.name]));
+    let mut known: Vec<&str> = names.map(|name| &**name).chain(knowledge.stack(None)).collect();
+    known.sort_unstable();
+    known.dedup();
+    if !known.contains(&framework) {
+        let advice = suggestion(framework, known.iter().copied());
+        let advice = advice.unwrap_or_else(|| format!("one of: {}", known.join(", ")));
+        notes.error(&["framework"], format!("no job is of the framework `{framework}`"), advice);
+    }
+}
+
+fn asked(knob: &Knob, index: usize, conditions: &Conditions, notes: &mut Notes<'_>) {
+    for (row, constraint) in knob.constraint.iter().enumerate() {
+        let of_row = [("unless", &constraint.unless), ("only", &constraint.only), ("when", &constraint.when)];
+        for (key, condition) in of_row.into_iter().filter_map(|(key, condition)| Some((key, condition.as_ref()?))) {
+            for (problem, advice) in conditions.faults(condition, Kind::ALL) {
+                let path = ["knob", &index.to_string(), "constraint", &row.to_string(), key];
+                notes.error(&path, format!("{}: {problem}", knob.id), advice);
+            }
+        }
+    }
+}
