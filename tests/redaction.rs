@@ -231,15 +231,18 @@ impl Forge for Said {
     fn own(&self, _: &str) -> Result<Vec<Comment>, HttpError> {
         Ok(Vec::new())
     }
-    fn create(&self, body: &str) -> Result<(), HttpError> {
+    fn create(&self, body: &str) -> Result<u64, HttpError> {
         body.clone_into(&mut self.0.borrow_mut());
-        Ok(())
+        Ok(1)
     }
     fn update(&self, _: u64, _: &str) -> Result<(), HttpError> {
         Ok(())
     }
     fn delete(&self, _: u64) -> Result<(), HttpError> {
         Ok(())
+    }
+    fn address(&self, _: u64) -> Option<String> {
+        None
     }
     fn patience(&self) -> Patience {
         Patience::default()

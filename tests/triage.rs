@@ -207,7 +207,7 @@ const HASTE: Patience = Patience {
 
 fn comment(environment: &Environment, log: &'static str) -> Outcome<Result<Posted, HttpError>> {
     let forge = environment.forge(HASTE).map_err(|missing| format!("{missing:?}"))?;
-    Ok(triage::comment(&*forge, &report(log)?, Language::En, environment))
+    Ok(triage::comment(&*forge, &report(log)?, Language::En, environment).map(|(posted, _)| posted))
 }
 
 #[test]
@@ -401,6 +401,7 @@ fn a_step_leaves_report_annotation_summary_and_comment() -> Outcome {
     for name in ["report.json", "report.html", "report.md", "report.sarif"] {
         assert!(std::fs::metadata(folder.path().join("oomdoc-report").join(name))?.len() > 0, "{name}");
     }
+    assert!(printed.contains("report.sarif are in oomdoc-report/\n"), "{printed}");
     assert_eq!(server.bodies().len(), 1);
     run(folder.path(), &variables, &["job.log", "--fail-on", "any"]).code(1);
     variables.retain(|(name, _)| *name != "GITHUB_TOKEN");
@@ -460,5 +461,66 @@ fn an_incident_is_kept_and_linked_by_the_next() -> Outcome {
     // What no history can be kept in costs a warning.
     let done = run(folder.path(), &[("OOMDOC_HOME", "/proc/oomdoc")], &["two.log"]).code(0);
     assert!(String::from_utf8_lossy(&done.get_output().stderr).contains("not kept"));
+    Ok(())
+}
+
+#[test]
+fn the_next_steps_are_told_what_came_out() -> Outcome {
+    let server = Server::start()?;
+    let folder = tempfile::tempdir()?;
+    std::fs::write(folder.path().join("job.log"), OOM)?;
+    std::fs::write(folder.path().join("fine.log"), "step 1 loss 0.5\n")?;
+    let [summary, output] = ["summary.md", "output"].map(|name| folder.path().join(name).display().to_string());
+    let variables: Vec<(&str, &str)> =
+        of_github(&server, &summary).into_iter().chain([("GITHUB_OUTPUT", output.as_str())]).collect();
+    let done = run(folder.path(), &variables, &["job.log", "--output", "out", "--fail-on", "any"]).code(1);
+    let page = "https://github.com/me/it/pull/7#issuecomment-1001";
+    let printed = String::from_utf8_lossy(&done.get_output().stdout).into_owned();
+    assert!(printed.contains(&format!("comment written: {page}")), "{printed}");
+    let expected = format!(
+        "verdict=gpu_oom\ncause=unknown\nreport-path=out/report.html\nsarif-path=out/report.sarif\ncomment-url={page}\n"
+    );
+    assert_eq!(std::fs::read_to_string(&output)?, expected);
+    // A value with a line end would be another output.
+    run(folder.path(), &variables, &["fine.log", "--no-comment", "--output", "a\nverdict=b"]).code(0);
+    let told = std::fs::read_to_string(&output)?;
+    let told = told.strip_prefix(&expected).ok_or("what was told before is gone")?;
+    assert!(told.starts_with("verdict=none\ncause=\nreport-path=") && told.matches("verdict=").count() == 3, "{told}");
+    assert!(told.lines().filter(|line| line.starts_with("verdict=")).count() == 1, "{told}");
+    // Everything that the action promises is among them.
+    let action = std::fs::read_to_string(std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("action.yml"))?;
+    for name in expected.lines().filter_map(|line| line.split('=').next()) {
+        assert!(action.contains(&format!("steps.triage.outputs.{name} ")), "{name}");
+    }
+    Ok(())
+}
+
+/// The places of all results of the SARIF in `folder`.
+fn places(folder: &std::path::Path) -> Outcome<Vec<Value>> {
+    let log: Value = serde_json::from_slice(&std::fs::read(folder.join("oomdoc-report/report.sarif"))?)?;
+    let results = log["runs"][0]["results"].as_array().ok_or("no results")?;
+    Ok(results.iter().map(|result| result["locations"][0].clone()).collect())
+}
+
+#[test]
+fn code_scanning_is_given_a_place_without_a_launch_file() -> Outcome {
+    let (folder, elsewhere) = (tempfile::tempdir()?, tempfile::tempdir()?);
+    std::fs::create_dir(folder.path().join("logs"))?;
+    std::fs::write(folder.path().join("logs/job 1.log"), format!("step 1\n{OOM}"))?;
+    let outside = elsewhere.path().join("node.log").display().to_string();
+    std::fs::write(&outside, OOM)?;
+    let workspace = folder.path().display().to_string();
+    let variables = [("GITHUB_ACTIONS", "true"), ("GITHUB_WORKSPACE", workspace.as_str())];
+    for (paths, uri, line) in [("logs/job 1.log", "logs/job%201.log", 2), (outside.as_str(), "node.log", 1)] {
+        run(folder.path(), &variables, &[paths]).code(0);
+        let places = places(folder.path())?;
+        let place = &places.first().ok_or("no result")?["physicalLocation"];
+        assert_eq!(
+            (&place["artifactLocation"]["uri"], &place["region"]["startLine"]),
+            (&json!(uri), &json!(line)),
+            "{paths}"
+        );
+    }
+    assert_eq!(places(folder.path())?[0]["logicalLocations"][0]["fullyQualifiedName"], json!(outside));
     Ok(())
 }

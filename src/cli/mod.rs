@@ -9,6 +9,7 @@ mod fix;
 mod history;
 mod home;
 mod labels;
+mod outputs;
 mod progress;
 mod rules;
 mod save;

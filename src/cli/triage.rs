@@ -11,8 +11,9 @@ use super::error::CliError;
 use super::fail_on::{self, FailOn};
 use super::home::{Home, warn};
 use super::labels::Labels;
+use super::outputs;
 use super::save;
-use super::screen::printed;
+use super::screen::{printed, said};
 use crate::Options;
 use crate::facts::Value;
 use crate::knowledge::{CauseRule, Language};
@@ -97,11 +98,13 @@ impl Triage {
         // First what nobody can refuse.
         self.write(&sent, &environment, &knowledge.causes)?;
         self.show(&sent, &environment)?;
+        self.say_where()?;
         if !self.no_save {
             save::save(&report, self.labels.annotations(), &redactor, home);
         }
-        if !self.no_comment {
-            self.comment(&sent, &environment)?;
+        let comment = if self.no_comment { None } else { self.comment(&sent, &environment)? };
+        if matches!(environment.pipeline, Pipeline::GitHub { .. }) {
+            outputs::write(&sent, &self.output, comment.as_deref())?;
         }
         let has_failed = triage::state(&sent, &environment) == triage::State::Failed;
         if let Some(url) = self.notify.as_ref().filter(|_| has_failed) {
@@ -133,26 +136,36 @@ impl Triage {
         }
     }
 
-    /// Writes the comment; says so where there is none.
-    fn comment(&self, sent: &Report, environment: &Environment) -> Result<(), CliError> {
+    /// Says where the files are.
+    fn say_where(&self) -> Result<(), CliError> {
+        let folder = self.output.join("").display().to_string();
+        Ok(writeln!(
+            std::io::stdout(),
+            "oomdoc: report.html, report.md, report.json and report.sarif are in {}",
+            said(&folder)
+        )?)
+    }
+
+    /// Writes the comment; says so where there is none. The page that shows it, where it is known.
+    fn comment(&self, sent: &Report, environment: &Environment) -> Result<Option<String>, CliError> {
         let done = match environment.forge(Patience::default()) {
             Ok(forge) => triage::comment(&*forge, sent, self.lang, environment),
-            Err(Missing::Request) => return Ok(()),
+            Err(Missing::Request) => return Ok(None),
             Err(Missing::Trust(error)) => {
                 warn(&format!("no comment was written: {error}"), TRUST);
-                return Ok(());
+                return Ok(None);
             }
             Err(Missing::Token) => {
                 let advice = "give GITHUB_TOKEN, or GITLAB_TOKEN with the scope `api`, to this step: docs/ci.md";
                 warn("no comment was written: there is no token", advice);
-                return Ok(());
+                return Ok(None);
             }
         };
-        let words = match done {
-            Ok(Posted::Nothing) => return Ok(()),
-            Ok(Posted::Created) => "comment written",
-            Ok(Posted::Updated) => "comment renewed",
-            Ok(Posted::Solved) => "comment marked as solved",
+        let (words, page) = match done {
+            Ok((Posted::Nothing, _)) => return Ok(None),
+            Ok((Posted::Created, page)) => ("comment written", page),
+            Ok((Posted::Updated, page)) => ("comment renewed", page),
+            Ok((Posted::Solved, page)) => ("comment marked as solved", page),
             Err(error) => {
                 let advice = match &error {
                     HttpError::NotAllowed(_) => {
@@ -164,9 +177,11 @@ impl Triage {
                 if matches!(environment.pipeline, Pipeline::GitHub { .. }) {
                     summarize(&format!("No comment was written ({error}): {advice}."))?;
                 }
-                return Ok(());
+                return Ok(None);
             }
         };
-        Ok(writeln!(std::io::stdout(), "oomdoc: {words}")?)
+        let there = page.as_deref().map(|page| format!(": {}", said(page))).unwrap_or_default();
+        writeln!(std::io::stdout(), "oomdoc: {words}{there}")?;
+        Ok(page)
     }
 }

@@ -33,7 +33,7 @@ pub(super) fn place(report: &Report, root: &Path) -> Option<Place> {
 }
 
 /// `path` as seen from `root`; nothing where it lies elsewhere.
-fn within(path: &str, root: &Path) -> Option<String> {
+pub(super) fn within(path: &str, root: &Path) -> Option<String> {
     let absolute = tidy(&std::path::absolute(path).ok()?);
     let inner = absolute.strip_prefix(tidy(&std::path::absolute(root).ok()?)).ok()?;
     let parts: Vec<String> = inner.components().map(|part| part.as_os_str().to_string_lossy().into_owned()).collect();

@@ -31,8 +31,8 @@ pub fn marker(job: &str) -> String {
     format!("<!-- oomdoc job={name} -->")
 }
 
-/// Says `text` in the comment with `marker`.
-pub fn say(forge: &dyn Forge, marker: &str, text: &str) -> Result<Posted, HttpError> {
+/// Says `text` in the comment with `marker`; what became of it, and its number.
+pub fn say(forge: &dyn Forge, marker: &str, text: &str) -> Result<(Posted, u64), HttpError> {
     let body = format!("{marker}\n{text}");
     let mut refused = None;
     for _ in 0..forge.patience().attempts.max(1) {
@@ -40,7 +40,8 @@ pub fn say(forge: &dyn Forge, marker: &str, text: &str) -> Result<Posted, HttpEr
         if let Some((first, others)) = own.split_first() {
             match forge.update(first.id, &body) {
                 Ok(()) => {
-                    return others.iter().try_for_each(|comment| forge.delete(comment.id)).map(|()| Posted::Updated);
+                    others.iter().try_for_each(|comment| forge.delete(comment.id))?;
+                    return Ok((Posted::Updated, first.id));
                 }
                 // Somebody removed it meanwhile.
                 Err(error @ HttpError::NotAllowed(404)) => refused = Some(error),
@@ -49,10 +50,7 @@ pub fn say(forge: &dyn Forge, marker: &str, text: &str) -> Result<Posted, HttpEr
             continue;
         }
         match forge.create(&body) {
-            Ok(()) => {
-                keep_the_first(forge, marker);
-                return Ok(Posted::Created);
-            }
+            Ok(id) => return Ok((Posted::Created, keep_the_first(forge, marker).unwrap_or(id))),
             // Perhaps it was written all the same: look before writing again.
             Err(error @ HttpError::Unavailable(_)) => refused = Some(error),
             Err(error) => return Err(error),
@@ -61,25 +59,28 @@ pub fn say(forge: &dyn Forge, marker: &str, text: &str) -> Result<Posted, HttpEr
     Err(refused.unwrap_or_else(|| HttpError::Unavailable("not asked".to_owned())))
 }
 
-/// Two runs at once may both have found no comment. That ours is there is enough: what fails here is no failure.
-fn keep_the_first(forge: &dyn Forge, marker: &str) {
+/// Two runs at once may both have found no comment. That ours is there is enough: what fails here is no failure. The number of the one
+/// that stays, where that could be asked.
+fn keep_the_first(forge: &dyn Forge, marker: &str) -> Option<u64> {
     let own = forge.own(marker).unwrap_or_default();
     for comment in own.iter().skip(1) {
         let _ = forge.delete(comment.id);
     }
+    own.first().map(|comment| comment.id)
 }
 
-/// Marks the comment with `marker`, if there is one, as solved: `text` on top, what it was (`summary`) folded away.
-pub fn solve(forge: &dyn Forge, marker: &str, text: &str, summary: &str) -> Result<Posted, HttpError> {
+/// Marks the comment with `marker`, if there is one, as solved: `text` on top, what it was (`summary`) folded away. `None` where there
+/// is nothing to mark, else the comment's number.
+pub fn solve(forge: &dyn Forge, marker: &str, text: &str, summary: &str) -> Result<Option<u64>, HttpError> {
     let own = forge.own(marker)?;
-    let Some(Comment { id, body }) = own.first() else { return Ok(Posted::Nothing) };
+    let Some(Comment { id, body }) = own.first() else { return Ok(None) };
     let was = body.strip_prefix(marker).unwrap_or(body).trim_start();
     if was.starts_with(SOLVED) {
-        return Ok(Posted::Nothing);
+        return Ok(None);
     }
     let body = format!("{marker}\n{SOLVED}\n{text}\n\n<details><summary>{summary}</summary>\n\n{was}\n\n</details>\n");
     forge.update(*id, &body)?;
-    Ok(Posted::Solved)
+    Ok(Some(*id))
 }
 
 #[cfg(test)]

@@ -59,6 +59,8 @@ pub struct Conversation {
     pub project: String,
     /// Of the request.
     pub number: u64,
+    /// The page that shows the request, where it is known.
+    pub page: Option<String>,
     /// What allows to write.
     pub token: String,
     /// A file of certificates of those who vouch for the interface's server, where the pipeline names one.
@@ -120,7 +122,8 @@ fn github(set: impl Fn(&str) -> Option<String>) -> Environment {
     let conversation = number.ok_or(Missing::Request).and_then(|number| {
         let token = set("GITHUB_TOKEN").or_else(|| set("GH_TOKEN")).ok_or(Missing::Token)?;
         let api = set("GITHUB_API_URL").unwrap_or_else(|| "https://api.github.com".to_owned());
-        Ok(Conversation { api, project: project.clone(), number, token, authorities: None })
+        let page = Some(format!("{server}/{project}/pull/{number}"));
+        Ok(Conversation { api, project: project.clone(), number, page, token, authorities: None })
     });
     Environment {
         pipeline: Pipeline::GitHub { summary: set("GITHUB_STEP_SUMMARY").map(PathBuf::from), conversation },
@@ -149,7 +152,9 @@ fn gitlab(set: impl Fn(&str) -> Option<String>) -> Environment {
         let project = set("CI_MERGE_REQUEST_PROJECT_ID").or_else(|| set("CI_PROJECT_ID")).unwrap_or_default();
         // What the runner itself trusts the server by.
         let authorities = set("CI_SERVER_TLS_CA_FILE").map(PathBuf::from);
-        Ok(Conversation { api, project, number, token, authorities })
+        let page = set("CI_MERGE_REQUEST_PROJECT_URL").or_else(|| set("CI_PROJECT_URL"));
+        let page = page.map(|page| format!("{page}/-/merge_requests/{number}"));
+        Ok(Conversation { api, project, number, page, token, authorities })
     });
     Environment {
         pipeline: Pipeline::GitLab { conversation },

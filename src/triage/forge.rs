@@ -19,12 +19,14 @@ pub struct Comment {
 pub trait Forge {
     /// The owner's own comments of which the body begins with `marker`, earliest first.
     fn own(&self, marker: &str) -> Result<Vec<Comment>, HttpError>;
-    /// Writes a comment. Asks once: whether it was written is for [`Forge::own`] to say.
-    fn create(&self, body: &str) -> Result<(), HttpError>;
+    /// Writes a comment; its number. Asks once: whether it was written is for [`Forge::own`] to say.
+    fn create(&self, body: &str) -> Result<u64, HttpError>;
     /// Writes `body` over a comment.
     fn update(&self, id: u64, body: &str) -> Result<(), HttpError>;
     /// Removes a comment; one that is gone is no error.
     fn delete(&self, id: u64) -> Result<(), HttpError>;
+    /// The page that shows a comment, where it is known.
+    fn address(&self, id: u64) -> Option<String>;
     /// How patient it is.
     fn patience(&self) -> Patience;
 }

@@ -76,9 +76,9 @@ impl Forge for GitHub {
         Ok(own)
     }
 
-    fn create(&self, body: &str) -> Result<(), HttpError> {
+    fn create(&self, body: &str) -> Result<u64, HttpError> {
         let written = self.client.send_once(&Method::POST, &self.comments(), Some(&json!({ "body": body })))?;
-        written["id"].as_u64().map(drop).ok_or_else(|| HttpError::Answer("a comment without an id".to_owned()))
+        written["id"].as_u64().ok_or_else(|| HttpError::Answer("a comment without an id".to_owned()))
     }
 
     fn update(&self, id: u64, body: &str) -> Result<(), HttpError> {
@@ -90,6 +90,10 @@ impl Forge for GitHub {
             Err(HttpError::NotAllowed(404)) => Ok(()),
             done => done.map(drop),
         }
+    }
+
+    fn address(&self, id: u64) -> Option<String> {
+        Some(format!("{}#issuecomment-{id}", self.there.page.as_ref()?))
     }
 
     fn patience(&self) -> Patience {

@@ -56,9 +56,9 @@ impl Forge for GitLab {
         Ok(own)
     }
 
-    fn create(&self, body: &str) -> Result<(), HttpError> {
+    fn create(&self, body: &str) -> Result<u64, HttpError> {
         let written = self.client.send_once(&Method::POST, &self.notes(), Some(&json!({ "body": body })))?;
-        written["id"].as_u64().map(drop).ok_or_else(|| HttpError::Answer("a comment without an id".to_owned()))
+        written["id"].as_u64().ok_or_else(|| HttpError::Answer("a comment without an id".to_owned()))
     }
 
     fn update(&self, id: u64, body: &str) -> Result<(), HttpError> {
@@ -70,6 +70,10 @@ impl Forge for GitLab {
             Err(HttpError::NotAllowed(404)) => Ok(()),
             done => done.map(drop),
         }
+    }
+
+    fn address(&self, id: u64) -> Option<String> {
+        Some(format!("{}#note_{id}", self.there.page.as_ref()?))
     }
 
     fn patience(&self) -> Patience {

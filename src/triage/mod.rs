@@ -44,24 +44,25 @@ pub fn state(report: &Report, environment: &Environment) -> State {
     }
 }
 
-/// Writes, renews or closes the job's comment. `report` is what may leave the machine.
+/// Writes, renews or closes the job's comment; what became of it, and the page that shows it. `report` is what may leave the machine.
 pub fn comment(
     forge: &dyn Forge,
     report: &Report,
     language: Language,
     environment: &Environment,
-) -> Result<Posted, HttpError> {
+) -> Result<(Posted, Option<String>), HttpError> {
     let marker = marker(environment.job.as_deref().unwrap_or("default"));
     let run = (environment.run.as_deref(), environment.commit.as_deref());
     match state(report, environment) {
         State::Failed => {
             let page = format!("{}\n{}", report::markdown(report, language), report::run(run.0, run.1, language));
-            say(forge, &marker, &page)
+            say(forge, &marker, &page).map(|(posted, id)| (posted, forge.address(id)))
         }
         State::Passed => {
             let (text, summary) = report::solved(run.0, run.1, language);
-            solve(forge, &marker, &text, summary)
+            let solved = solve(forge, &marker, &text, summary)?;
+            Ok(solved.map_or((Posted::Nothing, None), |id| (Posted::Solved, forge.address(id))))
         }
-        State::Unknown => Ok(Posted::Nothing),
+        State::Unknown => Ok((Posted::Nothing, None)),
     }
 }

@@ -76,6 +76,16 @@ pub(super) struct Finding {
 #[serde(rename_all = "camelCase")]
 pub(super) struct Location {
     pub physical_location: PhysicalLocation,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub logical_locations: Vec<LogicalLocation>,
+}
+
+/// `logicalLocation` (§3.33).
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct LogicalLocation {
+    pub fully_qualified_name: String,
+    pub kind: &'static str,
 }
 
 /// `physicalLocation` (§3.29).

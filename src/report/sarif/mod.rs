@@ -6,20 +6,25 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::Path;
 
-use super::place::place;
+use super::place::{place, within};
 use super::plain::{describe, headline, strip, title};
 use super::{change, numbered};
 use crate::diagnosis::UNKNOWN;
 use crate::knowledge::{CauseRule, Language};
 use crate::model::{Citation, Diagnosis, Incident, OtherFailure, Report};
-use format::{ArtifactLocation, Driver, Finding, Location, Log, Message, PhysicalLocation, Region, Rule, Run, Tool};
+use format::{
+    ArtifactLocation, Driver, Finding, Location, Log, LogicalLocation, Message, PhysicalLocation, Region, Rule, Run,
+    Tool,
+};
 
 const SCHEMA: &str = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json";
+/// What a stream is called as a file.
+const STDIN: &str = "stdin";
 /// Lines of proof that travel along.
 const RELATED: usize = 10;
 
 /// The report as SARIF. `causes` say what the rules mean. A result lies on the line of the launch configuration under
-/// `root`, or nowhere; the log's lines are related locations.
+/// `root`, else on that of the log which proves it: code scanning takes none without a place. The log's lines are related locations.
 pub fn sarif(
     report: &Report,
     language: Language,
@@ -67,8 +72,12 @@ impl Writer<'_> {
             rule_index,
             level,
             message: Message { text: self.message(incident) },
-            locations: place.map(|place| location(&place.file, place.line, None)).into_iter().collect(),
-            related_locations: related(&incident.evidence),
+            locations: place
+                .map(|place| physical(&place.file, place.line, None))
+                .or_else(|| self.proof(&incident.evidence))
+                .into_iter()
+                .collect(),
+            related_locations: self.related(&incident.evidence),
             partial_fingerprints: BTreeMap::from([(
                 format!("oomdoc/v{}", fingerprint.version),
                 fingerprint.key.clone(),
@@ -111,11 +120,39 @@ impl Writer<'_> {
             rule_index,
             level: "warning",
             message: Message { text },
-            locations: Vec::new(),
-            related_locations: related(&failure.evidence),
+            locations: self.proof(&failure.evidence).into_iter().collect(),
+            related_locations: self.related(&failure.evidence),
             partial_fingerprints: BTreeMap::new(),
             properties: BTreeMap::from([("kind", self.report.verdict.as_str().into())]),
         }
+    }
+
+    /// The first line that proves a result, by an address within the repository: that of a log which lies elsewhere is its name alone,
+    /// beside its own words for where it is.
+    fn proof(&self, cites: &[Citation]) -> Option<Location> {
+        let Citation { location, text, .. } = cites.first()?;
+        let (path, line) = (&*location.path, location.line.0);
+        if let Some(inner) = self.inner(path) {
+            return Some(physical(&inner, line, Some(text)));
+        }
+        let name = if path == "-" { STDIN } else { path.rsplit(['/', '\\']).next().unwrap_or(path) };
+        let logical = LogicalLocation { fully_qualified_name: strip(path), kind: "resource" };
+        Some(Location { logical_locations: vec![logical], ..physical(name, line, Some(text)) })
+    }
+
+    /// `path` as seen from the repository's root; nothing where it lies elsewhere or nowhere.
+    fn inner(&self, path: &str) -> Option<String> {
+        if path == "-" { None } else { within(path, self.root) }
+    }
+
+    fn related(&self, cites: &[Citation]) -> Vec<Location> {
+        // Standard input has no address.
+        let addressed = cites.iter().filter(|cite| &*cite.location.path != "-").take(RELATED);
+        let location = |Citation { location, text, .. }: &Citation| {
+            let path = self.inner(&location.path).unwrap_or_else(|| location.path.to_string());
+            physical(&path, location.line.0, Some(text))
+        };
+        addressed.map(location).collect()
     }
 
     /// The rule of a diagnosis, by its id and its place among all.
@@ -151,16 +188,11 @@ fn help(rule: &CauseRule, language: Language) -> String {
     said.into_iter().chain(rule.references.iter().cloned()).collect::<Vec<_>>().join("\n\n")
 }
 
-fn related(cites: &[Citation]) -> Vec<Location> {
-    // Standard input has no address.
-    let addressed = cites.iter().filter(|cite| &*cite.location.path != "-").take(RELATED);
-    addressed.map(|cite| location(&cite.location.path, cite.location.line.0, Some(&cite.text))).collect()
-}
-
-fn location(path: &str, start_line: u64, text: Option<&str>) -> Location {
+fn physical(path: &str, start_line: u64, text: Option<&str>) -> Location {
     let snippet = text.map(|text| Message { text: strip(text) });
     let artifact_location = ArtifactLocation { uri: uri(path) };
-    Location { physical_location: PhysicalLocation { artifact_location, region: Region { start_line, snippet } } }
+    let physical_location = PhysicalLocation { artifact_location, region: Region { start_line, snippet } };
+    Location { physical_location, logical_locations: Vec::new() }
 }
 
 /// A path as a URI reference (RFC 3986).
