@@ -239,3 +239,27 @@ fn a_log_in_utf_16_is_read() -> Outcome {
     }
     Ok(())
 }
+
+/// A slip in a fact's name changed nothing, and nobody was told.
+#[test]
+fn a_fact_that_nothing_asks_for_is_an_error_that_says_what_may_be_meant() -> Outcome {
+    let folder = tempfile::tempdir()?;
+    let log = folder.path().join("job.log");
+    std::fs::write(&log, OOM)?;
+    let refused = |command: &[&str], fact: &str, meant: &str| {
+        let asked = oomdoc().args(command).args(["--fact", fact]).assert();
+        asked.code(2).stdout("").stderr(contains("no fact is called").and(contains(meant.to_owned())));
+    };
+    let path = log.to_string_lossy();
+    for command in [&["analyze", "--no-save", &*path][..], &["triage", "--no-save", &path], &["fix", &path]] {
+        refused(command, "host.memroy=500GiB", "did you mean host.memory");
+        refused(command, "framework=verl", "did you mean job.framework");
+    }
+    refused(&["estimate", "--model", "8b"], "config.zero_stge=3", "did you mean config.zero_stage");
+    assert!(!folder.path().join("oomdoc-report").exists());
+    for fact in ["model=8b", "gpu=A100-80G", "host.memory=500GiB", "gpu.memory=80GiB", "config.zero_stage=3"] {
+        oomdoc().args(["analyze", "--no-save", "--fact", fact]).arg(&log).assert().success();
+    }
+    oomdoc().args(["explain", "host.memory", "--lang", "zh"]).assert().success().stdout(contains("内存"));
+    Ok(())
+}

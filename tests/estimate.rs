@@ -305,3 +305,26 @@ fn a_configuration_that_is_only_named_is_asked_for() -> Outcome {
     run(&["--zero", "3"]).success();
     Ok(())
 }
+
+/// A job on no GPU was laid out on one.
+#[test]
+fn nothing_is_counted_for_no_gpu() {
+    for flag in [
+        "--gpus",
+        "--nodes",
+        "--micro-batch",
+        "--sequence",
+        "--token-budget",
+        "--accumulation",
+        "--lora",
+        "--tensor-parallel",
+        "--pipeline-parallel",
+        "--sequence-parallel",
+    ] {
+        let asked = assert_cmd::Command::new(assert_cmd::cargo::cargo_bin!("oomdoc"))
+            .args(["estimate", "--model", "8b", flag, "0"])
+            .assert();
+        let said = String::from_utf8_lossy(&asked.code(2).get_output().stderr).into_owned();
+        assert!(said.contains(flag) && said.contains("at least 1"), "{said}");
+    }
+}

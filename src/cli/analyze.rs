@@ -7,6 +7,7 @@ use std::sync::Arc;
 use clap::{Args, ValueEnum};
 
 use super::error::CliError;
+use super::facts;
 use super::fail_on::{self, FailOn};
 use super::home::{Home, warn};
 use super::labels::Labels;
@@ -84,6 +85,7 @@ enum Format {
 impl Analyze {
     pub fn run(self, home: &Home) -> Result<ExitCode, CliError> {
         let (knowledge, experience) = home.knowledge_and_experience()?;
+        facts::check(&self.fact, &knowledge)?;
         let watch = Arc::new(Watch::default());
         let progress = Progress::of(&watch, &self.paths);
         let options = Options {

@@ -67,6 +67,14 @@ pub(super) enum CliError {
     /// There is no place for the store.
     #[error(transparent)]
     Home(#[from] HomeUnknown),
+    /// Nothing asks for a fact that the user told.
+    #[error("no fact is called `{name}`")]
+    NoFact {
+        /// What was told.
+        name: String,
+        /// What is spelled most like it.
+        nearest: Vec<String>,
+    },
     /// A rule cannot be called so.
     #[error(transparent)]
     Name(#[from] BadName),
@@ -184,9 +192,14 @@ impl CliError {
             CliError::NothingAlike { .. } => Some("name a log that ended with an out-of-memory failure"),
             CliError::Home(_) => Some("name a folder with --home or $OOMDOC_HOME"),
             CliError::NotImported { .. } => Some("mend the errors above; `oomdoc rules check` shows them again"),
-            CliError::NotYours { nearest, .. } | CliError::Unexplained { nearest, .. } if !nearest.is_empty() => {
+            CliError::NotYours { nearest, .. }
+            | CliError::Unexplained { nearest, .. }
+            | CliError::NoFact { nearest, .. }
+                if !nearest.is_empty() =>
+            {
                 return Some(format!("did you mean {}?", nearest.join(", ")));
             }
+            CliError::NoFact { .. } => Some("docs/writing-rules.md lists every fact: model, gpu, host.memory …"),
             CliError::NotYours { .. } | CliError::Unexplained { .. } => Some("`oomdoc rules list` lists the rules"),
             CliError::Fit(FitError::Labels(LabelError::NoCases { .. })) => {
                 Some("DIR holds one folder a case, each with its logs and a label: docs/accuracy.md shows both")

@@ -5,6 +5,7 @@ use clap::{Args, ValueEnum};
 
 use super::analyze::told;
 use super::error::CliError;
+use super::facts;
 use super::home::Home;
 use crate::estimate::{self, Flags};
 use crate::facts::Value;
@@ -18,7 +19,7 @@ const WIDTH: usize = 100;
 pub(super) struct Estimate {
     #[command(flatten)]
     flags: Flags,
-    /// Shows the parts of every moment, not of the hungriest only
+    /// Show the parts of every moment, not of the hungriest only
     #[arg(long)]
     all: bool,
     /// How to show it
@@ -41,7 +42,9 @@ enum Format {
 
 impl Estimate {
     pub fn run(self, home: &Home) -> Result<ExitCode, CliError> {
-        let estimate = estimate::estimate(&self.flags, &self.fact, &*home.knowledge()?)?;
+        let knowledge = home.knowledge()?;
+        facts::check(&self.fact, &knowledge)?;
+        let estimate = estimate::estimate(&self.flags, &self.fact, &knowledge)?;
         let shown = match self.format {
             Format::Text => estimate::text(&estimate, self.lang, width(), self.all),
             Format::Json => serde_json::to_string_pretty(&estimate)? + "\n",

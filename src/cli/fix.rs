@@ -5,6 +5,7 @@ use clap::Args;
 
 use super::analyze::told;
 use super::error::CliError;
+use super::facts;
 use super::home::Home;
 use crate::facts::Value;
 use crate::fix::{self, Done};
@@ -37,7 +38,9 @@ pub(super) struct Fix {
 
 impl Fix {
     pub fn run(self, home: &Home) -> Result<ExitCode, CliError> {
-        let knowledge = Some(home.knowledge()?);
+        let knowledge = home.knowledge()?;
+        facts::check(&self.fact, &knowledge)?;
+        let knowledge = Some(knowledge);
         let options = Options { language: self.lang, facts: self.fact, knowledge, ..Options::default() };
         let report = fix::analyze(&self.paths, &options)?;
         let patches = fix::pick(&report, &self.pick)?;

@@ -4,6 +4,7 @@ mod analyze;
 mod error;
 mod estimate;
 mod explain;
+mod facts;
 mod fail_on;
 mod fix;
 mod history;

@@ -8,6 +8,7 @@ use clap::Args;
 
 use super::analyze::{summarize, tell, told};
 use super::error::CliError;
+use super::facts;
 use super::fail_on::{self, FailOn};
 use super::home::{Home, warn};
 use super::labels::Labels;
@@ -71,6 +72,7 @@ impl Triage {
         let mut environment = Environment::read(|name| std::env::var(name).ok());
         environment.job = self.comment_key.clone().or(environment.job);
         let (knowledge, experience) = home.knowledge_and_experience()?;
+        facts::check(&self.fact, &knowledge)?;
         let options = Options {
             language: self.lang,
             facts: self.fact.clone(),

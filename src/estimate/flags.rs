@@ -19,10 +19,10 @@ pub struct Flags {
     #[arg(long, value_name = "PATH")]
     pub from: Vec<String>,
     /// GPUs of each node
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = at_least_one)]
     pub gpus: Option<u64>,
     /// Nodes
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = at_least_one)]
     pub nodes: Option<u64>,
     /// DeepSpeed's ZeRO stage
     #[arg(long, value_name = "STAGE", value_parser = clap::value_parser!(u64).range(0..=3), conflicts_with = "fsdp")]
@@ -43,16 +43,16 @@ pub struct Flags {
     #[arg(long)]
     pub no_pin: bool,
     /// Sequences of one forward and backward pass on one GPU
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = at_least_one)]
     pub micro_batch: Option<u64>,
     /// Tokens of the longest sequence
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = at_least_one)]
     pub sequence: Option<u64>,
     /// Tokens of one pass on one GPU where batches are packed to as many, or sorted by length
-    #[arg(long, value_name = "N", conflicts_with = "micro_batch")]
+    #[arg(long, value_name = "N", value_parser = at_least_one, conflicts_with = "micro_batch")]
     pub token_budget: Option<u64>,
     /// Passes of one step
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = at_least_one)]
     pub accumulation: Option<u64>,
     /// What backward computes again instead of keeping it (gradient checkpointing)
     #[arg(long, value_enum)]
@@ -69,22 +69,22 @@ pub struct Flags {
     /// The optimizer
     #[arg(long, value_enum)]
     pub optimizer: Option<Optimizer>,
-    /// Trains a LoRA adapter of this rank instead of the weights
-    #[arg(long, value_name = "RANK")]
+    /// Train a LoRA adapter of this rank instead of the weights
+    #[arg(long, value_name = "RANK", value_parser = at_least_one)]
     pub lora: Option<u64>,
     /// Weights under an adapter are quantised
     #[arg(long, value_enum, requires = "lora")]
     pub quantised: Option<Quantised>,
     /// GPUs that split each layer
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = at_least_one)]
     pub tensor_parallel: Option<u64>,
     /// Stages of a pipeline
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = at_least_one)]
     pub pipeline_parallel: Option<u64>,
     /// GPUs that share a sequence
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = at_least_one)]
     pub sequence_parallel: Option<u64>,
-    /// Looks for the cheapest changes with which it fits GPUs of this size: `80GiB`
+    /// Look for the cheapest changes with which it fits GPUs of this size: `80GiB`
     #[arg(long, value_name = "SIZE", value_parser = size)]
     pub fit: Option<Bytes>,
     /// Memory of each host, or the container's limit: `1.4TiB`
@@ -154,6 +154,14 @@ pub enum Quantised {
     /// LLM.int8()
     #[value(name = "8bit")]
     EightBit,
+}
+
+fn at_least_one(text: &str) -> Result<u64, String> {
+    match text.parse() {
+        Ok(0) => Err("at least 1".to_owned()),
+        Ok(number) => Ok(number),
+        Err(_) => Err("write a whole number".to_owned()),
+    }
 }
 
 fn parameters(text: &str) -> Result<u64, String> {

@@ -54,6 +54,21 @@ impl FactNames {
         self.settings.contains(name)
     }
 
+    /// Whether a condition may ask for `name`.
+    pub fn is_known(&self, name: &str) -> bool {
+        self.type_of(name).is_some() || self.is_setting(name)
+    }
+
+    /// The names that are spelled most like `name`; where none is, those that end as it does.
+    pub fn nearest(&self, name: &str) -> Vec<String> {
+        let all = || self.facts.keys().map(|known| &**known).chain(self.settings.iter().map(String::as_str));
+        let last = |name: &str| name.rsplit('.').next().unwrap_or_default().to_owned();
+        let alike = nearest(name, all());
+        let found =
+            if alike.is_empty() { all().filter(|known| last(known) == last(name)).take(3).collect() } else { alike };
+        found.into_iter().map(str::to_owned).collect()
+    }
+
     /// All names, in alphabetical order.
     pub fn iter(&self) -> impl Iterator<Item = (&str, FactType)> {
         self.facts.iter().map(|(name, known)| (&**name, known.r#type))
