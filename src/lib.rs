@@ -39,10 +39,10 @@ use thiserror::Error;
 
 use diagnosis::{Concluded, Diagnosed};
 use facts::{Asker, Facts, Value};
-use incident::Found;
+use incident::{Found, Outcome};
 use knowledge::{Knowledge, KnowledgeError, Language};
 use launch::{Launch, Prediction};
-use model::{Diagnosis, Experience, Incident, InputSummary, Job, Report};
+use model::{Call, Collapse, Diagnosis, Experience, Frame, Incident, InputSummary, Job, Report};
 use parse::{GRAMMARS, Grammars};
 use patch::{Remedies, Workbench};
 use reading::Reading;
@@ -151,17 +151,30 @@ fn conclude(mut reading: Reading, knowledge: &Knowledge, options: &Options) -> R
     reading.summaries.extend(reading.unreadable.iter().map(report::unreadable));
     let outcome = incident::build(std::mem::take(&mut reading.reads), knowledge);
     let verdict = outcome.verdict();
-    if outcome.found.is_empty() {
+    let Outcome { job, found, other_failure, frames, sequence } = outcome;
+    let failure = Collapse { stack: stack(&frames, knowledge)?, sequence };
+    let told = |inputs, job, incidents| {
+        report::assemble(inputs, job, verdict, incidents, other_failure, failure, options.language)
+    };
+    if found.is_empty() {
         // The configuration of a job that did not run out of memory is nobody's question.
-        return Ok(report::assemble(reading.summaries, outcome.job, verdict, Vec::new(), outcome.other_failure));
+        return Ok(told(reading.summaries, job, Vec::new()));
     }
     knowledge.complete()?;
     let printed = reading.take_printed();
-    let launch = Launch::new(knowledge, &outcome.job, reading.files, printed);
-    let job = launch.complete(outcome.job);
+    let launch = Launch::new(knowledge, &job, reading.files, printed);
+    let job = launch.complete(job);
     let explain = |found| explain(found, &job, &launch, &reading.summaries, knowledge, options);
-    let incidents = outcome.found.into_iter().map(explain).collect();
-    Ok(report::assemble(reading.summaries, job, verdict, incidents, outcome.other_failure))
+    let incidents = found.into_iter().map(explain).collect();
+    Ok(told(reading.summaries, job, incidents))
+}
+
+/// `frames` as people want to see them.
+fn stack(frames: &[Frame], knowledge: &Knowledge) -> Result<Vec<Call>, KnowledgeError> {
+    match frames {
+        [] => Ok(Vec::new()),
+        frames => Ok(incident::shortened(frames, knowledge.libraries()?)),
+    }
 }
 
 /// An incident, and all that is known of it before anything is weighed.

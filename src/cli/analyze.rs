@@ -11,13 +11,13 @@ use super::fail_on::{self, FailOn};
 use super::home::{Home, warn};
 use super::progress::Progress;
 use super::save;
-use super::screen::printed;
+use super::screen::{self, printed};
 use crate::Options;
 use crate::facts::Value;
 use crate::knowledge::{Knowledge, Language};
 use crate::model::{InputSummary, Report, Role};
 use crate::redact::Redactor;
-use crate::report;
+use crate::report::{self, Length};
 use crate::source::SourceError;
 use crate::triage::{self, HttpError, Patience};
 use crate::watch::Watch;
@@ -38,6 +38,12 @@ pub(super) struct Analyze {
     /// How to show the report
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
+    /// Show all of the text report, not only what fits a screen
+    #[arg(long, conflicts_with = "brief")]
+    full: bool,
+    /// Show three lines: what ran out, why, and what to do
+    #[arg(long)]
+    brief: bool,
     /// The language of the report: `en` or `zh`
     #[arg(long, value_name = "LANG", default_value = "en")]
     lang: Language,
@@ -132,10 +138,19 @@ impl Analyze {
         Ok(fail_on::status(&self.fail_on, &report))
     }
 
+    fn text(&self, report: &Report) -> String {
+        let length = match (self.full, self.brief) {
+            (true, _) => Length::Full,
+            (_, true) => Length::Brief,
+            _ => Length::Screen,
+        };
+        report::text(report, self.lang, length, screen::width())
+    }
+
     fn print(&self, report: &Report, knowledge: &Knowledge) -> Result<(), CliError> {
         let out = &mut std::io::stdout();
         match self.format {
-            Format::Text => anstream::stdout().write_all(printed(&report::text(report, self.lang)).as_bytes())?,
+            Format::Text => anstream::stdout().write_all(printed(&self.text(report)).as_bytes())?,
             Format::Json => writeln!(out, "{}", report::json(report)?)?,
             Format::Markdown => out.write_all(report::markdown(report, self.lang).as_bytes())?,
             Format::Html => out.write_all(report::html(report, self.lang).as_bytes())?,

@@ -11,13 +11,13 @@ use super::error::CliError;
 use super::fail_on::{self, FailOn};
 use super::home::{Home, warn};
 use super::save;
-use super::screen::printed;
+use super::screen::{self, printed};
 use crate::Options;
 use crate::facts::Value;
 use crate::knowledge::{CauseRule, Language};
 use crate::model::Report;
 use crate::redact::Redactor;
-use crate::report;
+use crate::report::{self, Length};
 use crate::triage::{self, Environment, HttpError, Missing, Patience, Pipeline, Posted};
 
 /// What to do about certificates.
@@ -121,7 +121,8 @@ impl Triage {
             std::io::stdout().write_all(annotation.as_bytes())?;
             summarize(&report::markdown(sent, self.lang))
         } else {
-            Ok(anstream::stdout().write_all(printed(&report::text(sent, self.lang)).as_bytes())?)
+            Ok(anstream::stdout()
+                .write_all(printed(&report::text(sent, self.lang, Length::Screen, screen::width())).as_bytes())?)
         }
     }
 

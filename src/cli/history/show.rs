@@ -5,9 +5,10 @@ use clap::{Args, ValueEnum};
 use serde::Serialize;
 
 use crate::cli::error::CliError;
+use crate::cli::screen;
 use crate::history::{self, Outcome, Record};
 use crate::knowledge::Language;
-use crate::report;
+use crate::report::{self, Length};
 
 /// Shows an incident as it was analysed, and what was tried
 #[derive(Debug, Args)]
@@ -47,11 +48,11 @@ impl Show {
         match self.format {
             Format::Json => writeln!(out, "{}", serde_json::to_string_pretty(&Shown { record, outcomes })?)?,
             Format::Text => {
-                let Record { time, inputs, job, incident, .. } = record;
+                let Record { time, inputs, job, incident, failure, .. } = record;
                 writeln!(out, "{}  {time}", incident.id)?;
                 writeln!(out, "grouped by {}\n", incident.fingerprint.parts.join(", "))?;
-                let shown = report::assemble(inputs, job, incident.kind, vec![incident], None);
-                out.write_all(report::text(&shown, self.lang).as_bytes())?;
+                let shown = report::assemble(inputs, job, incident.kind, vec![incident], None, failure, self.lang);
+                out.write_all(report::text(&shown, self.lang, Length::Full, screen::width()).as_bytes())?;
                 // The report has the first one's only.
                 let patches = shown.incidents.first().map(report::numbered).unwrap_or_default();
                 for (number, patch) in (1..).zip(patches).skip(1) {
