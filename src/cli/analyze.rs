@@ -44,6 +44,9 @@ pub(super) struct Analyze {
     /// Show three lines: what ran out, why, and what to do
     #[arg(long)]
     brief: bool,
+    /// With `--format json`: the verdict, causes, first patch and citations in less than 4 KB
+    #[arg(long)]
+    compact: bool,
     /// The language of the report: `en` or `zh`
     #[arg(long, value_name = "LANG", default_value = "en")]
     lang: Language,
@@ -151,6 +154,7 @@ impl Analyze {
         let out = &mut std::io::stdout();
         match self.format {
             Format::Text => anstream::stdout().write_all(printed(&self.text(report)).as_bytes())?,
+            Format::Json if self.compact => writeln!(out, "{}", report::compact(report)?)?,
             Format::Json => writeln!(out, "{}", report::json(report)?)?,
             Format::Markdown => out.write_all(report::markdown(report, self.lang).as_bytes())?,
             Format::Html => out.write_all(report::html(report, self.lang).as_bytes())?,

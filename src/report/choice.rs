@@ -67,7 +67,7 @@ pub fn figures(figures: &[Figure]) -> Vec<&Figure> {
 
 /// A patch in a few words: `--zero_stage  2 → 3`; a command is what it is.
 pub fn change(patch: &Patch) -> String {
-    let is_command = patch.to == Some(Scalar::Flag(true)) && patch.from.is_none() && patch.knob.contains(' ');
+    let is_command = patch.to == Some(Scalar::Flag(true)) && patch.from.is_none() && patch.knob.contains([' ', '(']);
     if is_command { patch.knob.clone() } else { format!("{}  {}", patch.knob, from_to(patch)) }
 }
 

@@ -59,7 +59,10 @@ fn what(root: &Incident, language: Language) -> String {
     let victim = (!root.victim.is_unknown()).then(|| format!("{}{others}", describe(&root.victim)));
     let recovered = if root.recovered { labels.and_went_on } else { "" };
     let details: Vec<String> = victim.into_iter().chain(amounts(root, language)).collect();
-    (labels.headline)(&format!("{}{during}{recovered}", words::headline(root.kind, language)), &details)
+    // `Host out of memory` and when, before by whom it was killed.
+    let headline = words::headline(root.kind, language);
+    let (ran_out, how) = headline.split_at(headline.find([':', ',', '：', '，']).unwrap_or(headline.len()));
+    (labels.headline)(&format!("{ran_out}{during}{how}{recovered}"), &details)
 }
 
 /// What was asked for and what there was: only what the log states.

@@ -6,6 +6,7 @@
 mod arithmetic;
 mod brief;
 mod choice;
+mod compact;
 mod diff;
 mod github;
 mod html;
@@ -31,6 +32,7 @@ use crate::source::SourceError;
 pub use arithmetic::memory;
 pub use brief::brief;
 pub use choice::{change, numbered, proposed, telling};
+pub use compact::compact;
 pub use github::github;
 pub use html::html;
 pub use json::json;
