@@ -15,6 +15,7 @@ pub mod fit;
 pub mod fix;
 pub mod history;
 pub mod incident;
+pub mod jobs;
 pub mod knowledge;
 pub mod launch;
 pub mod memory;
@@ -40,6 +41,7 @@ use thiserror::Error;
 use diagnosis::{Concluded, Diagnosed};
 use facts::{Asker, Facts, Value};
 use incident::{Found, Outcome};
+use jobs::Grouping;
 use knowledge::{Knowledge, KnowledgeError, Language};
 use launch::{Launch, Prediction};
 use model::{Call, Collapse, Diagnosis, Experience, Frame, Incident, InputSummary, Job, Report};
@@ -102,6 +104,14 @@ pub fn analyze(paths: &[String], options: &Options) -> Result<Report, Error> {
     let knowledge = known(options)?;
     read_ahead(&knowledge, options);
     conclude(read(paths, &knowledge, options)?, &knowledge, options)
+}
+
+/// [`analyze`], with a report for each job that the inputs are of, or as `grouping` says.
+pub fn analyze_jobs(paths: &[String], options: &Options, grouping: Grouping) -> Result<Vec<Report>, Error> {
+    let knowledge = known(options)?;
+    read_ahead(&knowledge, options);
+    let readings = read(paths, &knowledge, options)?.by_job(paths, grouping, &knowledge);
+    readings.into_iter().map(|reading| conclude(reading, &knowledge, options)).collect()
 }
 
 /// Reads everything that `paths` name.

@@ -99,7 +99,7 @@ impl Triage {
         if let Some(url) = self.notify.as_ref().filter(|_| has_failed) {
             tell(url, &sent, self.lang, environment.run.as_deref());
         }
-        Ok(fail_on::status(&self.fail_on, &report))
+        Ok(fail_on::status(&self.fail_on, std::slice::from_ref(&report)))
     }
 
     /// Writes the report's files.

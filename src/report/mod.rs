@@ -34,16 +34,16 @@ pub use brief::brief;
 pub use choice::{change, numbered, proposed, telling};
 pub use compact::compact;
 pub use github::github;
-pub use html::html;
-pub use json::json;
+pub use html::{html, html_of_jobs};
+pub use json::{json, json_of_jobs};
 pub use markdown::markdown;
 pub use neighbours::neighbours;
 pub use outgoing::outgoing;
 pub(crate) use parts::part_name;
 pub use run::{run, solved};
-pub use sarif::sarif;
+pub use sarif::{sarif, sarif_of_jobs};
 pub use schema::schema;
-pub use text::{Length, text};
+pub use text::{Length, text, text_of_jobs};
 pub(crate) use words::phase as phase_name;
 
 /// The report on what was read and what happened.

@@ -27,6 +27,7 @@ pub(super) struct Labels {
     pub which_ranks: fn(&str, usize) -> String,
     pub a_process: &'static str,
     pub full: &'static str,
+    pub job_of: fn(usize, usize) -> String,
     pub tags: Tags,
     pub figures: &'static str,
     pub holders: &'static str,
@@ -121,6 +122,7 @@ const EN: Labels = Labels {
     at: |time| format!(" at {time}"),
     which_ranks: |ranks, count| if count == 1 { format!("rank {ranks}") } else { format!("ranks {ranks}") },
     a_process: "a process",
+    job_of: |number, count| format!("job {number} of {count}"),
     full: "`--full` shows all of it, `--format html` a page with charts.",
     tags: Tags {
         job: "Job",
@@ -227,6 +229,7 @@ const ZH: Labels = Labels {
     at: |time| format!("（{time}）"),
     which_ranks: |ranks, _| format!("rank {ranks} "),
     a_process: "一个进程",
+    job_of: |number, count| format!("第 {number} 个作业，共 {count} 个"),
     full: "`--full` 显示全部内容，`--format html` 生成带图表的页面。",
     tags: Tags {
         job: "作业",

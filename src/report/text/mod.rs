@@ -7,7 +7,7 @@ use anstyle::{AnsiColor, Style};
 
 use super::lead::{Action, Lead};
 use super::outline::{About, Item, Limits, Outline, Section};
-use super::plain::{nearby, printable, sure};
+use super::plain::{nearby, printable, strip, sure};
 use super::words::{self, Labels};
 use crate::knowledge::Language;
 use crate::model::Report;
@@ -22,6 +22,8 @@ const REMOVED: Style = AnsiColor::Red.on_default();
 
 /// The labels stand in a column so wide.
 const GUTTER: usize = 9;
+/// Logs that name a job of several.
+const NAMED: usize = 4;
 /// What is to be changed stands indented by this.
 const INDENT: usize = 2;
 
@@ -49,6 +51,23 @@ pub fn text(report: &Report, language: Language, length: Length, width: Option<u
         page.body(&outline);
     }
     page.text
+}
+
+/// The reports of several jobs, each below a line that says which it is.
+pub fn text_of_jobs(reports: &[Report], language: Language, length: Length, width: Option<usize>) -> String {
+    let labels = words::labels(language);
+    let page = |(number, report): (usize, &Report)| {
+        let read = report.inputs.iter().filter(|input| input.lines > 0);
+        let paths: Vec<String> = read.take(NAMED).map(|input| strip(&input.path)).collect();
+        let rest = report.inputs.iter().filter(|input| input.lines > 0).count().saturating_sub(NAMED);
+        let rest = if rest > 0 { format!(", {}", (labels.more)(rest)) } else { String::new() };
+        let heading = format!("── {}: {}{rest}", (labels.job_of)(number, reports.len()), paths.join(", "));
+        format!("{BOLD}{heading}{BOLD:#}\n{}", text(report, language, length, width))
+    };
+    match reports {
+        [report] => text(report, language, length, width),
+        reports => (1..).zip(reports).map(page).collect::<Vec<_>>().join("\n"),
+    }
 }
 
 /// The screen in the making.
