@@ -9,6 +9,7 @@ use std::sync::Arc;
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use oomdoc::knowledge::{Knowledge, Language};
 use oomdoc::parse::{Extractor, GRAMMARS, Grammars};
+use oomdoc::report::Length;
 use oomdoc::scan::{Extent, LineSink, RawLine, Scanner};
 use oomdoc::source::Input;
 use oomdoc::{Options, analyze_inputs, report};
@@ -99,7 +100,7 @@ fn render(criterion: &mut Criterion) {
     let input = Input::new("job.log", Cursor::new(log(Kind::Incident, 1 << 20))).unwrap();
     let found = analyze_inputs(vec![input], Vec::new(), &Options::default()).unwrap();
     criterion.bench_function("report/text", |bencher| {
-        bencher.iter(|| report::text(black_box(&found), Language::En));
+        bencher.iter(|| report::text(black_box(&found), Language::En, Length::Screen, Some(100)));
     });
     criterion.bench_function("report/json", |bencher| bencher.iter(|| report::json(black_box(&found)).unwrap()));
 }

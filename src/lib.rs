@@ -15,6 +15,7 @@ pub mod fit;
 pub mod fix;
 pub mod history;
 pub mod incident;
+pub mod jobs;
 pub mod knowledge;
 pub mod launch;
 pub mod memory;
@@ -40,10 +41,11 @@ use thiserror::Error;
 
 use diagnosis::{Concluded, Diagnosed};
 use facts::{Asker, Facts, Value};
-use incident::Found;
+use incident::{Found, Outcome};
+use jobs::Grouping;
 use knowledge::{Knowledge, KnowledgeError, Language};
 use launch::{Launch, Prediction};
-use model::{Diagnosis, Experience, Incident, InputSummary, Job, Report};
+use model::{Call, Collapse, Diagnosis, Experience, Frame, Incident, InputSummary, Job, Report};
 use parse::{GRAMMARS, Grammars};
 use patch::{Remedies, Workbench};
 use reading::Reading;
@@ -109,6 +111,14 @@ pub fn analyze(paths: &[String], options: &Options) -> Result<Report, Error> {
     conclude(read(paths, &knowledge, options)?, &knowledge, options)
 }
 
+/// [`analyze`], with a report for each job that the inputs are of, or as `grouping` says.
+pub fn analyze_jobs(paths: &[String], options: &Options, grouping: Grouping) -> Result<Vec<Report>, Error> {
+    let knowledge = known(options)?;
+    read_ahead(&knowledge, options);
+    let readings = read(paths, &knowledge, options)?.by_job(paths, grouping, &knowledge);
+    readings.into_iter().map(|reading| conclude(reading, &knowledge, options)).collect()
+}
+
 /// Reads everything that `paths` name.
 fn read(paths: &[String], knowledge: &Knowledge, options: &Options) -> Result<Reading, Error> {
     let (files, unreadable) = source::walk(paths);
@@ -156,17 +166,30 @@ fn conclude(mut reading: Reading, knowledge: &Knowledge, options: &Options) -> R
     reading.summaries.extend(reading.unreadable.iter().map(report::unreadable));
     let outcome = incident::build(std::mem::take(&mut reading.reads), knowledge);
     let verdict = outcome.verdict();
-    if outcome.found.is_empty() {
+    let Outcome { job, found, other_failure, frames, sequence } = outcome;
+    let failure = Collapse { stack: stack(&frames, knowledge)?, sequence };
+    let told = |inputs, job, incidents| {
+        report::assemble(inputs, job, verdict, incidents, other_failure, failure, options.language)
+    };
+    if found.is_empty() {
         // The configuration of a job that did not run out of memory is nobody's question.
-        return Ok(report::assemble(reading.summaries, outcome.job, verdict, Vec::new(), outcome.other_failure));
+        return Ok(told(reading.summaries, job, Vec::new()));
     }
     knowledge.complete()?;
     let printed = reading.take_printed();
-    let launch = Launch::new(knowledge, &outcome.job, reading.files, printed);
-    let job = launch.complete(outcome.job);
+    let launch = Launch::new(knowledge, &job, reading.files, printed);
+    let job = launch.complete(job);
     let explain = |found| explain(found, &job, &launch, &reading.summaries, knowledge, options);
-    let incidents = outcome.found.into_iter().map(explain).collect();
-    Ok(report::assemble(reading.summaries, job, verdict, incidents, outcome.other_failure))
+    let incidents = found.into_iter().map(explain).collect();
+    Ok(told(reading.summaries, job, incidents))
+}
+
+/// `frames` as people want to see them.
+fn stack(frames: &[Frame], knowledge: &Knowledge) -> Result<Vec<Call>, KnowledgeError> {
+    match frames {
+        [] => Ok(Vec::new()),
+        frames => Ok(incident::shortened(frames, knowledge.libraries()?)),
+    }
 }
 
 /// An incident, and all that is known of it before anything is weighed.

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use oomdoc::Options;
 use oomdoc::knowledge::Language;
 use oomdoc::model::{Figure, FigureName, Incident, Kind, OtherFailureName, Phase, Report};
+use oomdoc::report::Length;
 use oomdoc::source::Input;
 use serde::Deserialize;
 
@@ -264,7 +265,7 @@ fn the_report_does_not_depend_on_the_blocks() -> Outcome<()> {
 #[test]
 fn screens() -> Outcome<()> {
     each_case(|name, case| {
-        let screen = oomdoc::report::text(&analyze(&inputs(case)?, BLOCK)?, Language::En);
+        let screen = oomdoc::report::text(&analyze(&inputs(case)?, BLOCK)?, Language::En, Length::Screen, Some(100));
         insta::assert_snapshot!(name, anstream::adapter::strip_str(&screen).to_string());
         Ok(())
     })

@@ -11,7 +11,7 @@ use oomdoc::history::{self, Record};
 use oomdoc::knowledge::{Knowledge, Language, example_of_secret};
 use oomdoc::model::{Citation, Column, LineNumber, Location, Report};
 use oomdoc::redact::Redactor;
-use oomdoc::report;
+use oomdoc::report::{self, Length};
 use oomdoc::source::Input;
 use oomdoc::store::MemoryStore;
 use oomdoc::triage::{self, Comment, Environment, Forge, HttpError, Patience};
@@ -271,7 +271,7 @@ fn outputs(report: &Report, redactor: &Redactor, knowledge: &Knowledge) -> Outco
         ("json", report::json(&sent)?),
         ("html", report::html(&sent, Language::En)),
         ("markdown and summary", report::markdown(&sent, Language::En)),
-        ("text", report::text(&sent, Language::En)),
+        ("text", report::text(&sent, Language::En, Length::Full, None)),
         ("sarif", report::sarif(&sent, Language::En, Path::new("."), &knowledge.causes)?),
         ("annotation", report::github(&sent, Language::En, Path::new("."))),
         ("comment", said.0.into_inner()),
@@ -350,8 +350,8 @@ fn a_report_without_secrets_is_sent_as_it_is() -> Outcome {
     for text in &table()?.harmless {
         let report = analyzed(text, &knowledge)?;
         let (sent, masked) = report::outgoing(&report, &redactor);
-        assert_eq!(masked, 0, "{text}");
         assert_eq!(report::json(&sent)?, report::json(&report)?);
+        assert_eq!(masked, 0, "{text}");
     }
     Ok(())
 }

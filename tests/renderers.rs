@@ -9,7 +9,7 @@ use std::path::Path;
 use oomdoc::Options;
 use oomdoc::knowledge::{Knowledge, Language};
 use oomdoc::model::Report;
-use oomdoc::report;
+use oomdoc::report::{self, Length};
 use oomdoc::source::Input;
 
 type Outcome<T = ()> = Result<T, Box<dyn Error>>;
@@ -205,6 +205,47 @@ fn results_refer_to_rules_that_are_there() -> Outcome {
         ids.sort_unstable();
         ids.dedup();
         assert_eq!(ids.len(), rules.len(), "{name}");
+    }
+    Ok(())
+}
+
+#[test]
+fn a_compact_answer_fits_four_thousand_bytes() -> Outcome {
+    for name in CASES {
+        let report = case(name, Language::En)?;
+        let answer: serde_json::Value = serde_json::from_str(&report::compact(&report)?)?;
+        assert_eq!(answer["verdict"], report.verdict.as_str());
+        assert_eq!(answer["summary"], report.summary);
+    }
+    let line = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total capacity of 79.15 GiB";
+    let path = format!("{}/job.log", "very-long-folder/".repeat(200));
+    let answer =
+        report::compact(&analyze(&[(&path, format!("{line} {}\n", "x".repeat(9000)).as_bytes())], Language::En)?)?;
+    assert!(answer.len() < 4000 && answer.contains("gpu_oom"), "{}", answer.len());
+    Ok(())
+}
+
+#[test]
+fn three_lines_name_what_ran_out_why_and_what_to_do() -> Outcome {
+    let report = case(CASES[0], Language::En)?;
+    let text = anstream::adapter::strip_str(&report::text(&report, Language::En, Length::Brief, None)).to_string();
+    let lines: Vec<&str> = text.lines().collect();
+    let [what, why, action] = lines.as_slice() else { return Err(text.into()) };
+    assert!(what.starts_with("GPU out of memory in the optimizer step: ") && what.ends_with("gpu_oom"), "{what}");
+    assert!(why.starts_with("Why ") && why.ends_with("optimizer_states_on_gpu"), "{why}");
+    assert!(action.starts_with("Do ") && action.contains("--adam_offload"), "{action}");
+    Ok(())
+}
+
+#[test]
+fn a_screen_is_as_wide_as_the_terminal() -> Outcome {
+    for language in [Language::En, Language::Zh] {
+        let report = case(CASES[0], language)?;
+        let text = anstream::adapter::strip_str(&report::text(&report, language, Length::Full, Some(72))).to_string();
+        // Edits are shown as they are.
+        let is_prose = |line: &&str| !line.trim_start().starts_with(['+', '-', '@']);
+        let wide = text.lines().filter(is_prose).find(|line| unicode_width::UnicodeWidthStr::width(*line) > 72);
+        assert!(wide.is_none_or(|line| !line.trim().contains(' ')), "{wide:?}");
     }
     Ok(())
 }

@@ -13,13 +13,14 @@ use super::home::{Home, warn};
 use super::labels::Labels;
 use super::progress::Progress;
 use super::save;
-use super::screen::printed;
+use super::screen::{self, printed};
 use crate::Options;
 use crate::facts::Value;
+use crate::jobs::Grouping;
 use crate::knowledge::{Knowledge, Language};
 use crate::model::{InputSummary, Report, Role};
 use crate::redact::Redactor;
-use crate::report;
+use crate::report::{self, Length};
 use crate::source::SourceError;
 use crate::triage::{self, HttpError, Patience};
 use crate::watch::Watch;
@@ -41,6 +42,21 @@ pub(super) struct Analyze {
     /// How to show the report
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
+    /// Show all of the text report, not only what fits a screen
+    #[arg(long, conflicts_with = "brief")]
+    full: bool,
+    /// Show three lines: what ran out, why, and what to do
+    #[arg(long)]
+    brief: bool,
+    /// With `--format json`: the verdict, causes, first patch and citations in less than 4 KB
+    #[arg(long)]
+    compact: bool,
+    /// Give every log a report of its own
+    #[arg(long, conflicts_with = "together")]
+    each: bool,
+    /// Give one report over all logs, whatever jobs they seem to be of
+    #[arg(long)]
+    together: bool,
     /// The language of the report: `en` or `zh`
     #[arg(long, value_name = "LANG", default_value = "en")]
     lang: Language,
@@ -97,66 +113,96 @@ impl Analyze {
             experience,
             ..Options::default()
         };
-        let mut report = crate::analyze(&self.paths, &options)?;
+        let grouping = match (self.each, self.together) {
+            (true, _) => Grouping::Each,
+            (_, true) => Grouping::Together,
+            _ => Grouping::ByJob,
+        };
+        let mut reports = crate::analyze_jobs(&self.paths, &options, grouping)?;
         drop(progress);
         if self.format == Format::Html {
-            report::neighbours(&mut report, &self.paths);
+            reports.iter_mut().for_each(|report| report::neighbours(report, &self.paths));
         }
-        let nothing_read = || {
-            let describe = |input: &InputSummary| {
-                let what = match input.role {
-                    Role::Config => "a configuration",
-                    Role::Script => "a launch script",
-                    Role::Log | Role::Kernel | Role::Other => "no lines of a log",
-                };
-                format!("{}: {}", input.path, input.warning.as_deref().unwrap_or(what))
-            };
-            CliError::NoLog(report.inputs.iter().map(describe).collect())
-        };
-        if !report::has_log(&report) {
+        if !reports.iter().any(report::has_log) {
             if self.format != Format::Text {
-                self.print(&report, &knowledge)?;
+                self.print(&reports, &knowledge)?;
             }
-            return Err(nothing_read());
+            return Err(nothing_read(&reports));
         }
-        let unreadable = report.inputs.iter().filter_map(|input| input.warning.as_deref());
+        let unreadable = reports.iter().flat_map(|report| &report.inputs).filter_map(|input| input.warning.as_deref());
         for warning in unreadable.filter(|warning| warning.starts_with(SourceError::UNREADABLE)) {
             warn(warning, "the report is of the others");
         }
         let redactor = Redactor::new(&knowledge.secrets)?;
-        let (sent, masked) = report::outgoing(&report, &redactor);
+        let (sent, masked): (Vec<Report>, Vec<usize>) =
+            reports.iter().map(|report| report::outgoing(report, &redactor)).unzip();
+        let masked: usize = masked.into_iter().sum();
         let is_verbatim = !self.redact && self.format != Format::Github;
-        self.print(if is_verbatim { &report } else { &sent }, &knowledge)?;
+        self.print(if is_verbatim { &reports } else { &sent }, &knowledge)?;
         if is_verbatim && masked > 0 {
             let what = format!("what looks like a secret stands in {masked} of the texts above, as in the inputs");
             warn(&what, "`--redact` masks it; what is kept or sent is masked in any case");
         }
         if let Some(url) = &self.notify {
-            tell(url, &sent, self.lang, None);
+            sent.iter().for_each(|sent| tell(url, sent, self.lang, None));
         }
         if !self.no_save {
-            save::save(&report, self.labels.annotations(), &redactor, home);
+            reports.iter().for_each(|report| save::save(report, self.labels.annotations(), &redactor, home));
         }
         // The process ends: giving thousands of rules back piece by piece is time for nothing.
         std::mem::forget(knowledge);
-        Ok(fail_on::status(&self.fail_on, &report))
+        Ok(fail_on::status(&self.fail_on, &reports))
     }
 
-    fn print(&self, report: &Report, knowledge: &Knowledge) -> Result<(), CliError> {
+    fn text(&self, reports: &[Report]) -> String {
+        let length = match (self.full, self.brief) {
+            (true, _) => Length::Full,
+            (_, true) => Length::Brief,
+            _ => Length::Screen,
+        };
+        report::text_of_jobs(reports, self.lang, length, screen::width())
+    }
+
+    fn print(&self, reports: &[Report], knowledge: &Knowledge) -> Result<(), CliError> {
         let out = &mut std::io::stdout();
+        let markdown =
+            || reports.iter().map(|report| report::markdown(report, self.lang)).collect::<Vec<_>>().join("\n---\n\n");
         match self.format {
-            Format::Text => anstream::stdout().write_all(printed(&report::text(report, self.lang)).as_bytes())?,
-            Format::Json => writeln!(out, "{}", report::json(report)?)?,
-            Format::Markdown => out.write_all(report::markdown(report, self.lang).as_bytes())?,
-            Format::Html => out.write_all(report::html(report, self.lang).as_bytes())?,
-            Format::Sarif => writeln!(out, "{}", report::sarif(report, self.lang, &repository(), &knowledge.causes)?)?,
+            Format::Text => anstream::stdout().write_all(printed(&self.text(reports)).as_bytes())?,
+            Format::Json if self.compact => {
+                reports
+                    .iter()
+                    .try_for_each(|report| Ok::<_, CliError>(writeln!(out, "{}", report::compact(report)?)?))?;
+            }
+            Format::Json => writeln!(out, "{}", report::json_of_jobs(reports)?)?,
+            Format::Markdown => out.write_all(markdown().as_bytes())?,
+            Format::Html => out.write_all(report::html_of_jobs(reports, self.lang).as_bytes())?,
+            Format::Sarif => {
+                let sarif = report::sarif_of_jobs(reports, self.lang, &repository(), &knowledge.causes)?;
+                writeln!(out, "{sarif}")?;
+            }
             Format::Github => {
-                out.write_all(report::github(report, self.lang, &repository()).as_bytes())?;
-                summarize(&report::markdown(report, self.lang))?;
+                for report in reports {
+                    out.write_all(report::github(report, self.lang, &repository()).as_bytes())?;
+                }
+                summarize(&markdown())?;
             }
         }
         Ok(out.flush()?)
     }
+}
+
+/// That no input was a log, and what each was.
+fn nothing_read(reports: &[Report]) -> CliError {
+    let describe = |input: &InputSummary| {
+        let what = match input.role {
+            Role::Config => "a configuration",
+            Role::Script => "a launch script",
+            Role::Log | Role::Kernel | Role::Other => "no lines of a log",
+        };
+        format!("{}: {}", input.path, input.warning.as_deref().unwrap_or(what))
+    };
+    CliError::NoLog(reports.iter().flat_map(|report| &report.inputs).map(describe).collect())
 }
 
 /// The root of the repository that a pipeline works in; elsewhere the current folder.

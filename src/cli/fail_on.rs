@@ -26,12 +26,13 @@ impl FromStr for FailOn {
     }
 }
 
-/// The exit status that `policy` gives to a report: 1 where one of its rows holds.
-pub(super) fn status(policy: &[FailOn], report: &Report) -> ExitCode {
+/// The exit status that `policy` gives to reports: 1 where one of its rows holds for one of them.
+pub(super) fn status(policy: &[FailOn], reports: &[Report]) -> ExitCode {
+    let verdicts = || reports.iter().map(|report| report.verdict);
     let fails = policy.iter().any(|fail_on| match fail_on {
         FailOn::Never => false,
-        FailOn::Any => report.verdict != Kind::None,
-        FailOn::Kind(kind) => report.verdict == *kind,
+        FailOn::Any => verdicts().any(|verdict| verdict != Kind::None),
+        FailOn::Kind(kind) => verdicts().any(|verdict| verdict == *kind),
     });
     if fails { ExitCode::from(1) } else { ExitCode::SUCCESS }
 }

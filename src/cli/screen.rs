@@ -1,5 +1,7 @@
 //! What a pipeline would obey where a step prints it.
 
+use std::io::IsTerminal;
+
 use crate::model::one_line;
 
 /// `text` as it is printed: in a pipeline that obeys what steps print, nothing of it is a command. Those of GitHub begin a line, or stand
@@ -7,6 +9,18 @@ use crate::model::one_line;
 pub(super) fn printed(text: &str) -> String {
     let obeys = ["GITHUB_ACTIONS", "TF_BUILD", "TEAMCITY_VERSION"].iter().any(|name| std::env::var_os(name).is_some());
     if obeys { disobeyed(text) } else { text.to_owned() }
+}
+
+/// The columns of the terminal that reads; `COLUMNS` says otherwise. Who reads through a pipe gets lines as long as they are.
+pub(super) fn width() -> Option<usize> {
+    let said = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
+    said.or_else(|| {
+        let is_terminal = std::io::stdout().is_terminal();
+        is_terminal
+            .then(terminal_size::terminal_size)
+            .flatten()
+            .map(|(terminal_size::Width(width), _)| usize::from(width))
+    })
 }
 
 /// `words` of an error or a warning, which may name files: lines that read as they are written.

@@ -14,13 +14,13 @@ use super::home::{Home, warn};
 use super::labels::Labels;
 use super::outputs;
 use super::save;
-use super::screen::{printed, said};
+use super::screen::{self, printed, said};
 use crate::Options;
 use crate::facts::Value;
 use crate::knowledge::{CauseRule, Language};
 use crate::model::Report;
 use crate::redact::Redactor;
-use crate::report;
+use crate::report::{self, Length};
 use crate::triage::{self, Environment, HttpError, Missing, Patience, Pipeline, Posted};
 use crate::when::{Calendar, Told};
 
@@ -112,7 +112,7 @@ impl Triage {
         if let Some(url) = self.notify.as_ref().filter(|_| has_failed) {
             tell(url, &sent, self.lang, environment.run.as_deref());
         }
-        Ok(fail_on::status(&self.fail_on, &report))
+        Ok(fail_on::status(&self.fail_on, std::slice::from_ref(&report)))
     }
 
     /// Writes the report's files.
@@ -134,7 +134,8 @@ impl Triage {
             std::io::stdout().write_all(annotation.as_bytes())?;
             summarize(&report::markdown(sent, self.lang))
         } else {
-            Ok(anstream::stdout().write_all(printed(&report::text(sent, self.lang)).as_bytes())?)
+            Ok(anstream::stdout()
+                .write_all(printed(&report::text(sent, self.lang, Length::Screen, screen::width())).as_bytes())?)
         }
     }
 

@@ -1,7 +1,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{Annotations, HistoryError};
-use crate::model::{Citation, FigureName, Incident, InputSummary, Job, Report, Seen, Text, Texts};
+use crate::model::{Citation, Collapse, FigureName, Incident, InputSummary, Job, Report, Seen, Text, Texts};
 use crate::redact::Redactor;
 
 /// A record has no more bytes than this; the store's limit is a little above.
@@ -28,6 +28,9 @@ pub struct Record {
     pub job: Job,
     /// The incident.
     pub incident: Incident,
+    /// In which call it failed, and how the job's processes ended.
+    #[serde(default)]
+    pub failure: Collapse,
     /// What people call it and say of it.
     #[serde(default, skip_serializing_if = "Annotations::is_empty")]
     pub annotations: Annotations,
@@ -51,6 +54,7 @@ impl Record {
             job: report.job.clone(),
             // How often it was seen is another story at every look.
             incident: Incident { seen: Seen::default(), ..root.clone() },
+            failure: report.failure.clone(),
             annotations: Annotations::default(),
             shortened: false,
         };
@@ -91,8 +95,9 @@ impl Record {
 
     /// With less and less of what a history can do without, until it fits a record of the store.
     pub fn fitting(mut self) -> Result<Record, HistoryError> {
-        const STEPS: [fn(&mut Record); 6] = [
+        const STEPS: [fn(&mut Record); 7] = [
             |record| thin(&mut record.incident.timeline, 64),
+            |record| record.failure = Collapse::default(),
             |record| record.cut(512),
             |record| record.incident.timeline.clear(),
             |record| record.few(8),
@@ -164,11 +169,22 @@ impl Record {
 
 impl Texts for Record {
     fn texts(&mut self, see: &mut dyn FnMut(Text<'_>)) {
-        let Record { schema: _, version: _, saved: _, time: _, inputs, job, incident, annotations, shortened: _ } =
-            self;
+        let Record {
+            schema: _,
+            version: _,
+            saved: _,
+            time: _,
+            inputs,
+            job,
+            incident,
+            failure,
+            annotations,
+            shortened: _,
+        } = self;
         inputs.texts(see);
         job.texts(see);
         incident.texts(see);
+        failure.texts(see);
         annotations.texts(see);
     }
 }

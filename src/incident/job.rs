@@ -18,15 +18,7 @@ pub(super) fn of(case: &Case, knowledge: &Knowledge) -> Job {
             FactValue::Text(_) => None,
         })
     };
-    let files = || case.stacks().flat_map(|(_, frames)| frames).map(path_of);
-    let producers = || case.events.iter().map(|event| event.producer);
-    let roles = || case.events.iter().flat_map(roles);
-    let shows = |framework: &&Framework| {
-        framework.paths.iter().any(|path| files().any(|file| file.contains(path.as_str())))
-            || framework.producers.iter().any(|known| producers().any(|producer| producer == known))
-            || framework.roles.iter().any(|known| roles().any(|role| role.contains(known.as_str())))
-    };
-    let framework = knowledge.frameworks.iter().find(shows).map(|framework| framework.name.to_string());
+    let framework = framework(&case.events, knowledge);
     let version = framework.as_deref().and_then(|name| text(&format!("version.{name}")));
     Job {
         framework,
@@ -38,6 +30,25 @@ pub(super) fn of(case: &Case, knowledge: &Knowledge) -> Job {
         gpu: text("job.gpu"),
         config_digest: None,
     }
+}
+
+/// The framework that the messages, stacks and processes of `events` show.
+pub fn framework(events: &[Event], knowledge: &Knowledge) -> Option<String> {
+    let stacks = || {
+        events.iter().filter_map(|event| match &event.what {
+            What::Traceback(stack) => Some(&stack.frames),
+            _ => None,
+        })
+    };
+    let files = || stacks().flatten().map(path_of);
+    let producers = || events.iter().map(|event| event.producer);
+    let roles = || events.iter().flat_map(roles);
+    let shows = |framework: &&Framework| {
+        framework.paths.iter().any(|path| files().any(|file| file.contains(path.as_str())))
+            || framework.producers.iter().any(|known| producers().any(|producer| producer == known))
+            || framework.roles.iter().any(|known| roles().any(|role| role.contains(known.as_str())))
+    };
+    knowledge.frameworks.iter().find(shows).map(|framework| framework.name.to_string())
 }
 
 /// Where the source of `frame` stands, below the packages: an environment's own folder may be called as a framework is.

@@ -11,6 +11,8 @@ mod job;
 mod other;
 mod phase;
 mod root;
+mod sequence;
+mod stack;
 mod victims;
 
 use std::borrow::Cow;
@@ -19,12 +21,14 @@ use std::sync::Arc;
 
 pub use fingerprint::fingerprint;
 use index::Index;
+pub(crate) use job::framework;
 pub use phase::{PhaseSign, Route};
 use sha2::{Digest, Sha256};
+pub use stack::shortened;
 
 use crate::knowledge::Knowledge;
 use crate::model::{
-    Citation, Clock, Event, Exit, Fact, Fingerprint, Frame, Incident, Job, Kind, LineNumber, Memory, OtherFailure,
+    Citation, Clock, End, Event, Exit, Fact, Fingerprint, Frame, Incident, Job, Kind, LineNumber, Memory, OtherFailure,
     Phase, PhaseFinding, Role, Seen, Setting, Stamps, TimelinePoint, Timestamp, Victim, What,
 };
 use crate::parse::Findings;
@@ -71,6 +75,10 @@ pub struct Outcome {
     pub found: Vec<Found>,
     /// What it was, when it was no lack of memory.
     pub other_failure: Option<OtherFailure>,
+    /// The stack of whoever failed first, outermost call first.
+    pub frames: Vec<Frame>,
+    /// How the job's processes ended.
+    pub sequence: Vec<End>,
 }
 
 impl Outcome {
@@ -90,12 +98,16 @@ const MOST_EVIDENCE: usize = 24;
 pub fn build(reads: Vec<Read>, knowledge: &Knowledge) -> Outcome {
     let case = Case::new(reads);
     let job = job::of(&case, knowledge);
-    let groups = root::groups(&case, knowledge).into_iter().take(MOST_INCIDENTS);
-    let mut found: Vec<Found> = groups.map(|group| incident(&case, group, knowledge)).collect();
+    let mut groups = root::groups(&case, knowledge);
+    groups.truncate(MOST_INCIDENTS);
+    let sequence = sequence::of(&case, &groups);
+    let mut found: Vec<Found> = groups.into_iter().map(|group| incident(&case, group, knowledge)).collect();
     found.sort_by_key(|found| found.incident.recovered);
     let survived = found.iter().all(|found| found.incident.recovered);
     let other_failure = if survived { other::failure(&case) } else { None };
-    Outcome { job, found, other_failure }
+    let failed = other_failure.as_ref().map(|failure| frames_ending(&case, &failure.evidence));
+    let frames = failed.or_else(|| found.first().map(|root| root.frames.clone())).unwrap_or_default();
+    Outcome { job, found, other_failure, frames, sequence }
 }
 
 /// Everything that was found, in one order.
@@ -173,6 +185,16 @@ impl Case {
         let lines = events.iter().filter_map(|event| source_line_above(event)).map(|frame| Cow::Owned(vec![frame]));
         stacks.chain(lines)
     }
+}
+
+/// The stack that ends in the first of `cites` that one ends in.
+fn frames_ending(case: &Case, cites: &[Citation]) -> Vec<Frame> {
+    let event = |cite: &Citation| case.events.iter().find(|event| event.at == *cite);
+    let stack = |event: &Event| match &event.what {
+        What::Traceback(stack) => Some(stack.frames.clone()),
+        _ => case.stack_of(event).map(|(_, frames)| frames.to_vec()),
+    };
+    cites.iter().filter_map(event).find_map(stack).unwrap_or_default()
 }
 
 /// The line directly above the message of `event` as a call, if it is code.

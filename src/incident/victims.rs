@@ -97,7 +97,7 @@ fn is_of_gpu(event: &Event) -> bool {
     matches!(&event.what, What::Shortage(shortage) if shortage.kind == Kind::GpuOom)
 }
 
-fn named(event: &Event) -> Vec<Victim> {
+pub(super) fn named(event: &Event) -> Vec<Victim> {
     let origin = of_origin(&event.origin);
     match &event.what {
         What::Shortage(shortage) if !shortage.victims.is_empty() => {
@@ -114,7 +114,7 @@ fn with_host(victim: Victim, origin: &Victim) -> Victim {
     Victim { host: victim.host.clone().or_else(|| origin.host.clone()), ..victim }
 }
 
-fn of_origin(origin: &Origin) -> Victim {
+pub(super) fn of_origin(origin: &Origin) -> Victim {
     Victim { host: origin.host.clone(), rank: origin.rank, device: None, pid: origin.pid, role: origin.role.clone() }
 }
 

@@ -253,6 +253,12 @@ impl Knowledge {
         Ok(())
     }
 
+    /// The packages whose frames are not the user's own.
+    pub fn libraries(&self) -> Result<&Libraries, KnowledgeError> {
+        self.ranking.read()?;
+        Ok(&self.ranking.libraries)
+    }
+
     /// Whose knobs a job on `framework` has, its own first; the last is nobody's in particular.
     pub fn stack<'k>(&'k self, framework: Option<&'k str>) -> Vec<&'k str> {
         let known = framework.and_then(|name| self.frameworks.iter().find(|known| &*known.name == name));

@@ -3,6 +3,7 @@
 //! Everything else in the library passes these values on. Nothing here reads a file, knows a log format or
 //! holds a regular expression; every amount carries its unit and every statement the place where it stands.
 
+mod collapse;
 mod event;
 mod experience;
 mod figure;
@@ -16,6 +17,7 @@ mod time;
 mod units;
 mod vocabulary;
 
+pub use collapse::{Call, Collapse, End, Ending};
 pub use event::{
     DEVICE_IN_USE, Death, Event, Exit, Fact, FactValue, Failure, Frame, Origin, PROCESS_IN_USE, PhaseMark, Setting,
     Severity, Shortage, Traceback, What,

@@ -3,7 +3,7 @@ use std::sync::Arc;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Bytes, Citation, Incident, Kind, Location, OtherFailureName};
+use super::{Bytes, Citation, Collapse, Incident, Kind, Location, OtherFailureName};
 
 /// Name of the report's format. Fields may be added to it, never renamed.
 pub const SCHEMA: &str = "oomdoc.report/1";
@@ -25,6 +25,12 @@ pub struct Report {
     pub incidents: Vec<Incident>,
     /// What it was instead, when the job failed of something else.
     pub other_failure: Option<OtherFailure>,
+    /// In which call it failed, and how its processes ended.
+    #[serde(default)]
+    pub failure: Collapse,
+    /// What happened and why, in a sentence of the report's language.
+    #[serde(default)]
+    pub summary: String,
     /// Lines beside those that prove it, for a page that is read away from the log; absent where nobody asked for them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub neighbours: Vec<Citation>,

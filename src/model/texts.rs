@@ -4,9 +4,9 @@
 use std::sync::Arc;
 
 use super::{
-    Change, Citation, Consumer, Derivation, Diagnosis, Earlier, Figure, Fingerprint, Incident, InputSummary, Job,
-    Location, Memory, NotAdvised, OtherFailure, Partner, Patch, PhaseFinding, Report, Scalar, Seen, TimelinePoint,
-    Victim,
+    Call, Change, Citation, Collapse, Consumer, Derivation, Diagnosis, Earlier, End, Figure, Fingerprint, Incident,
+    InputSummary, Job, Location, Memory, NotAdvised, OtherFailure, Partner, Patch, PhaseFinding, Report, Scalar, Seen,
+    TimelinePoint, Victim,
 };
 
 /// A text of a report.
@@ -60,8 +60,21 @@ impl Texts for Arc<str> {
 
 impl Texts for Report {
     fn texts(&mut self, see: &mut dyn FnMut(Text<'_>)) {
-        let Report { schema: _, version: _, verdict: _, inputs, job, incidents, other_failure, neighbours } = self;
+        let Report {
+            schema: _,
+            version: _,
+            verdict: _,
+            inputs,
+            job,
+            incidents,
+            other_failure,
+            failure,
+            summary,
+            neighbours,
+        } = self;
         inputs.texts(see);
+        failure.texts(see);
+        summary.texts(see);
         job.texts(see);
         incidents.texts(see);
         other_failure.texts(see);
@@ -144,6 +157,31 @@ impl Texts for Incident {
         diagnoses.texts(see);
         [not_checked, capture_next, worked].into_iter().for_each(|texts| texts.texts(see));
         earlier.texts(see);
+    }
+}
+
+impl Texts for Collapse {
+    fn texts(&mut self, see: &mut dyn FnMut(Text<'_>)) {
+        let Collapse { stack, sequence } = self;
+        stack.texts(see);
+        sequence.texts(see);
+    }
+}
+
+impl Texts for Call {
+    fn texts(&mut self, see: &mut dyn FnMut(Text<'_>)) {
+        let Call { file, file_line: _, function, code, is_own: _, folded_before: _, source } = self;
+        [file, function, code].into_iter().for_each(|text| text.texts(see));
+        source.texts(see);
+    }
+}
+
+impl Texts for End {
+    fn texts(&mut self, see: &mut dyn FnMut(Text<'_>)) {
+        let End { ending: _, processes, count: _, time, seconds_after: _, source } = self;
+        processes.texts(see);
+        time.texts(see);
+        source.texts(see);
     }
 }
 

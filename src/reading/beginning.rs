@@ -26,6 +26,11 @@ impl Beginning {
         self.bytes.extend_from_slice(&block[..block.len().min(room)]);
     }
 
+    /// The log that it is of.
+    pub fn path(&self) -> &str {
+        &self.path
+    }
+
     /// How many bytes it has.
     pub fn len(&self) -> usize {
         self.bytes.len()

@@ -5,9 +5,9 @@
 
 mod beginning;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::io::{self, Cursor, Read as _};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
 use beginning::Beginning;
@@ -15,6 +15,8 @@ use beginning::Beginning;
 use crate::Options;
 use crate::config::{self, Document};
 use crate::incident::Read;
+use crate::jobs::{self, Grouping};
+use crate::knowledge::Knowledge;
 use crate::model::{InputSummary, Role};
 use crate::parse::{Extractor, Grammars};
 use crate::scan::{Extent, Scanner, Totals};
@@ -52,6 +54,37 @@ impl Reading {
             beginning.printed();
         });
         all.into_iter().flat_map(Beginning::into_printed).collect()
+    }
+
+    /// What was read of each job; in which order, and of what there was no log, says the first input of each.
+    pub fn by_job(self, named: &[String], grouping: Grouping, knowledge: &Knowledge) -> Vec<Reading> {
+        let of_log = jobs::of_logs(&self.reads, named, grouping, knowledge);
+        let count = of_log.iter().max().map_or(1, |last| last + 1);
+        if count == 1 {
+            return vec![self];
+        }
+        let Reading { summaries, reads, files, unreadable, beginnings, threads } = self;
+        let paths: Vec<Arc<str>> = reads.iter().map(|read| Arc::clone(&read.path)).collect();
+        let logs: Vec<(&str, usize)> = paths.iter().map(|path| &**path).zip(of_log.iter().copied()).collect();
+        let mut jobs: Vec<Reading> = (0..count).map(|_| Reading { threads, ..Reading::default() }).collect();
+        let job_of: HashMap<&str, usize> = logs.iter().copied().collect();
+        for summary in summaries {
+            let of = job_of.get(&*summary.path).map_or_else(|| jobs::of_file(&summary.path, &logs), |job| vec![*job]);
+            of.iter().for_each(|job| jobs[*job].summaries.push(summary.clone()));
+        }
+        for (read, job) in reads.into_iter().zip(&of_log) {
+            jobs[*job].reads.push(read);
+        }
+        for file in files {
+            jobs::of_file(file.path(), &logs).iter().for_each(|job| jobs[*job].files.push(file.clone()));
+        }
+        for beginning in beginnings {
+            let job = job_of.get(beginning.path()).copied().unwrap_or(0);
+            jobs[job].beginnings.push(beginning);
+        }
+        // What could not be read may have been anybody's.
+        jobs[0].unreadable = unreadable;
+        jobs
     }
 
     fn kept(&self) -> usize {

@@ -78,11 +78,20 @@ impl Row {
         for found in finder.pattern.captures_iter(text) {
             let (whole, secret) = (found.get_match(), finder.secret(&found));
             let refuter = self.refuter.get_or_init(|| Refuter::read(&self.secret));
-            if !secret.is_empty() && !refuter.refutes(whole.as_str(), &text[secret.clone()]) {
+            if !secret.is_empty()
+                && !refuter.refutes(&text[word_before(text, whole.start())..whole.end()], &text[secret.clone()])
+            {
                 tell(whole.start(), secret);
             }
         }
     }
+}
+
+/// Where the word begins that stands directly before `at`, one blank between: the `backward` of "backward pass: 3".
+fn word_before(text: &str, at: usize) -> usize {
+    let Some(before) = text[..at].strip_suffix(' ') else { return at };
+    let word = before.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    if word.len() < before.len() { word.len() } else { at }
 }
 
 /// `words` without quotes and brackets around them, and how many bytes those take before it.

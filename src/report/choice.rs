@@ -1,7 +1,7 @@
 //! What of an incident people are shown: few causes, few patches, each with its number.
 
 use crate::diagnosis::UNKNOWN;
-use crate::model::{Bytes, Diagnosis, Figure, FigureName, Incident, Patch, PatchSet};
+use crate::model::{Bytes, Diagnosis, Figure, FigureName, Incident, Patch, PatchSet, Scalar};
 
 /// As many causes, and patches of the first one.
 const MOST: usize = 3;
@@ -65,15 +65,21 @@ pub fn figures(figures: &[Figure]) -> Vec<&Figure> {
     own
 }
 
-/// A patch in a few words: `--zero_stage  2 → 3`.
+/// A patch in a few words: `--zero_stage  2 → 3`; a command is what it is.
 pub fn change(patch: &Patch) -> String {
-    format!("{}  {}", patch.knob, from_to(patch))
+    let is_command = patch.to == Some(Scalar::Flag(true)) && patch.from.is_none() && patch.knob.contains([' ', '(']);
+    if is_command { patch.knob.clone() } else { format!("{}  {}", patch.knob, from_to(patch)) }
 }
 
-/// From what to what: `2 → 3`, and what must be set with it.
+/// From what to what: `2 → 3`, `× 0.5`, and what must be set with it.
 pub fn from_to(patch: &Patch) -> String {
     let from = patch.from.as_deref().map(|from| format!("{from} ")).unwrap_or_default();
-    let to = patch.to.as_ref().map(ToString::to_string).or(patch.change.as_ref().map(ToString::to_string));
+    let by = match (&patch.to, &patch.change, &patch.from) {
+        (Some(to), ..) => format!("→ {to}"),
+        (None, Some(change), Some(_)) => format!("→ {change}"),
+        (None, Some(change), None) => change.to_string(),
+        (None, None, _) => "↑".to_owned(),
+    };
     let with = patch.with.iter().map(|partner| format!(", {} → {}", partner.knob, partner.to));
-    format!("{from}→ {}{}", to.as_deref().unwrap_or("↑"), with.collect::<String>())
+    format!("{from}{by}{}", with.collect::<String>())
 }

@@ -6,13 +6,16 @@
 mod arithmetic;
 mod brief;
 mod choice;
+mod compact;
 mod diff;
 mod github;
 mod html;
 mod json;
+mod lead;
 mod markdown;
 mod neighbours;
 mod outgoing;
+mod outline;
 mod parts;
 mod place;
 mod plain;
@@ -22,23 +25,25 @@ mod schema;
 mod text;
 mod words;
 
-use crate::model::{Incident, InputSummary, Job, Kind, OtherFailure, Report, Role, SCHEMA};
+use crate::knowledge::Language;
+use crate::model::{Collapse, Incident, InputSummary, Job, Kind, OtherFailure, Report, Role, SCHEMA};
 use crate::source::SourceError;
 
 pub use arithmetic::memory;
 pub use brief::brief;
 pub use choice::{change, numbered, proposed, telling};
+pub use compact::compact;
 pub use github::github;
-pub use html::html;
-pub use json::json;
+pub use html::{html, html_of_jobs};
+pub use json::{json, json_of_jobs};
 pub use markdown::markdown;
 pub use neighbours::neighbours;
 pub use outgoing::outgoing;
 pub(crate) use parts::part_name;
 pub use run::{run, solved};
-pub use sarif::sarif;
+pub use sarif::{sarif, sarif_of_jobs};
 pub use schema::schema;
-pub use text::text;
+pub use text::{Length, text, text_of_jobs};
 pub(crate) use words::phase as phase_name;
 
 /// The report on what was read and what happened.
@@ -48,9 +53,14 @@ pub fn assemble(
     verdict: Kind,
     incidents: Vec<Incident>,
     other_failure: Option<OtherFailure>,
+    failure: Collapse,
+    language: Language,
 ) -> Report {
     let (schema, version) = (SCHEMA.to_owned(), env!("CARGO_PKG_VERSION").to_owned());
-    Report { schema, version, verdict, inputs, job, incidents, other_failure, neighbours: Vec::new() }
+    let (summary, neighbours) = (String::new(), Vec::new());
+    let report =
+        Report { schema, version, verdict, inputs, job, incidents, other_failure, failure, summary, neighbours };
+    Report { summary: lead::summary(&report, language), ..report }
 }
 
 /// Whether any line of a log was read.

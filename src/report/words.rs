@@ -1,7 +1,8 @@
 //! The words that reports are made of, in every language. A word without a translation does not compile.
 
+use super::outline::About;
 use crate::knowledge::Language;
-use crate::model::{Earlier, FigureName, Kind, OtherFailureName, Outcomes, Phase, Seen};
+use crate::model::{Earlier, Ending, FigureName, Kind, OtherFailureName, Outcomes, Phase, Seen};
 
 /// Headings and small words.
 pub(super) struct Labels {
@@ -12,6 +13,22 @@ pub(super) struct Labels {
     pub when: &'static str,
     pub phase: &'static str,
     pub phase_unknown: &'static str,
+    pub headline: fn(&str, &[String]) -> String,
+    pub summary: fn(&str, &str, f64) -> String,
+    pub and: &'static str,
+    pub action: &'static str,
+    pub attempt: &'static str,
+    pub record: &'static str,
+    pub stack: &'static str,
+    pub ends: &'static str,
+    pub folded: fn(usize) -> String,
+    pub later: fn(f64) -> String,
+    pub at: fn(&str) -> String,
+    pub which_ranks: fn(&str, usize) -> String,
+    pub a_process: &'static str,
+    pub full: &'static str,
+    pub job_of: fn(usize, usize) -> String,
+    pub tags: Tags,
     pub figures: &'static str,
     pub holders: &'static str,
     pub arithmetic: &'static str,
@@ -61,6 +78,23 @@ pub(super) struct Labels {
     pub others: fn(usize) -> String,
 }
 
+/// The words beside a screen's sections: short, for they stand in a narrow column.
+#[derive(Clone, Copy)]
+pub(super) struct Tags {
+    pub job: &'static str,
+    pub why: &'static str,
+    pub figures: &'static str,
+    pub holders: &'static str,
+    pub arithmetic: &'static str,
+    pub stack: &'static str,
+    pub ends: &'static str,
+    pub proof: &'static str,
+    pub useless: &'static str,
+    pub next_time: &'static str,
+    pub also: &'static str,
+    pub read: &'static str,
+}
+
 const EN: Labels = Labels {
     who: "who",
     job: "job",
@@ -69,6 +103,41 @@ const EN: Labels = Labels {
     when: "when",
     phase: "phase",
     phase_unknown: "cannot be told from this input",
+    headline: |what, details| match details {
+        [] => what.to_owned(),
+        details => format!("{what}: {}", details.join("; ")),
+    },
+    summary: |what, why, confidence| format!("{what}. {why} ({:.0}% sure).", confidence * 100.0),
+    and: " and ",
+    action: "Do",
+    attempt: "Try",
+    record: "Record",
+    stack: "Stack",
+    ends: "How it ended",
+    folded: |count| format!("… {count} more, then"),
+    later: |seconds| match seconds {
+        ..120.0 => format!(" {seconds:.0} s later"),
+        _ => format!(" {:.0} min later", seconds / 60.0),
+    },
+    at: |time| format!(" at {time}"),
+    which_ranks: |ranks, count| if count == 1 { format!("rank {ranks}") } else { format!("ranks {ranks}") },
+    a_process: "a process",
+    job_of: |number, count| format!("job {number} of {count}"),
+    full: "`--full` shows all of it, `--format html` a page with charts.",
+    tags: Tags {
+        job: "Job",
+        why: "Why",
+        figures: "Memory",
+        holders: "Held by",
+        arithmetic: "Sums",
+        stack: "Stack",
+        ends: "Ends",
+        proof: "Proof",
+        useless: "No use",
+        next_time: "Record",
+        also: "Also",
+        read: "Read",
+    },
     figures: "Figures",
     holders: "Who held the memory",
     arithmetic: "Arithmetic",
@@ -141,6 +210,41 @@ const ZH: Labels = Labels {
     when: "时间",
     phase: "阶段",
     phase_unknown: "仅凭这些输入无法判断",
+    headline: |what, details| match details {
+        [] => what.to_owned(),
+        details => format!("{what}：{}", details.join("；")),
+    },
+    summary: |what, why, confidence| format!("{what}。{why}（把握 {:.0}%）。", confidence * 100.0),
+    and: " 和 ",
+    action: "建议",
+    attempt: "可尝试",
+    record: "请记录",
+    stack: "调用栈",
+    ends: "各进程的结局",
+    folded: |count| format!("… 略去 {count} 层"),
+    later: |seconds| match seconds {
+        ..120.0 => format!("（{seconds:.0} 秒后）"),
+        _ => format!("（{:.0} 分钟后）", seconds / 60.0),
+    },
+    at: |time| format!("（{time}）"),
+    which_ranks: |ranks, _| format!("rank {ranks} "),
+    a_process: "一个进程",
+    job_of: |number, count| format!("第 {number} 个作业，共 {count} 个"),
+    full: "`--full` 显示全部内容，`--format html` 生成带图表的页面。",
+    tags: Tags {
+        job: "作业",
+        why: "原因",
+        figures: "数据",
+        holders: "占用者",
+        arithmetic: "核算",
+        stack: "调用栈",
+        ends: "结局",
+        proof: "证据",
+        useless: "无效",
+        next_time: "请记录",
+        also: "此外",
+        read: "已读取",
+    },
     figures: "数据",
     holders: "内存占用者",
     arithmetic: "内存核算",
@@ -286,6 +390,128 @@ pub(crate) fn phase(phase: Phase, language: Language) -> &'static str {
         Phase::Unknown => "未知",
     };
     choose(language, phase.as_str(), zh)
+}
+
+/// When it was, as part of a headline: ` in the backward pass`.
+pub(super) fn during(phase: Phase, language: Language) -> &'static str {
+    let (en, zh) = match phase {
+        Phase::Setup => (" during setup", "（初始化时）"),
+        Phase::DataLoading => (" while data was loaded", "（加载数据时）"),
+        Phase::ModelLoad => (" while the model was loaded", "（加载模型时）"),
+        Phase::CheckpointResume => (" while a checkpoint was resumed", "（从检查点恢复时）"),
+        Phase::EngineInit => (" while the engine started", "（推理引擎启动时）"),
+        Phase::Rollout => (" during rollout", "（rollout 时）"),
+        Phase::Experience => (" while experience was computed", "（经验计算时）"),
+        Phase::WeightSync => (" while weights were synced", "（权重同步时）"),
+        Phase::Forward => (" in the forward pass", "（前向时）"),
+        Phase::Backward => (" in the backward pass", "（反向时）"),
+        Phase::OptimizerStep => (" in the optimizer step", "（优化器更新时）"),
+        Phase::CheckpointSave => (" while a checkpoint was saved", "（保存检查点时）"),
+        Phase::Evaluation => (" during evaluation", "（评估时）"),
+        Phase::Inference => (" during inference", "（推理时）"),
+        Phase::Teardown => (" during teardown", "（收尾时）"),
+        Phase::Unknown => ("", ""),
+    };
+    choose(language, en, zh)
+}
+
+/// The amounts of a headline.
+pub(super) enum Amounts {
+    /// An allocation that was refused.
+    Requested { requested: String, free: Option<String>, total: Option<String> },
+    /// What was used of what there is.
+    InUse { used: String, total: String },
+    /// A limit that was reached.
+    Limit { limit: String },
+    /// What the victim held.
+    Held { held: String },
+    /// What was left for the KV cache.
+    Room { room: String },
+}
+
+/// `2.00 GiB requested, 1.10 GiB of 79.15 GiB free`
+pub(super) fn amounts(amounts: &Amounts, language: Language) -> String {
+    match (language, amounts) {
+        (Language::En, Amounts::Requested { requested, free, total }) => match (free, total) {
+            (Some(free), Some(total)) => format!("{requested} requested, {free} of {total} free"),
+            (Some(free), None) => format!("{requested} requested, {free} free"),
+            (None, Some(total)) => format!("{requested} requested of {total}"),
+            (None, None) => format!("{requested} requested"),
+        },
+        (Language::En, Amounts::InUse { used, total }) => format!("{used} of {total} in use"),
+        (Language::En, Amounts::Limit { limit }) => format!("the limit is {limit}"),
+        (Language::En, Amounts::Held { held }) => format!("it held {held}"),
+        (Language::En, Amounts::Room { room }) => format!("{room} left for the KV cache"),
+        (Language::Zh, Amounts::Requested { requested, free, total }) => match (free, total) {
+            (Some(free), Some(total)) => format!("请求 {requested}，{total} 中剩余 {free}"),
+            (Some(free), None) => format!("请求 {requested}，剩余 {free}"),
+            (None, Some(total)) => format!("请求 {requested}，总量 {total}"),
+            (None, None) => format!("请求 {requested}"),
+        },
+        (Language::Zh, Amounts::InUse { used, total }) => format!("{total} 中已用 {used}"),
+        (Language::Zh, Amounts::Limit { limit }) => format!("上限 {limit}"),
+        (Language::Zh, Amounts::Held { held }) => format!("占用 {held}"),
+        (Language::Zh, Amounts::Room { room }) => format!("KV cache 仅剩 {room}"),
+    }
+}
+
+/// How `who`, so many processes, ended.
+pub(super) fn ended(ending: &Ending, who: &str, count: usize, language: Language) -> String {
+    let was = if count == 1 { "was" } else { "were" };
+    match (language, ending) {
+        (Language::En, Ending::OutOfMemory { kind }) if kind.is_host() => format!("{who} ran out of host memory"),
+        (Language::En, Ending::OutOfMemory { .. }) => format!("{who} ran out of GPU memory"),
+        (Language::En, Ending::Signal { signal: 9 }) => format!("{who} {was} killed (SIGKILL)"),
+        (Language::En, Ending::Signal { signal }) => format!("{who} ended by {}", signal_name(*signal)),
+        (Language::En, Ending::Failed { failure }) => format!("{who} failed: {}", other_failure(*failure, language)),
+        (Language::En, Ending::Stopped) => format!("{who} {was} stopped by the launcher"),
+        (Language::En, Ending::Exited { status }) => format!("{who} exited with {status}"),
+        (Language::En, Ending::Vanished) => format!("{who} vanished"),
+        (Language::Zh, Ending::OutOfMemory { kind }) if kind.is_host() => format!("{who} 主机内存不足"),
+        (Language::Zh, Ending::OutOfMemory { .. }) => format!("{who} 显存不足"),
+        (Language::Zh, Ending::Signal { signal: 9 }) => format!("{who} 被杀死（SIGKILL）"),
+        (Language::Zh, Ending::Signal { signal }) => format!("{who} 因 {} 终止", signal_name(*signal)),
+        (Language::Zh, Ending::Failed { failure }) => format!("{who} 失败：{}", other_failure(*failure, language)),
+        (Language::Zh, Ending::Stopped) => format!("{who} 被启动器停止"),
+        (Language::Zh, Ending::Exited { status }) => format!("{who} 退出，状态 {status}"),
+        (Language::Zh, Ending::Vanished) => format!("{who} 消失"),
+    }
+}
+
+fn signal_name(signal: i32) -> String {
+    let known = [
+        (1, "SIGHUP"),
+        (2, "SIGINT"),
+        (4, "SIGILL"),
+        (6, "SIGABRT"),
+        (7, "SIGBUS"),
+        (8, "SIGFPE"),
+        (11, "SIGSEGV"),
+        (15, "SIGTERM"),
+    ];
+    let name = known.iter().find(|(number, _)| *number == signal).map(|(_, name)| (*name).to_owned());
+    name.unwrap_or_else(|| format!("signal {signal}"))
+}
+
+/// The word beside a screen's section.
+pub(super) fn tag(about: About, labels: &Labels) -> &'static str {
+    let Tags { job, why, figures, holders, arithmetic, stack, ends, proof, useless, next_time, also, read } =
+        labels.tags;
+    match about {
+        About::Changes => labels.action,
+        About::Job => job,
+        About::Why => why,
+        About::Figures => figures,
+        About::Holders => holders,
+        About::Arithmetic => arithmetic,
+        About::Stack => stack,
+        About::Ends => ends,
+        About::Proof => proof,
+        About::Useless => useless,
+        About::NextTime => next_time,
+        About::Also => also,
+        About::Read => read,
+    }
 }
 
 /// What a figure measures.

@@ -5,10 +5,11 @@ use clap::{Args, ValueEnum};
 use serde::Serialize;
 
 use crate::cli::error::CliError;
+use crate::cli::screen;
 use crate::history::{self, Annotations, Outcome, Record};
 use crate::knowledge::Language;
 use crate::model::Incident;
-use crate::report;
+use crate::report::{self, Length};
 
 /// Show an incident as it was analysed, what was tried and what people say of it
 #[derive(Debug, Args)]
@@ -48,11 +49,11 @@ impl Show {
         match self.format {
             Format::Json => writeln!(out, "{}", serde_json::to_string_pretty(&Shown { record, outcomes })?)?,
             Format::Text => {
-                let Record { time, inputs, job, incident, annotations, .. } = record;
+                let Record { time, inputs, job, incident, failure, annotations, .. } = record;
                 writeln!(out, "{}  {time}", incident.id)?;
                 writeln!(out, "{}\n", grouped(&incident, self.lang))?;
-                let shown = report::assemble(inputs, job, incident.kind, vec![incident], None);
-                out.write_all(report::text(&shown, self.lang).as_bytes())?;
+                let shown = report::assemble(inputs, job, incident.kind, vec![incident], None, failure, self.lang);
+                out.write_all(report::text(&shown, self.lang, Length::Full, screen::width()).as_bytes())?;
                 // The report has the first one's only.
                 let patches = shown.incidents.first().map(report::numbered).unwrap_or_default();
                 for (number, patch) in (1..).zip(patches).skip(1) {

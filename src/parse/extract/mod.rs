@@ -79,6 +79,8 @@ pub struct Findings {
     pub processes: BTreeMap<u32, Arc<str>>,
     /// The first time stamp.
     pub started: Option<Timestamp>,
+    /// The last one.
+    pub ended: Option<Timestamp>,
     /// What was going on at the end.
     pub last: Setting,
 }
@@ -100,6 +102,7 @@ pub struct Extractor<'g> {
     producers: BTreeSet<&'static str>,
     reader: Reader,
     started: Option<Timestamp>,
+    ended: Option<Timestamp>,
     /// The last line that was not blank.
     previous: LineNumber,
 }
@@ -122,6 +125,7 @@ impl<'g> Extractor<'g> {
             producers: BTreeSet::new(),
             reader: Reader::new(Arc::clone(&grammars.general)),
             started: None,
+            ended: None,
             previous: LineNumber::FIRST,
         }
     }
@@ -151,6 +155,7 @@ impl<'g> Extractor<'g> {
             producers: self.producers,
             processes: self.origins.named(),
             started: self.started,
+            ended: self.ended,
             last: self.now,
         }
     }
@@ -192,6 +197,7 @@ impl<'g> Extractor<'g> {
     fn note_time(&mut self, line: &Line<'_>) {
         let Some(time) = line.envelope().time else { return };
         self.started = self.started.or(Some(time));
+        self.ended = Some(time);
         self.now.stamps.before = Some(time);
         if time.clock == Clock::Wall {
             self.now.stamps.dated = Some(time);

@@ -31,7 +31,42 @@ const CONSUMERS: usize = 20;
 
 /// The report as one HTML file.
 pub fn html(report: &Report, language: Language) -> String {
-    Page { report, language, labels: words::labels(language) }.page().into_string()
+    html_of_jobs(std::slice::from_ref(report), language)
+}
+
+/// The reports of several jobs as one HTML file.
+pub fn html_of_jobs(reports: &[Report], language: Language) -> String {
+    let page = |report| Page { report, language, labels: words::labels(language) };
+    let pages: Vec<Page<'_>> = reports.iter().map(page).collect();
+    document(&pages, language).into_string()
+}
+
+fn document(pages: &[Page<'_>], language: Language) -> Markup {
+    let title = pages.first().map(|page| title(page.report, language)).unwrap_or_default();
+    html! {
+        (DOCTYPE)
+        html lang=(match language { Language::En => "en", Language::Zh => "zh" }) {
+            head {
+                meta charset="utf-8";
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                meta http-equiv="Content-Security-Policy" content=(POLICY);
+                meta name="referrer" content="no-referrer";
+                title { (title) " – oomdoc" }
+                style { (PreEscaped(STYLE)) }
+            }
+            body {
+                @for (place, page) in pages.iter().enumerate() {
+                    @if place > 0 { hr; }
+                    @if pages.len() > 1 { p.dim { ((page.labels.job_of)(place + 1, pages.len())) } }
+                    (page.body())
+                }
+                @if let Some(page) = pages.first() {
+                    footer { "oomdoc " (page.report.version) " · " (page.report.schema) }
+                }
+                script { (PreEscaped(SCRIPT)) }
+            }
+        }
+    }
 }
 
 struct Page<'a> {
@@ -41,36 +76,20 @@ struct Page<'a> {
 }
 
 impl Page<'_> {
-    fn page(&self) -> Markup {
-        let title = title(self.report, self.language);
+    fn body(&self) -> Markup {
         html! {
-            (DOCTYPE)
-            html lang=(match self.language { Language::En => "en", Language::Zh => "zh" }) {
-                head {
-                    meta charset="utf-8";
-                    meta name="viewport" content="width=device-width, initial-scale=1";
-                    meta http-equiv="Content-Security-Policy" content=(POLICY);
-                    meta name="referrer" content="no-referrer";
-                    title { (title) " – oomdoc" }
-                    style { (PreEscaped(STYLE)) }
+            h1 class=(self.mood()) { (title(self.report, self.language)) }
+            @match self.report.incidents.split_first() {
+                Some((root, others)) => {
+                    (self.incident(root))
+                    (self.followers(others))
                 }
-                body {
-                    h1 class=(self.mood()) { (title) }
-                    @match self.report.incidents.split_first() {
-                        Some((root, others)) => {
-                            (self.incident(root))
-                            (self.followers(others))
-                        }
-                        None => @if let Some(failure) = &self.report.other_failure {
-                            h2 { (self.labels.proof) }
-                            (self.proof(&failure.evidence))
-                        }
-                    }
-                    (self.inputs())
-                    footer { "oomdoc " (self.report.version) " · " (self.report.schema) }
-                    script { (PreEscaped(SCRIPT)) }
+                None => @if let Some(failure) = &self.report.other_failure {
+                    h2 { (self.labels.proof) }
+                    (self.proof(&failure.evidence))
                 }
             }
+            (self.inputs())
         }
     }
 

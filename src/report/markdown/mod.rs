@@ -5,21 +5,18 @@ mod escape;
 use std::fmt::{self, Write};
 
 use super::choice::from_to;
-use super::plain::{amount, describe, describe_job, effects, phase, shorten, title, together};
+use super::lead::{Action, Lead};
+use super::outline::{About, Item, Limits, Outline, Section};
+use super::plain::{alike_words, amount, effects, ended, place_of, shorten, sure};
 use super::words::{self, Labels};
-use super::{choice, numbered, telling};
-use crate::diagnosis::UNKNOWN;
 use crate::knowledge::Language;
-use crate::model::{Citation, Diagnosis, Incident, Job, Patch, Report};
+use crate::model::{Call, Figure, Patch, Report};
 use escape::{block, cell, code, inline};
 
-/// Lines of proof, of one diagnosis' evidence, other incidents and inputs that are shown.
-const PROOF: usize = 8;
-const EVIDENCE: usize = 3;
-const FOLLOWERS: usize = 4;
-const INPUTS: usize = 8;
 /// A longer diff (bytes) would fill a comment, of which a forge takes 65,536 characters.
 const LONGEST_DIFF: usize = 6000;
+/// Inputs that are named.
+const INPUTS: usize = 8;
 
 /// The report as Markdown (GitHub's and GitLab's dialects). Nothing of a log is obeyed: no markup, no mention, no link.
 pub fn markdown(report: &Report, language: Language) -> String {
@@ -38,77 +35,86 @@ struct Page {
 
 impl Page {
     fn write(&mut self, report: &Report) -> fmt::Result {
-        writeln!(self.text, "### {}\n", inline(&title(report, self.language)))?;
-        if let Some((root, others)) = report.incidents.split_first() {
-            self.incident(root, &report.job)?;
-            self.fold(self.labels.proof, |page| page.cites(&root.evidence, PROOF))?;
-            self.followers(others)?;
-        } else if let Some(failure) = &report.other_failure {
-            self.fold(self.labels.proof, |page| page.cites(&failure.evidence, PROOF))?;
-        }
+        let outline = Outline::of(report, self.language, &Limits::FULL);
+        self.lead(&outline.lead)?;
+        outline.sections.iter().try_for_each(|section| self.section(section))?;
         self.inputs(report)
     }
 
-    fn incident(&mut self, incident: &Incident, job: &Job) -> fmt::Result {
-        let victim = (!incident.victim.is_unknown()).then(|| describe(&incident.victim));
-        let seen = (incident.seen.count > 0).then(|| (self.labels.seen)(&incident.seen));
-        let job = describe_job(job, self.labels);
-        let facts: Vec<String> = [victim, Some(phase(incident, self.language)), incident.failed_at.clone(), job, seen]
-            .into_iter()
-            .flatten()
-            .map(|words| inline(&words))
-            .collect();
-        writeln!(self.text, "{}\n", facts.join(" · "))?;
-        for earlier in &incident.seen.earlier {
-            writeln!(self.text, "- {}", inline(&(self.labels.earlier)(earlier)))?;
+    fn lead(&mut self, lead: &Lead<'_>) -> fmt::Result {
+        writeln!(self.text, "### {}\n", inline(&lead.what))?;
+        if let Some(why) = lead.why {
+            let (share, title, cause) = (sure(why), inline(&why.title), code(&why.cause));
+            writeln!(self.text, "**{}** {title} ({share}) {cause}\n", self.labels.why)?;
         }
-        if !incident.seen.earlier.is_empty() {
-            writeln!(self.text)?;
-        }
-        let causes = telling(&incident.diagnoses);
-        causes.iter().try_for_each(|diagnosis| self.diagnosis(diagnosis))?;
-        self.patches(incident)?;
-        let useless: Vec<_> = incident.diagnoses.iter().take(1).flat_map(|diagnosis| &diagnosis.not_advised).collect();
-        if !useless.is_empty() {
-            self.fold(self.labels.useless, |page| {
-                useless.iter().try_for_each(|row| writeln!(page.text, "- {}: {}", code(&row.knob), inline(&row.why)))
-            })?;
-        }
-        self.figures(incident)?;
-        let evidence: Vec<Citation> =
-            causes.iter().flat_map(|diagnosis| diagnosis.evidence.iter().take(EVIDENCE)).cloned().collect();
-        if !evidence.is_empty() {
-            self.fold(self.labels.why, |page| page.cites(&evidence, PROOF))?;
-        }
-        if !incident.capture_next.is_empty() {
-            self.fold(self.labels.next_time, |page| {
-                incident.capture_next.iter().try_for_each(|hint| writeln!(page.text, "- {}", inline(hint)))
-            })?;
-        }
-        Ok(())
+        let (label, words) = match &lead.action {
+            Some(Action::Change(words)) => (self.labels.action, code(words)),
+            Some(Action::Try(words)) => (self.labels.attempt, code(words)),
+            Some(Action::Record(words)) => (self.labels.record, inline(words)),
+            None => return Ok(()),
+        };
+        writeln!(self.text, "**{label}** {words}\n")
     }
 
-    fn diagnosis(&mut self, diagnosis: &Diagnosis) -> fmt::Result {
-        let percent = diagnosis.confidence * 100.0;
-        writeln!(self.text, "**{percent:.0}% {}** {}\n", inline(&diagnosis.title), code(&diagnosis.cause))?;
-        writeln!(self.text, "{}\n", inline(&diagnosis.why))
+    /// The change, the job and why stand open; what proves it is folded away.
+    fn section(&mut self, section: &Section<'_>) -> fmt::Result {
+        let items = &section.items;
+        match section.about {
+            About::Read => Ok(()),
+            About::Changes => {
+                writeln!(self.text, "#### {}\n", section.heading)?;
+                items.iter().try_for_each(|item| self.item(item))?;
+                writeln!(self.text)
+            }
+            About::Job => items.iter().try_for_each(|item| match item {
+                Item::Words(words) => writeln!(self.text, "{}\n", inline(words)),
+                item => self.item(item),
+            }),
+            About::Why => {
+                let (cites, said): (Vec<&Item>, Vec<&Item>) =
+                    items.iter().partition(|item| matches!(item, Item::Cite(_)));
+                said.into_iter().try_for_each(|item| self.item(item))?;
+                writeln!(self.text)?;
+                match cites.as_slice() {
+                    [] => Ok(()),
+                    cites => self.fold(section.heading, |page| cites.iter().try_for_each(|item| page.item(item))),
+                }
+            }
+            About::Figures => self.fold(section.heading, |page| page.figures(items)),
+            About::Stack | About::Arithmetic => self.fold(section.heading, |page| page.block(items)),
+            _ => self.fold(section.heading, |page| items.iter().try_for_each(|item| page.item(item))),
+        }
     }
 
-    fn patches(&mut self, incident: &Incident) -> fmt::Result {
-        let shown = numbered(incident);
-        if shown.is_empty() {
-            return Ok(());
+    fn item(&mut self, item: &Item<'_>) -> fmt::Result {
+        let labels = self.labels;
+        match item {
+            Item::Words(words) | Item::Rest(words) => writeln!(self.text, "- {}", inline(words)),
+            Item::Cause(diagnosis) => writeln!(self.text, "{}\n", inline(&diagnosis.why)),
+            Item::OtherCause(other) => {
+                let (share, title, cause) = (sure(other), inline(&other.title), code(&other.cause));
+                writeln!(self.text, "- {share} {title} {cause}: {}", inline(&other.why))
+            }
+            Item::Cite(cite) => {
+                writeln!(self.text, "- {} {}", code(&cite.location.to_string()), code(&shorten(&cite.text)))
+            }
+            Item::Figure(_) | Item::Call(_) | Item::Input(_) => Ok(()),
+            Item::Holders(group) => {
+                let at = group.first().map(|largest| code(&largest.source.to_string())).unwrap_or_default();
+                writeln!(self.text, "- {} {at}", inline(&alike_words(group, labels)))
+            }
+            Item::Patch { number, patch, .. } => self.patch(*number, patch),
+            Item::Useless(row) => writeln!(self.text, "- {}: {}", code(&row.knob), inline(&row.why)),
+            Item::End(end) => {
+                let at = code(&end.source.location.to_string());
+                writeln!(self.text, "- {} {at}", inline(&ended(end, self.language)))
+            }
+            Item::Follower(other) => {
+                let what = if other.recovered { labels.went_on } else { labels.followed };
+                let at = other.evidence.first().map(|cite| code(&cite.location.to_string())).unwrap_or_default();
+                writeln!(self.text, "- {}, {what} {at}", words::headline(other.kind, self.language))
+            }
         }
-        let is_known = incident.diagnoses.first().is_some_and(|diagnosis| &*diagnosis.cause != UNKNOWN);
-        let heading = if is_known { self.labels.change } else { self.labels.first_steps };
-        writeln!(self.text, "#### {heading}\n")?;
-        for (number, patch) in (1..).zip(shown) {
-            self.patch(number, patch)?;
-        }
-        if let Some(words) = together(incident, self.language) {
-            writeln!(self.text, "\n**{words}**")?;
-        }
-        writeln!(self.text)
     }
 
     fn patch(&mut self, number: usize, patch: &Patch) -> fmt::Result {
@@ -129,45 +135,42 @@ impl Page {
         }
     }
 
-    fn figures(&mut self, incident: &Incident) -> fmt::Result {
-        let figures = choice::figures(&incident.figures);
-        if figures.is_empty() && incident.memory.explains.is_none() {
-            return Ok(());
-        }
+    fn figures(&mut self, items: &[Item<'_>]) -> fmt::Result {
         let Labels { figure, amount: number, place, .. } = self.labels;
-        self.fold(self.labels.figures, |page| {
-            writeln!(page.text, "| {figure} | {number} | {place} |\n|---|--:|---|")?;
-            for figure in figures {
-                let meaning = words::figure(figure.name, page.language);
-                let Some(amount) = amount(figure) else { continue };
-                writeln!(page.text, "| {meaning} | {amount} | {} |", cell(&figure.source.to_string()))?;
+        writeln!(self.text, "| {figure} | {number} | {place} |\n|---|--:|---|")?;
+        for item in items {
+            match item {
+                Item::Figure(figure) => self.figure(figure)?,
+                Item::Rest(words) => writeln!(self.text, "\n{words}")?,
+                _ => {}
             }
-            match &incident.memory.explains {
-                Some(words) => write!(page.text, "\n{}", block(words, "text", "")),
-                None => Ok(()),
-            }
-        })
+        }
+        Ok(())
     }
 
-    fn cites(&mut self, cites: &[Citation], most: usize) -> fmt::Result {
-        for cite in cites.iter().take(most) {
-            writeln!(self.text, "- {} {}", code(&cite.location.to_string()), code(&shorten(&cite.text)))?;
-        }
-        self.rest(cites.len(), most, self.labels.more_in_json)
+    fn figure(&mut self, figure: &Figure) -> fmt::Result {
+        let meaning = words::figure(figure.name, self.language);
+        let Some(amount) = amount(figure) else { return Ok(()) };
+        writeln!(self.text, "| {meaning} | {amount} | {} |", cell(&figure.source.to_string()))
     }
 
-    fn followers(&mut self, others: &[Incident]) -> fmt::Result {
-        if others.is_empty() {
-            return Ok(());
-        }
-        self.fold(self.labels.also, |page| {
-            for other in others.iter().take(FOLLOWERS) {
-                let what = if other.recovered { page.labels.went_on } else { page.labels.followed };
-                let at = other.evidence.first().map(|cite| code(&cite.location.to_string())).unwrap_or_default();
-                writeln!(page.text, "- {}, {what} {at}", words::headline(other.kind, page.language))?;
-            }
-            page.rest(others.len(), FOLLOWERS, page.labels.more)
-        })
+    /// Sums and calls, one below the other as they are.
+    fn block(&mut self, items: &[Item<'_>]) -> fmt::Result {
+        let line = |item: &Item<'_>| match item {
+            Item::Words(words) | Item::Rest(words) => Some(words.clone()),
+            Item::Call(call) => Some(self.call(call)),
+            _ => None,
+        };
+        let lines: Vec<String> = items.iter().filter_map(line).collect();
+        write!(self.text, "{}", block(&lines.join("\n"), "text", ""))
+    }
+
+    fn call(&self, call: &Call) -> String {
+        let folded = match call.folded_before {
+            0 => String::new(),
+            count => format!("{}  ", (self.labels.folded)(count)),
+        };
+        format!("{folded}{} {}  {}", place_of(call), call.function, call.code).trim_end().to_owned()
     }
 
     fn inputs(&mut self, report: &Report) -> fmt::Result {
@@ -179,10 +182,6 @@ impl Page {
             writeln!(self.text, "- {}: {}", code(&input.path), inline(input.warning.as_deref().unwrap_or_default()))?;
         }
         Ok(())
-    }
-
-    fn rest(&mut self, all: usize, shown: usize, say: fn(usize) -> String) -> fmt::Result {
-        if all > shown { writeln!(self.text, "- {}", say(all - shown)) } else { Ok(()) }
     }
 
     /// What `write` writes, under a summary that opens it.

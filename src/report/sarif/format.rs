@@ -12,7 +12,7 @@ pub(super) struct Log {
     #[serde(rename = "$schema")]
     pub schema: &'static str,
     pub version: &'static str,
-    pub runs: [Run; 1],
+    pub runs: Vec<Run>,
 }
 
 /// `run` (§3.14).

@@ -31,11 +31,23 @@ pub fn sarif(
     root: &Path,
     causes: &[CauseRule],
 ) -> Result<String, serde_json::Error> {
-    let mut writer = Writer { report, language, root, causes, rules: Vec::new() };
-    let results = writer.results();
-    let driver = Driver { name: "oomdoc", version: report.version.clone(), rules: writer.rules };
-    let run = Run { tool: Tool { driver }, results };
-    serde_json::to_string_pretty(&Log { schema: SCHEMA, version: "2.1.0", runs: [run] })
+    sarif_of_jobs(std::slice::from_ref(report), language, root, causes)
+}
+
+/// The reports of several jobs, each a run.
+pub fn sarif_of_jobs(
+    reports: &[Report],
+    language: Language,
+    root: &Path,
+    causes: &[CauseRule],
+) -> Result<String, serde_json::Error> {
+    let run = |report: &Report| {
+        let mut writer = Writer { report, language, root, causes, rules: Vec::new() };
+        let results = writer.results();
+        let driver = Driver { name: "oomdoc", version: report.version.clone(), rules: writer.rules };
+        Run { tool: Tool { driver }, results }
+    };
+    serde_json::to_string_pretty(&Log { schema: SCHEMA, version: "2.1.0", runs: reports.iter().map(run).collect() })
 }
 
 struct Writer<'a> {

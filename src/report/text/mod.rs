@@ -1,34 +1,73 @@
-//! What a person reads: one screen.
+//! What a person reads in a terminal: three lines that suffice, the change, and what proves it, about a screen in all.
 
-mod causes;
-mod incident;
-
-use std::fmt::{self, Write};
+mod items;
+mod wrap;
 
 use anstyle::{AnsiColor, Style};
 
-use super::plain::{printable, shorten, title};
+use super::lead::{Action, Lead};
+use super::outline::{About, Item, Limits, Outline, Section};
+use super::plain::{nearby, printable, strip, sure};
 use super::words::{self, Labels};
 use crate::knowledge::Language;
-use crate::model::{Bytes, Citation, Incident, InputSummary, Report};
+use crate::model::Report;
 
 const BOLD: Style = Style::new().bold();
 const DIM: Style = Style::new().dimmed();
 const BAD: Style = AnsiColor::Red.on_default().bold();
 const GOOD: Style = AnsiColor::Green.on_default().bold();
 const WARN: Style = AnsiColor::Yellow.on_default();
+const ADDED: Style = AnsiColor::Green.on_default();
+const REMOVED: Style = AnsiColor::Red.on_default();
 
-/// Lines of proof, other incidents, inputs that are shown; the rest is counted.
-const PROOF: usize = 3;
-const FOLLOWERS: usize = 4;
-const INPUTS: usize = 4;
+/// The labels stand in a column so wide.
+const GUTTER: usize = 9;
+/// Logs that name a job of several.
+const NAMED: usize = 4;
+/// What is to be changed stands indented by this.
+const INDENT: usize = 2;
 
-/// The report as text with colours; who prints it to no terminal takes them out.
-pub fn text(report: &Report, language: Language) -> String {
-    let mut page = Page { text: String::new(), language, labels: words::labels(language) };
-    // Writing to a string does not fail.
-    let _ = page.write(&printable(report));
+/// How much of a report is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Length {
+    /// What ran out, why, and what to do: three lines.
+    Brief,
+    /// About a screen.
+    #[default]
+    Screen,
+    /// All that a person may want.
+    Full,
+}
+
+/// The report as text with colours; who prints it to no terminal takes them out. Lines are wrapped to `width` columns, where
+/// one is given.
+pub fn text(report: &Report, language: Language, length: Length, width: Option<usize>) -> String {
+    let report = nearby(printable(report));
+    let limits = if length == Length::Full { &Limits::FULL } else { &Limits::SCREEN };
+    let outline = Outline::of(&report, language, limits);
+    let mut page = Page { text: String::new(), language, labels: words::labels(language), length, width };
+    page.lead(&report, &outline.lead);
+    if length != Length::Brief {
+        page.body(&outline);
+    }
     page.text
+}
+
+/// The reports of several jobs, each below a line that says which it is.
+pub fn text_of_jobs(reports: &[Report], language: Language, length: Length, width: Option<usize>) -> String {
+    let labels = words::labels(language);
+    let page = |(number, report): (usize, &Report)| {
+        let read = report.inputs.iter().filter(|input| input.lines > 0);
+        let paths: Vec<String> = read.take(NAMED).map(|input| strip(&input.path)).collect();
+        let rest = report.inputs.iter().filter(|input| input.lines > 0).count().saturating_sub(NAMED);
+        let rest = if rest > 0 { format!(", {}", (labels.more)(rest)) } else { String::new() };
+        let heading = format!("── {}: {}{rest}", (labels.job_of)(number, reports.len()), paths.join(", "));
+        format!("{BOLD}{heading}{BOLD:#}\n{}", text(report, language, length, width))
+    };
+    match reports {
+        [report] => text(report, language, length, width),
+        reports => (1..).zip(reports).map(page).collect::<Vec<_>>().join("\n"),
+    }
 }
 
 /// The screen in the making.
@@ -36,90 +75,69 @@ struct Page {
     text: String,
     language: Language,
     labels: &'static Labels,
+    length: Length,
+    width: Option<usize>,
 }
 
 impl Page {
-    fn write(&mut self, report: &Report) -> fmt::Result {
-        match report.incidents.split_first() {
-            Some((root, others)) => {
-                self.incident(root, &report.job)?;
-                self.causes(root)?;
-                self.heading(self.labels.proof)?;
-                self.cites(&root.evidence)?;
-                self.followers(others)?;
+    fn lead(&mut self, report: &Report, lead: &Lead<'_>) {
+        let style = match (report.incidents.first(), &report.other_failure) {
+            (Some(_), _) => BAD,
+            (None, Some(_)) => WARN,
+            (None, None) if report.inputs.iter().all(|input| input.lines == 0) => WARN,
+            (None, None) => GOOD,
+        };
+        let name = report.incidents.first().map(|root| root.kind.as_str());
+        let name = name.or(report.other_failure.as_ref().map(|failure| failure.name.as_str()));
+        let name = name.map(|name| format!("  {DIM}{name}{DIM:#}")).unwrap_or_default();
+        self.line(0, &format!("{style}{}{style:#}{name}", lead.what));
+        if let Some(why) = lead.why {
+            let words = format!("{} ({})  {DIM}{}{DIM:#}", why.title, sure(why), why.cause);
+            self.labelled(self.labels.why, &[words]);
+        }
+        let (label, words) = match &lead.action {
+            Some(Action::Change(words)) => (self.labels.action, words.clone()),
+            Some(Action::Try(words)) => (self.labels.attempt, words.clone()),
+            Some(Action::Record(words)) => (self.labels.record, words.clone()),
+            None => return,
+        };
+        self.labelled(label, &[format!("{BOLD}{words}{BOLD:#}")]);
+    }
+
+    fn body(&mut self, outline: &Outline<'_>) {
+        let (changes, rest): (Vec<_>, Vec<_>) =
+            outline.sections.iter().partition(|section| section.about == About::Changes);
+        let is_only = |section: &Section| section.items.iter().all(|item| matches!(item, Item::Input(_)));
+        for section in changes {
+            self.changes(&section.items);
+        }
+        if !rest.is_empty() && !rest.iter().all(|section| is_only(section)) {
+            self.text.push('\n');
+        }
+        for (place, section) in rest.into_iter().enumerate() {
+            if place > 0 && self.length == Length::Full {
+                self.text.push('\n');
             }
-            None => self.no_incident(report)?,
+            let lines: Vec<String> = section.items.iter().flat_map(|item| self.item(item)).collect();
+            self.labelled(words::tag(section.about, self.labels), &lines);
         }
-        self.inputs(&report.inputs)
-    }
-
-    fn heading(&mut self, words: &str) -> fmt::Result {
-        writeln!(self.text, "\n{BOLD}{words}{BOLD:#}")
-    }
-
-    fn no_incident(&mut self, report: &Report) -> fmt::Result {
-        let Labels { nothing_read, healthy, proof, .. } = self.labels;
-        match &report.other_failure {
-            Some(failure) => {
-                let title = title(report, self.language);
-                writeln!(self.text, "{WARN}{title}{WARN:#}  {DIM}{}{DIM:#}", failure.name)?;
-                self.heading(proof)?;
-                self.cites(&failure.evidence)
-            }
-            None if report.inputs.iter().all(|input| input.lines == 0) => {
-                writeln!(self.text, "{WARN}{nothing_read}{WARN:#}")
-            }
-            None => writeln!(self.text, "{GOOD}{healthy}{GOOD:#}"),
+        if outline.is_cut && self.length == Length::Screen {
+            self.line(0, &format!("{DIM}{}{DIM:#}", self.labels.full));
         }
     }
 
-    fn cites(&mut self, cites: &[Citation]) -> fmt::Result {
-        for cite in cites.iter().take(PROOF) {
-            self.cite("  ", cite)?;
+    /// `lines` beside a label.
+    fn labelled(&mut self, label: &str, lines: &[String]) {
+        for (place, line) in lines.iter().enumerate() {
+            let label = wrap::padded(if place == 0 { label } else { "" }, GUTTER);
+            let label = if place == 0 { format!("{BOLD}{label}{BOLD:#}") } else { label };
+            let words = wrap::wrapped(line, self.width, GUTTER, self.language);
+            self.text.extend([label.as_str(), words.as_str(), "\n"]);
         }
-        self.rest(cites.len(), PROOF, self.labels.more_in_json)
     }
 
-    fn cite(&mut self, indent: &str, cite: &Citation) -> fmt::Result {
-        writeln!(self.text, "{indent}{DIM}{}{DIM:#}  {}", cite.location, shorten(&cite.text))
-    }
-
-    fn rest(&mut self, all: usize, shown: usize, say: fn(usize) -> String) -> fmt::Result {
-        if all > shown { writeln!(self.text, "  {DIM}{}{DIM:#}", say(all - shown)) } else { Ok(()) }
-    }
-
-    fn followers(&mut self, others: &[Incident]) -> fmt::Result {
-        if others.is_empty() {
-            return Ok(());
-        }
-        self.heading(self.labels.also)?;
-        for other in others.iter().take(FOLLOWERS) {
-            let what = if other.recovered { self.labels.went_on } else { self.labels.followed };
-            let at = other.evidence.first().map(|cite| cite.location.to_string()).unwrap_or_default();
-            writeln!(self.text, "  {}, {what}  {DIM}{at}{DIM:#}", words::headline(other.kind, self.language))?;
-        }
-        self.rest(others.len(), FOLLOWERS, self.labels.more)
-    }
-
-    fn inputs(&mut self, inputs: &[InputSummary]) -> fmt::Result {
-        self.heading(self.labels.read)?;
-        let (warned, plain): (Vec<_>, Vec<_>) = inputs.iter().partition(|input| input.warning.is_some());
-        for input in plain.iter().take(INPUTS) {
-            let role = format!("{:?}", input.role).to_lowercase();
-            let lines = if input.lines > 0 { format!(", {} lines", input.lines) } else { String::new() };
-            let producers =
-                if input.producers.is_empty() { String::new() } else { format!(": {}", input.producers.join(", ")) };
-            writeln!(
-                self.text,
-                "  {}  {DIM}{role}{lines}, {}{producers}{DIM:#}",
-                input.path,
-                Bytes(input.bytes as i64)
-            )?;
-        }
-        self.rest(plain.len(), INPUTS, self.labels.more)?;
-        for input in warned {
-            writeln!(self.text, "  {WARN}{}: {}{WARN:#}", input.path, input.warning.as_deref().unwrap_or_default())?;
-        }
-        Ok(())
+    fn line(&mut self, indent: usize, line: &str) {
+        let words = wrap::wrapped(line, self.width, indent, self.language);
+        self.text.extend([" ".repeat(indent).as_str(), words.as_str(), "\n"]);
     }
 }

@@ -1,0 +1,208 @@
+//! How the job's processes ended, one after the other.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use super::Case;
+use super::root::Group;
+use super::victims::{named, of_origin};
+use crate::model::{Clock, End, Ending, Event, Exit, OtherFailureName, Severity, Timestamp, Victim, What};
+
+/// More lines than this are counted by nobody.
+const MOST_ENDS: usize = 32;
+/// What ended alike within so many seconds ended together.
+const TOGETHER: f64 = 120.0;
+
+/// How a process ended, by the message that tells most of it.
+struct Ended<'a> {
+    process: Victim,
+    ending: Ending,
+    event: &'a Event,
+    /// Where its first message stands among all.
+    place: usize,
+}
+
+/// How each process of `case` ended, first things first; what the job went through is no end. `root` is the incident that began it.
+pub(super) fn of(case: &Case, groups: &[Group]) -> Vec<End> {
+    let survived: HashSet<usize> =
+        groups.iter().filter(|group| group.recovered).flat_map(|group| group.events.iter().copied()).collect();
+    let root = groups.iter().find(|group| !group.recovered).and_then(|group| group.events.first().copied());
+    let ranks = ranks(case);
+    let mut ended: Vec<Ended> = Vec::new();
+    let mut known: HashMap<Key, usize> = HashMap::new();
+    for (place, event) in case.events.iter().enumerate().filter(|(place, _)| !survived.contains(place)) {
+        let Some(ending) = ending(event) else { continue };
+        for process in processes(event) {
+            let rank = process.rank.or_else(|| ranks.get(&process.pid?).copied());
+            let process = Victim { rank, ..process };
+            let index = *known.entry(Key::of(&process, event)).or_insert_with(|| match ended.last() {
+                // Two names of one process: the device that its message names, and the pid of the line.
+                Some(last) if last.event.at.location.line == event.at.location.line && last.is_of_line(event) => {
+                    ended.len() - 1
+                }
+                _ => ended.len(),
+            });
+            match ended.get_mut(index) {
+                Some(one) => one.learn(process, ending, event),
+                None => ended.push(Ended { process, ending, event, place }),
+            }
+        }
+    }
+    // One message without a name, where others have theirs, is the word of one of those.
+    if ended.iter().any(|one| !is_nobody(&one.process)) {
+        ended.retain(|one| !is_nobody(&one.process) || Some(one.place) == root);
+    }
+    // A launcher names by their pids those that have told their ranks or devices, and why they ended.
+    let has_reason = |one: &Ended| vagueness(&one.ending) < vagueness(&Ending::Stopped);
+    if ended.iter().any(|one| one.process.pid.is_none() && has_reason(one)) {
+        let says_nothing = |one: &Ended| matches!(one.ending, Ending::Exited { .. } | Ending::Vanished);
+        ended.retain(|one| !says_nothing(one) || one.process.rank.is_some());
+    }
+    order(&mut ended);
+    together(ended)
+}
+
+impl<'a> Ended<'a> {
+    /// Takes what `event` says of the same process.
+    fn learn(&mut self, process: Victim, ending: Ending, event: &'a Event) {
+        let known = std::mem::take(&mut self.process);
+        if vagueness(&ending) < vagueness(&self.ending) {
+            (self.ending, self.event) = (ending, event);
+        }
+        self.process = known.or(&process);
+    }
+
+    /// Whether it is known by a message of the very line of `event`, one to a line.
+    fn is_of_line(&self, event: &Event) -> bool {
+        let of_path = self.event.at.location.path == event.at.location.path;
+        of_path && !matches!(&event.what, What::Shortage(shortage) if shortage.victims.len() > 1)
+    }
+
+    fn time(&self) -> Option<Timestamp> {
+        self.event.time
+    }
+}
+
+/// By what the messages about one process are told from those about others.
+#[derive(PartialEq, Eq, Hash)]
+enum Key {
+    Rank(u32),
+    Process(u32),
+    Device(Option<Arc<str>>, u32),
+    Role(Arc<str>),
+    Input(Arc<str>),
+}
+
+impl Key {
+    fn of(process: &Victim, event: &Event) -> Key {
+        match process {
+            Victim { rank: Some(rank), .. } => Key::Rank(*rank),
+            Victim { pid: Some(pid), .. } => Key::Process(*pid),
+            Victim { host, device: Some(device), .. } => Key::Device(host.clone(), *device),
+            Victim { role: Some(role), .. } => Key::Role(Arc::clone(role)),
+            _ => Key::Input(Arc::clone(&event.at.location.path)),
+        }
+    }
+}
+
+fn is_nobody(process: &Victim) -> bool {
+    *process == Victim { host: process.host.clone(), ..Victim::default() }
+}
+
+/// The rank of each process, as far as any message names both.
+fn ranks(case: &Case) -> HashMap<u32, u32> {
+    let both = |victim: &Victim| Some((victim.pid?, victim.rank?));
+    let all = case.events.iter().flat_map(|event| named(event).into_iter().chain([of_origin(&event.origin)]));
+    all.filter_map(|victim| both(&victim)).collect()
+}
+
+fn processes(event: &Event) -> Vec<Victim> {
+    match &event.what {
+        What::Failure(_) | What::Traceback(_) => vec![of_origin(&event.origin)],
+        _ => named(event),
+    }
+}
+
+fn ending(event: &Event) -> Option<Ending> {
+    match &event.what {
+        What::Shortage(shortage) if shortage.severity != Severity::Pressure => {
+            Some(Ending::OutOfMemory { kind: shortage.kind })
+        }
+        What::Failure(failure) => Some(Ending::Failed { failure: failure.name }),
+        What::Traceback(stack) => {
+            stack.exception.as_ref().map(|_| Ending::Failed { failure: OtherFailureName::PythonError })
+        }
+        What::Death(death) => match death.exit {
+            Exit::Code(0) => None,
+            Exit::Code(status) => Some(Ending::Exited { status }),
+            Exit::Signal(signal) => Some(Ending::Signal { signal }),
+            Exit::Vanished => Some(Ending::Vanished),
+            Exit::Stopped => Some(Ending::Stopped),
+        },
+        What::Shortage(_) | What::Memory { .. } | What::Finished | What::Notice => None,
+    }
+}
+
+/// How little it tells of why a process ended.
+fn vagueness(ending: &Ending) -> u8 {
+    match ending {
+        Ending::OutOfMemory { .. } => 0,
+        Ending::Failed { failure } if !matches!(failure, OtherFailureName::PythonError | OtherFailureName::Unknown) => {
+            1
+        }
+        Ending::Signal { .. } => 2,
+        Ending::Failed { .. } => 3,
+        Ending::Stopped => 4,
+        Ending::Exited { .. } => 5,
+        Ending::Vanished => 6,
+    }
+}
+
+/// By the clock where one tells of all; else as it was printed, who ran out of memory first.
+fn order(ended: &mut [Ended<'_>]) {
+    let is_timed = |one: &Ended| one.time().is_some_and(|time| time.clock == Clock::Wall);
+    let ran_out = |one: &Ended| matches!(one.ending, Ending::OutOfMemory { .. });
+    match ended.iter().all(is_timed) {
+        true => ended.sort_by(|a, b| seconds(a).total_cmp(&seconds(b))),
+        false => ended.sort_by_key(|one| (!ran_out(one), one.place)),
+    }
+}
+
+fn seconds(one: &Ended) -> f64 {
+    one.time().map_or(0.0, |time| time.seconds)
+}
+
+/// Those that ended alike, and at about the same time, as one.
+fn together(ended: Vec<Ended>) -> Vec<End> {
+    let first = ended.first().and_then(Ended::time);
+    let mut ends: Vec<(End, Option<Timestamp>)> = Vec::new();
+    for one in ended {
+        let time = one.time();
+        let near = |other: &Option<Timestamp>| {
+            time.zip(*other).and_then(|(this, that)| this.since(&that)).is_none_or(|apart| apart.abs() <= TOGETHER)
+        };
+        match ends.iter().position(|(end, began)| end.ending == one.ending && near(began)) {
+            Some(index) => {
+                let (end, _) = &mut ends[index];
+                end.count += 1;
+                if end.processes.len() < End::MOST_PROCESSES {
+                    end.processes.push(one.process);
+                }
+            }
+            None if ends.len() < MOST_ENDS => {
+                let seconds_after = time.zip(first).and_then(|(time, first)| time.since(&first));
+                let end = End {
+                    ending: one.ending,
+                    processes: vec![one.process],
+                    count: 1,
+                    time: time.map(|time| time.to_string()),
+                    seconds_after: seconds_after.filter(|after| *after >= 0.0),
+                    source: one.event.at.clone(),
+                };
+                ends.push((end, time));
+            }
+            None => {}
+        }
+    }
+    ends.into_iter().map(|(end, _)| end).collect()
+}

@@ -1,0 +1,257 @@
+//! What names of files and folders say of whose they are.
+
+use std::collections::BTreeSet;
+
+/// What numbers the parts of one job.
+const PARTS: &[&str] = &[
+    "attempt", "client", "dp", "err", "error", "global", "gpu", "host", "instance", "local", "log", "machine", "node",
+    "out", "output", "part", "pod", "pp", "proc", "process", "rank", "replica", "restart", "server", "shard", "stderr",
+    "stdout", "task", "tp", "worker",
+];
+/// What numbers jobs.
+const JOBS: &[&str] = &["case", "exp", "experiment", "id", "job", "jobid", "run", "slurm", "trial", "version"];
+/// What says which of a job's programs wrote, or nothing at all.
+const PROGRAMS: &[&str] = &[
+    "actor",
+    "app",
+    "console",
+    "critic",
+    "dashboard",
+    "dmesg",
+    "driver",
+    "engine",
+    "full",
+    "gcs",
+    "head",
+    "kern",
+    "kernel",
+    "launch",
+    "launcher",
+    "logs",
+    "main",
+    "master",
+    "memory",
+    "metrics",
+    "monitor",
+    "nccl",
+    "nohup",
+    "nvidia",
+    "program",
+    "ray",
+    "raylet",
+    "reward",
+    "rollout",
+    "run",
+    "serve",
+    "sglang",
+    "smi",
+    "syslog",
+    "terminal",
+    "torchrun",
+    "trace",
+    "train",
+    "trainer",
+    "training",
+    "txt",
+    "vllm",
+];
+/// The logs of a Ray session, by the beginnings of their names.
+const RAY: &[&str] = &[
+    "dashboard",
+    "gcs_server",
+    "io-worker-",
+    "log_monitor",
+    "monitor.",
+    "python-core-",
+    "ray_client",
+    "raylet.",
+    "ray_start",
+    "ray_stop",
+    "runtime_env",
+    "worker-",
+];
+/// A longer number is a job's id, not that of a rank.
+const LONGEST_RANK: usize = 3;
+
+/// Where a log stands, in what its names say.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Place {
+    /// The folders, outermost first; none where the user named the file.
+    folders: Vec<String>,
+    /// The name without its parts' numbers: `train-rank3.log` is `train`.
+    shape: Vec<String>,
+    /// Words that name an experiment, not a part or a program.
+    pub words: BTreeSet<String>,
+    /// Ids of jobs.
+    pub ids: BTreeSet<String>,
+    /// Whether a Ray session wrote it.
+    pub is_ray: bool,
+    /// Whether the user named the file itself.
+    pub is_named: bool,
+}
+
+/// What logs of one job have in common: their folders and names but for the numbers of parts.
+pub(super) type Key = (Vec<Vec<String>>, Vec<String>, BTreeSet<String>);
+
+impl Place {
+    /// Of the log at `path`; `is_named` where the user named it.
+    pub fn of(path: &str, is_named: bool) -> Place {
+        let (folder, file) = path.rsplit_once(['/', '!']).unwrap_or(("", path));
+        let folders: Vec<String> = match is_named {
+            true => Vec::new(),
+            false => folder.split(['/', '!']).filter(|part| !part.is_empty()).map(str::to_lowercase).collect(),
+        };
+        let file = file.to_lowercase();
+        let is_worker =
+            file.strip_prefix("worker-").is_some_and(|id| id.chars().take_while(char::is_ascii_hexdigit).count() > 16);
+        let is_ray = is_worker || RAY.iter().any(|name| file.starts_with(name));
+        let mut place = Place { is_ray, is_named, folders: folders.clone(), ..Place::default() };
+        // A Ray worker is called by a digest.
+        place.shape = if is_ray { vec!["ray".to_owned()] } else { place.read(&file) };
+        for folder in &folders {
+            place.read(folder);
+        }
+        place
+    }
+
+    /// The shape of a name; notes its ids and words.
+    fn read(&mut self, name: &str) -> Vec<String> {
+        let tokens = tokens(name);
+        let mut shape = Vec::new();
+        let mut before = "";
+        for token in &tokens {
+            let is_number = token.bytes().all(|byte| byte.is_ascii_digit());
+            let is_hex = token.len() >= 8 && token.bytes().all(|byte| byte.is_ascii_hexdigit());
+            if is_number {
+                let is_rank = token.len() <= LONGEST_RANK && !JOBS.contains(&before);
+                if !is_rank && !looks_like_time(token) {
+                    self.ids.insert(token.clone());
+                }
+            } else if !is_hex && !PARTS.contains(&token.as_str()) {
+                shape.push(token.clone());
+                let is_common = JOBS.contains(&token.as_str()) || PROGRAMS.contains(&token.as_str());
+                if !is_common && token.len() > 1 {
+                    self.words.insert(token.clone());
+                }
+            }
+            before = token;
+        }
+        shape
+    }
+
+    /// What names its experiment or job: words and ids.
+    pub fn names(&self) -> BTreeSet<String> {
+        self.words.union(&self.ids).cloned().collect()
+    }
+
+    /// What it has in common with other logs of its job.
+    pub fn key(&self) -> Key {
+        let folder = |folder: &String| {
+            let mut place = Place::default();
+            let shape = place.read(folder);
+            // A folder that is but a number is a rank's.
+            if shape.is_empty() && place.ids.is_empty() { Vec::new() } else { vec![folder.clone()] }
+        };
+        (self.folders.iter().map(folder).collect(), self.shape.clone(), self.ids.clone())
+    }
+
+    /// Whether both are named as parts of one job: alike but for the numbers of ranks, in folders that are alike, too.
+    pub fn is_alike(&self, other: &Place) -> bool {
+        let is_shaped = self.shape == other.shape && !(self.shape.is_empty() && self.is_named);
+        self.is_ray == other.is_ray && is_shaped && self.key() == other.key()
+    }
+
+    /// How far their folders are from each other.
+    pub fn apart(&self, other: &Place) -> Apart {
+        match (self.is_named && other.is_named, self.key().0 == other.key().0) {
+            (true, _) | (_, true) => Apart::Together,
+            _ if self.folders.starts_with(&other.folders) || other.folders.starts_with(&self.folders) => Apart::Below,
+            _ => Apart::Elsewhere,
+        }
+    }
+}
+
+/// How two logs' folders lie.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Apart {
+    /// In one, or in those of two ranks.
+    Together,
+    /// The one's folder holds the other's.
+    Below,
+    /// In two.
+    Elsewhere,
+}
+
+/// The words and numbers of a name: `slurm-123_4.out` is `slurm`, `123`, `4`, `out`.
+fn tokens(name: &str) -> Vec<String> {
+    let mut tokens: Vec<String> = Vec::new();
+    let mut before: Option<char> = None;
+    for c in name.chars() {
+        let kind = |c: char| if c.is_ascii_digit() { 1 } else { u8::from(c.is_alphanumeric()) * 2 };
+        if kind(c) != 0 {
+            match tokens.last_mut() {
+                Some(last) if before.is_some_and(|before| kind(before) == kind(c)) => last.push(c),
+                _ => tokens.push(c.to_string()),
+            }
+        }
+        before = Some(c);
+    }
+    // Digests are digits and letters in turn.
+    let whole = name.split(|c: char| !c.is_alphanumeric());
+    let is_digest = |part: &&str| part.len() >= 16 && part.bytes().all(|byte| byte.is_ascii_hexdigit());
+    if whole.clone().any(|part| is_digest(&part)) {
+        return whole.filter(|part| !part.is_empty() && !is_digest(part)).map(str::to_owned).collect();
+    }
+    tokens
+}
+
+/// `20261120`, `202611201012`, `1763625600`: when, not which.
+fn looks_like_time(number: &str) -> bool {
+    matches!(number.len(), 8 | 12 | 14) && number.starts_with("20") || number.len() >= 10 && number.starts_with('1')
+}
+
+/// How many folders two paths share, from the root on.
+pub(super) fn shared_folders(a: &str, b: &str) -> usize {
+    let folders = |path: &str| -> Vec<String> {
+        let parts: Vec<String> = path.split(['/', '!']).map(str::to_owned).collect();
+        parts[..parts.len().saturating_sub(1)].to_vec()
+    };
+    folders(a).iter().zip(folders(b).iter()).take_while(|(a, b)| a == b).count()
+}
+
+/// Whether two files' names begin with the same word or id, one that names an experiment: `llama8b.sh` and `llama8b.log`.
+pub(super) fn shares_name(a: &str, b: &str) -> bool {
+    let (a, b) = (Place::of(a, true), Place::of(b, true));
+    a.words.intersection(&b.words).next().is_some() || a.ids.intersection(&b.ids).next().is_some()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn alike(a: &str, b: &str) -> bool {
+        Place::of(a, false).is_alike(&Place::of(b, false))
+    }
+
+    #[test]
+    fn ranks_are_of_one_job_and_numbered_jobs_are_not() {
+        assert!(alike("logs/rank0.log", "logs/rank12.log"));
+        assert!(alike("run/node-0/train.log", "run/node-1/train.log"));
+        assert!(alike("run/attempt_0/0/stdout.log", "run/attempt_0/1/stderr.log"));
+        assert!(alike("ray/worker-1c98237e0c0999503cac6ae9-ffffffff-206.out", "ray/raylet.err"));
+        assert!(alike("job.out", "job.err"));
+        assert!(!alike("slurm-48213.out", "slurm-48214.out"));
+        assert!(!alike("job1.log", "job2.log"));
+        assert!(!alike("llama/train.log", "qwen/train.log"));
+        assert!(!alike("48213/train.log", "48214/train.log"));
+    }
+
+    #[test]
+    fn what_names_an_experiment_is_told_from_what_names_a_program() {
+        let words = |path: &str| Place::of(path, true).words.into_iter().collect::<Vec<_>>();
+        assert_eq!(words("train_rank3.log"), Vec::<String>::new());
+        assert_eq!(words("qwen-sft-train.log"), ["qwen", "sft"]);
+        assert!(shares_name("exp/qwen.sh", "exp/qwen_train.log") && !shares_name("exp/launch.sh", "exp/train.log"));
+        assert_eq!(shared_folders("a/b/x.log", "a/b/c/y.yaml"), 2);
+    }
+}

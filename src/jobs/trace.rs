@@ -1,0 +1,115 @@
+//! What one log shows of the job that wrote it.
+
+use std::collections::BTreeSet;
+
+use super::name::Place;
+use crate::incident::{self, Read};
+use crate::knowledge::{Knowledge, installed};
+use crate::model::{Clock, FactValue, Role, Severity, What};
+
+/// A pid below this may be anybody's: containers count from 1.
+const OWN_PID: u32 = 1000;
+
+/// What one log, or several that are alike, shows of the job that wrote it.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Trace {
+    /// Where it stands.
+    pub place: Place,
+    /// Whether a kernel wrote it.
+    pub is_kernel: bool,
+    /// When it begins and ends, seconds since 1970.
+    pub span: Option<(f64, f64)>,
+    /// The processes that it names.
+    pub pids: BTreeSet<u32>,
+    /// The machines that it names.
+    pub hosts: BTreeSet<String>,
+    /// The script that was started.
+    pub scripts: BTreeSet<String>,
+    /// The frameworks it shows.
+    pub frameworks: BTreeSet<String>,
+    /// The models it names.
+    pub models: BTreeSet<String>,
+    /// Whether something ended or failed.
+    pub has_end: bool,
+    /// Whether something ran out of memory.
+    pub ran_out: bool,
+}
+
+impl Trace {
+    /// Of what was read of one log.
+    pub fn of(read: &Read, named: &[String], knowledge: &Knowledge) -> Trace {
+        let is_named = named.iter().any(|path| **path == *read.path);
+        let mut trace =
+            Trace { place: Place::of(&read.path, is_named), is_kernel: read.role == Role::Kernel, ..Trace::default() };
+        let findings = &read.findings;
+        let wall = |time: &crate::model::Timestamp| (time.clock == Clock::Wall).then_some(time.seconds);
+        let times = findings.events.iter().filter_map(|event| event.time);
+        for seconds in findings.started.into_iter().chain(findings.ended).chain(times).filter_map(|time| wall(&time)) {
+            let (from, to) = trace.span.unwrap_or((seconds, seconds));
+            trace.span = Some((from.min(seconds), to.max(seconds)));
+        }
+        trace.pids.extend(findings.processes.keys().copied());
+        for event in &findings.events {
+            trace.pids.extend(event.origin.pid);
+            trace.hosts.extend(event.origin.host.as_deref().map(str::to_owned));
+            for fact in &event.facts {
+                match (fact.key, &fact.value) {
+                    ("slurm.job", FactValue::Text(id)) => drop(trace.place.ids.insert(id.clone())),
+                    ("slurm.job", FactValue::Number(id)) => drop(trace.place.ids.insert(format!("{id:.0}"))),
+                    ("job.model", FactValue::Text(model)) => drop(trace.models.insert(model.to_lowercase())),
+                    _ => {}
+                }
+            }
+            match &event.what {
+                What::Shortage(shortage) if shortage.severity != Severity::Pressure => {
+                    trace.pids.extend(shortage.victims.iter().filter_map(|victim| victim.pid));
+                    (trace.has_end, trace.ran_out) = (true, true);
+                }
+                What::Death(death) => {
+                    trace.pids.extend(death.victim.pid);
+                    trace.has_end = true;
+                }
+                What::Traceback(stack) => {
+                    let main = stack.frames.first().filter(|frame| frame.function == "<module>");
+                    let own = main.filter(|frame| installed(&frame.file).is_none());
+                    trace.scripts.extend(own.map(|frame| frame.file.rsplit('/').next().unwrap_or_default().to_owned()));
+                    trace.has_end = true;
+                }
+                What::Failure(_) | What::Finished => trace.has_end = true,
+                What::Shortage(_) | What::Memory { .. } | What::Notice => {}
+            }
+        }
+        trace.frameworks.extend(incident::framework(&findings.events, knowledge));
+        trace.pids.retain(|pid| *pid >= OWN_PID);
+        trace
+    }
+
+    /// Takes what another log of the same job shows.
+    pub fn join(&mut self, other: Trace) {
+        self.span = match (self.span, other.span) {
+            (Some((from, to)), Some((other_from, other_to))) => Some((from.min(other_from), to.max(other_to))),
+            (own, other) => own.or(other),
+        };
+        self.place.ids.extend(other.place.ids);
+        self.pids.extend(other.pids);
+        self.hosts.extend(other.hosts);
+        self.scripts.extend(other.scripts);
+        self.frameworks.extend(other.frameworks);
+        self.models.extend(other.models);
+        self.has_end |= other.has_end;
+        self.ran_out |= other.ran_out;
+    }
+
+    /// Whether it cannot be of one job with `other`, however they are named.
+    pub fn contradicts(&self, other: &Trace) -> bool {
+        let ids = (&self.place.ids, &other.place.ids);
+        let other_ids = !ids.0.is_empty() && !ids.1.is_empty() && ids.0.is_disjoint(ids.1);
+        self.is_kernel != other.is_kernel || other_ids || self.gap(other).is_some_and(|gap| gap > super::kin::FAR)
+    }
+
+    /// The seconds between the end of the one and the beginning of the other; 0 where they overlap.
+    pub fn gap(&self, other: &Trace) -> Option<f64> {
+        let ((from, to), (other_from, other_to)) = (self.span?, other.span?);
+        Some((other_from - to).max(from - other_to).max(0.0))
+    }
+}

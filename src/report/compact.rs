@@ -1,0 +1,210 @@
+//! The report in less than four thousand bytes, for agents and pipelines that pay by the word.
+
+use serde::Serialize;
+
+use super::choice::{figures, proposed, telling};
+use crate::model::{
+    Bytes, Change, Citation, Diagnosis, End, Ending, Figure, FigureName, Kind, OtherFailureName, Patch, PatchEffect,
+    Phase, Report, Scalar, Victim,
+};
+
+/// No answer is longer, in bytes.
+const MOST: usize = 4000;
+/// Cited words, in characters, where there is room.
+const WORDS: usize = 200;
+/// The summary, in characters.
+const SUMMARY: usize = 500;
+const CAUSES: usize = 3;
+const CITES: usize = 2;
+const FIGURES: usize = 6;
+const ENDS: usize = 4;
+
+/// What is left of a report; every field means what it means there.
+#[derive(Serialize)]
+struct Compact<'a> {
+    schema: &'static str,
+    verdict: Kind,
+    summary: String,
+    id: Option<&'a str>,
+    other_failure: Option<OtherFailureName>,
+    phase: Option<PhaseOnly>,
+    victim: Option<&'a Victim>,
+    causes: Vec<Cause<'a>>,
+    patch: Option<Step<'a>>,
+    evidence: Vec<Cite>,
+    figures: Vec<Amount>,
+    sequence: Vec<EndOnly>,
+}
+
+#[derive(Serialize)]
+struct PhaseOnly {
+    name: Phase,
+    confidence: f64,
+}
+
+#[derive(Serialize)]
+struct Cause<'a> {
+    cause: &'a str,
+    confidence: f64,
+    title: String,
+    evidence: Vec<Cite>,
+}
+
+#[derive(Serialize)]
+struct Step<'a> {
+    lever: &'a str,
+    knob: &'a str,
+    from: Option<&'a str>,
+    to: Option<&'a Scalar>,
+    change: Option<&'a Change>,
+    file: Option<&'a str>,
+    diff: Option<&'a str>,
+    line: Option<&'a str>,
+    effect: &'a PatchEffect,
+}
+
+#[derive(Serialize)]
+struct Cite {
+    path: String,
+    line: u64,
+    text: String,
+}
+
+#[derive(Serialize)]
+struct Amount {
+    name: FigureName,
+    bytes: Option<Bytes>,
+    value: Option<f64>,
+    path: String,
+    line: u64,
+}
+
+#[derive(Serialize)]
+struct EndOnly {
+    #[serde(flatten)]
+    ending: Ending,
+    count: usize,
+    ranks: Vec<u32>,
+    time: Option<String>,
+}
+
+/// As one line of JSON of at most 4,000 bytes: what is least needed is left out first.
+pub fn compact(report: &Report) -> Result<String, serde_json::Error> {
+    let mut compact = Compact::of(report);
+    let shorter: [fn(&mut Compact<'_>); 9] = [
+        |compact| compact.sequence.iter_mut().for_each(|end| end.ranks.truncate(8)),
+        |compact| compact.cites(80),
+        |compact| compact.drop_diff(),
+        |compact| compact.sequence.clear(),
+        |compact| compact.figures.truncate(2),
+        |compact| compact.causes.truncate(1),
+        |compact| compact.patch = None,
+        |compact| compact.cites(20),
+        |compact| compact.forget_places(),
+    ];
+    for step in shorter {
+        let text = serde_json::to_string(&compact)?;
+        if text.len() <= MOST {
+            return Ok(text);
+        }
+        step(&mut compact);
+    }
+    serde_json::to_string(&compact)
+}
+
+impl Compact<'_> {
+    fn of(report: &Report) -> Compact<'_> {
+        let root = report.incidents.first();
+        let failure = report.other_failure.as_ref();
+        let evidence = root.map(|root| &root.evidence).or(failure.map(|failure| &failure.evidence));
+        Compact {
+            schema: "oomdoc.compact/1",
+            verdict: report.verdict,
+            summary: report.summary.chars().take(SUMMARY).collect(),
+            id: root.map(|root| root.id.as_str()),
+            other_failure: failure.map(|failure| failure.name),
+            phase: root.map(|root| PhaseOnly { name: root.phase.name, confidence: rounded(root.phase.confidence) }),
+            victim: root.map(|root| &root.victim),
+            causes: root
+                .map(|root| telling(&root.diagnoses))
+                .unwrap_or_default()
+                .into_iter()
+                .take(CAUSES)
+                .map(cause)
+                .collect(),
+            patch: root.and_then(|root| proposed(root).into_iter().next()).map(step),
+            evidence: evidence.into_iter().flatten().take(CITES).map(cite).collect(),
+            figures: root
+                .map(|root| figures(&root.figures))
+                .unwrap_or_default()
+                .into_iter()
+                .take(FIGURES)
+                .map(amount)
+                .collect(),
+            sequence: report.failure.sequence.iter().take(ENDS).map(end).collect(),
+        }
+    }
+
+    /// Cuts all cited words to so many characters.
+    fn cites(&mut self, width: usize) {
+        let all = self.causes.iter_mut().flat_map(|cause| &mut cause.evidence).chain(&mut self.evidence);
+        all.for_each(|cite| cite.text = cite.text.chars().take(width).collect());
+    }
+
+    /// What names files is left out: their names alone may be longer than an answer.
+    fn forget_places(&mut self) {
+        self.figures.clear();
+        self.causes.iter_mut().for_each(|cause| cause.evidence.clear());
+        let path = |cite: &mut Cite| {
+            cite.path = cite.path.chars().rev().take(200).collect::<Vec<_>>().into_iter().rev().collect()
+        };
+        self.evidence.truncate(1);
+        self.evidence.iter_mut().for_each(path);
+    }
+
+    fn drop_diff(&mut self) {
+        if let Some(patch) = &mut self.patch {
+            (patch.diff, patch.line) = (None, None);
+        }
+    }
+}
+
+fn cause(diagnosis: &Diagnosis) -> Cause<'_> {
+    let evidence = diagnosis.evidence.iter().take(CITES).map(cite).collect();
+    let confidence = rounded(diagnosis.confidence);
+    Cause { cause: &diagnosis.cause, confidence, title: diagnosis.title.clone(), evidence }
+}
+
+fn step(patch: &Patch) -> Step<'_> {
+    let Patch { lever, knob, from, to, change, file, diff, line, effect, .. } = patch;
+    Step {
+        lever,
+        knob,
+        from: from.as_deref(),
+        to: to.as_ref(),
+        change: change.as_ref(),
+        file: file.as_deref(),
+        diff: diff.as_deref(),
+        line: line.as_deref(),
+        effect,
+    }
+}
+
+fn cite(cite: &Citation) -> Cite {
+    let text = cite.text.chars().take(WORDS).collect();
+    Cite { path: cite.location.path.to_string(), line: cite.location.line.0, text }
+}
+
+fn amount(figure: &Figure) -> Amount {
+    let Figure { name, bytes, value, source, .. } = figure;
+    Amount { name: *name, bytes: *bytes, value: *value, path: source.path.to_string(), line: source.line.0 }
+}
+
+fn end(end: &End) -> EndOnly {
+    let ranks = end.processes.iter().filter_map(|process| process.rank).collect();
+    EndOnly { ending: end.ending, count: end.count, ranks, time: end.time.clone() }
+}
+
+fn rounded(confidence: f64) -> f64 {
+    (confidence * 1000.0).round() / 1000.0
+}

@@ -1,0 +1,113 @@
+//! The first three lines: what ran out, why, and what to do now. Who reads no further knows the rest of the day.
+
+use super::choice::{change, proposed, telling};
+use super::plain::{amount, describe, effects, title, together};
+use super::words::{self, Amounts};
+use crate::diagnosis::UNKNOWN;
+use crate::knowledge::Language;
+use crate::model::{Diagnosis, FigureName, Incident, Phase, Report};
+
+/// What a report says first.
+pub(super) struct Lead<'a> {
+    /// What ran out, when, whose, and how much was missing.
+    pub what: String,
+    /// The likeliest cause.
+    pub why: Option<&'a Diagnosis>,
+    /// What to do now.
+    pub action: Option<Action>,
+}
+
+/// What to do now.
+pub(super) enum Action {
+    /// Change this.
+    Change(String),
+    /// The cause is open; this helps most often.
+    Try(String),
+    /// Record this, so that the next report can tell.
+    Record(String),
+}
+
+impl Lead<'_> {
+    /// Of `report`, whose words are in `language`.
+    pub fn of(report: &Report, language: Language) -> Lead<'_> {
+        let Some(root) = report.incidents.first() else {
+            return Lead { what: title(report, language), why: None, action: None };
+        };
+        Lead {
+            what: what(root, language),
+            why: telling(&root.diagnoses).first().copied(),
+            action: action(root, language),
+        }
+    }
+
+    /// What happened and why, in a sentence.
+    pub fn summary(&self, language: Language) -> String {
+        let Lead { what, why, .. } = self;
+        why.map_or_else(|| what.clone(), |why| (words::labels(language).summary)(what, &why.title, why.confidence))
+    }
+}
+
+/// `GPU out of memory in the backward pass: rank 3, GPU 3; 2.00 GiB requested, 1.10 GiB of 79.15 GiB free`
+fn what(root: &Incident, language: Language) -> String {
+    /// A phase that is less likely is no part of a headline.
+    const LIKELY: f64 = 0.5;
+    let labels = words::labels(language);
+    let phase = Some(&root.phase).filter(|phase| phase.name != Phase::Unknown && phase.confidence >= LIKELY);
+    let during = phase.map(|phase| words::during(phase.name, language)).unwrap_or_default();
+    let others = root.victims.len().saturating_sub(1);
+    let others = if others > 0 { format!(" {}", (labels.others)(others)) } else { String::new() };
+    let victim = (!root.victim.is_unknown()).then(|| format!("{}{others}", describe(&root.victim)));
+    let recovered = if root.recovered { labels.and_went_on } else { "" };
+    let details: Vec<String> = victim.into_iter().chain(amounts(root, language)).collect();
+    // `Host out of memory` and when, before by whom it was killed.
+    let headline = words::headline(root.kind, language);
+    let (ran_out, how) = headline.split_at(headline.find([':', ',', '：', '，']).unwrap_or(headline.len()));
+    (labels.headline)(&format!("{ran_out}{during}{how}{recovered}"), &details)
+}
+
+/// What was asked for and what there was: only what the log states.
+fn amounts(root: &Incident, language: Language) -> Option<String> {
+    use FigureName::{
+        AnonRss, GpuFree, GpuTotal, KvCacheAvailable, MemcgLimit, NodeTotal, NodeUsed, ProcessInUse, Requested,
+    };
+    let said = |name| amount(root.figures.iter().find(|figure| figure.name == name)?);
+    let (requested, free, total) = (said(Requested), said(GpuFree), said(GpuTotal));
+    let amounts = match (requested, free, total) {
+        (Some(requested), free, total) => Amounts::Requested { requested, free, total },
+        (None, _, Some(total)) if said(ProcessInUse).is_some() => {
+            Amounts::InUse { used: said(ProcessInUse).unwrap_or_default(), total }
+        }
+        (None, _, None) if said(NodeUsed).is_some() => {
+            Amounts::InUse { used: said(NodeUsed).unwrap_or_default(), total: said(NodeTotal)? }
+        }
+        _ => match (said(MemcgLimit), said(AnonRss), said(KvCacheAvailable)) {
+            (Some(limit), _, _) => Amounts::Limit { limit },
+            (None, Some(held), _) => Amounts::Held { held },
+            (None, None, Some(room)) => Amounts::Room { room },
+            (None, None, None) => return None,
+        },
+    };
+    Some(words::amounts(&amounts, language))
+}
+
+fn action(root: &Incident, language: Language) -> Option<Action> {
+    let labels = words::labels(language);
+    let proposed = proposed(root);
+    let changes: Vec<String> = proposed.iter().map(|patch| change(patch)).collect();
+    if changes.is_empty() {
+        return root.capture_next.first().cloned().map(Action::Record);
+    }
+    let effect = match proposed.as_slice() {
+        [patch] => effects(patch, language),
+        _ => together(root, language),
+    };
+    let effect = effect.map(|effect| format!(" ({effect})")).unwrap_or_default();
+    let words = format!("{}{effect}", changes.join(labels.and));
+    let is_known = root.diagnoses.first().is_some_and(|diagnosis| &*diagnosis.cause != UNKNOWN);
+    Some(if is_known { Action::Change(words) } else { Action::Try(words) })
+}
+
+/// What happened and why, in a sentence of `language`.
+pub(super) fn summary(report: &Report, language: Language) -> String {
+    Lead::of(report, language).summary(language)
+}

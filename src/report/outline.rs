@@ -1,0 +1,266 @@
+//! What people are told, in one order for every page; a writer decides how each piece looks.
+
+use super::choice::{self, numbered, proposed, telling};
+use super::lead::Lead;
+use super::plain::{alike, describe_job};
+use super::words::{self, Labels};
+use crate::diagnosis::UNKNOWN;
+use crate::knowledge::Language;
+use crate::model::{
+    Call, Citation, Consumer, Diagnosis, End, Figure, Incident, InputSummary, Job, NotAdvised, Patch, Report,
+};
+
+/// How many of each a page has room for; the rest is counted.
+pub(super) struct Limits {
+    /// Causes beside the first that are named.
+    pub other_causes: usize,
+    /// Lines that support a cause.
+    pub evidence: usize,
+    /// Figures.
+    pub figures: usize,
+    /// Who held the memory.
+    pub holders: usize,
+    /// Sums of memory.
+    pub sums: usize,
+    /// Calls of the stack.
+    pub calls: usize,
+    /// Ends of processes.
+    pub ends: usize,
+    /// Changes that do not help.
+    pub useless: usize,
+    /// Lines of proof.
+    pub proof: usize,
+    /// Incidents that only followed.
+    pub followers: usize,
+    /// What to record next time.
+    pub hints: usize,
+    /// What was read.
+    pub inputs: usize,
+}
+
+impl Limits {
+    /// About a screen.
+    pub const SCREEN: Limits = Limits {
+        other_causes: 2,
+        evidence: 1,
+        figures: 4,
+        holders: 2,
+        sums: 2,
+        calls: 4,
+        ends: 4,
+        useless: 1,
+        proof: 1,
+        followers: 2,
+        hints: 1,
+        inputs: 0,
+    };
+    /// All that a person may want.
+    pub const FULL: Limits = Limits {
+        other_causes: 4,
+        evidence: 4,
+        figures: 16,
+        holders: 8,
+        sums: 8,
+        calls: 16,
+        ends: 16,
+        useless: 8,
+        proof: 8,
+        followers: 8,
+        hints: 8,
+        inputs: 16,
+    };
+}
+
+/// A page.
+pub(super) struct Outline<'a> {
+    /// Its first three lines.
+    pub lead: Lead<'a>,
+    /// What stands below, in order; none is empty.
+    pub sections: Vec<Section<'a>>,
+    /// Whether something was left out.
+    pub is_cut: bool,
+}
+
+/// What belongs under one heading.
+pub(super) struct Section<'a> {
+    /// What it is about.
+    pub about: About,
+    /// Its heading.
+    pub heading: &'static str,
+    /// Its lines.
+    pub items: Vec<Item<'a>>,
+}
+
+/// What a section is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum About {
+    /// What to change.
+    Changes,
+    /// The job, and whether this came up before.
+    Job,
+    /// Why it happened.
+    Why,
+    /// The numbers.
+    Figures,
+    /// Who held the memory.
+    Holders,
+    /// What the numbers are made of.
+    Arithmetic,
+    /// The call that failed.
+    Stack,
+    /// How the processes ended.
+    Ends,
+    /// The lines that prove it.
+    Proof,
+    /// What does not help.
+    Useless,
+    /// What to record next time.
+    NextTime,
+    /// What only followed.
+    Also,
+    /// What was read.
+    Read,
+}
+
+/// One thing that is said.
+pub(super) enum Item<'a> {
+    Words(String),
+    Cause(&'a Diagnosis),
+    OtherCause(&'a Diagnosis),
+    Cite(&'a Citation),
+    Figure(&'a Figure),
+    Holders(Vec<&'a Consumer>),
+    Patch { number: usize, patch: &'a Patch, is_proposed: bool },
+    Useless(&'a NotAdvised),
+    Call(&'a Call),
+    End(&'a End),
+    Follower(&'a Incident),
+    Input(&'a InputSummary),
+    Rest(String),
+}
+
+impl<'a> Outline<'a> {
+    /// Of `report`, whose words are in `language`, with as much as `limits` leave room for.
+    pub fn of(report: &'a Report, language: Language, limits: &Limits) -> Outline<'a> {
+        let labels = words::labels(language);
+        let mut outline = Outline { lead: Lead::of(report, language), sections: Vec::new(), is_cut: false };
+        match (report.incidents.split_first(), &report.other_failure) {
+            (Some((root, others)), _) => {
+                outline.changes(root, language);
+                outline.job(root, &report.job, labels);
+                outline.why(root, labels, limits);
+                outline.numbers(root, labels, limits);
+                outline.came_down(report, labels, limits);
+                outline.list(About::Proof, labels.proof, root.evidence.iter().map(Item::Cite), limits.proof, labels);
+                let useless = root.diagnoses.iter().take(1).flat_map(|first| &first.not_advised).map(Item::Useless);
+                outline.list(About::Useless, labels.useless, useless, limits.useless, labels);
+                let hints = root.capture_next.iter().map(|hint| Item::Words(hint.clone()));
+                outline.list(About::NextTime, labels.next_time, hints, limits.hints, labels);
+                outline.list(About::Also, labels.also, others.iter().map(Item::Follower), limits.followers, labels);
+            }
+            (None, Some(failure)) => {
+                outline.came_down(report, labels, limits);
+                let proof = failure.evidence.iter().map(Item::Cite);
+                outline.list(About::Proof, labels.proof, proof, limits.proof.max(3), labels);
+            }
+            (None, None) => {}
+        }
+        outline.inputs(&report.inputs, labels, limits);
+        outline
+    }
+
+    fn add(&mut self, about: About, heading: &'static str, items: Vec<Item<'a>>) {
+        if !items.is_empty() {
+            self.sections.push(Section { about, heading, items });
+        }
+    }
+
+    /// At most so many of `items`; the rest is counted.
+    fn list(
+        &mut self,
+        about: About,
+        heading: &'static str,
+        items: impl Iterator<Item = Item<'a>>,
+        most: usize,
+        labels: &Labels,
+    ) {
+        let mut items: Vec<Item> = items.collect();
+        let rest = items.len().saturating_sub(most);
+        items.truncate(most);
+        self.is_cut |= rest > 0;
+        if rest > 0 && most > 1 {
+            items.push(Item::Rest((labels.more)(rest)));
+        }
+        self.add(about, heading, items);
+    }
+
+    fn changes(&mut self, root: &'a Incident, language: Language) {
+        let labels = words::labels(language);
+        let count = proposed(root).len();
+        let patch = |(number, patch)| Item::Patch { number, patch, is_proposed: number <= count };
+        let items = (1..).zip(numbered(root)).map(patch).collect();
+        let is_known = root.diagnoses.first().is_some_and(|diagnosis| &*diagnosis.cause != UNKNOWN);
+        self.add(About::Changes, if is_known { labels.change } else { labels.first_steps }, items);
+    }
+
+    fn job(&mut self, root: &'a Incident, job: &Job, labels: &'static Labels) {
+        let facts: Vec<String> = describe_job(job, labels).into_iter().chain(root.failed_at.clone()).collect();
+        let facts = (!facts.is_empty()).then(|| facts.join(" · "));
+        let seen = (root.seen.count > 0).then(|| (labels.seen)(&root.seen));
+        let earlier = root.seen.earlier.iter().map(labels.earlier);
+        self.add(About::Job, labels.job, facts.into_iter().chain(seen).chain(earlier).map(Item::Words).collect());
+    }
+
+    fn why(&mut self, root: &'a Incident, labels: &'static Labels, limits: &Limits) {
+        let telling = telling(&root.diagnoses);
+        let Some((first, others)) = telling.split_first() else { return };
+        let cites: Vec<&Citation> = first.evidence.iter().chain(&root.phase.evidence).collect();
+        self.is_cut |= cites.len() > limits.evidence;
+        let mut items = vec![Item::Cause(first)];
+        let mut shown: Vec<&Citation> = Vec::new();
+        for cite in cites {
+            if shown.len() < limits.evidence && !shown.contains(&cite) {
+                shown.push(cite);
+            }
+        }
+        items.extend(shown.into_iter().map(Item::Cite));
+        for other in others.iter().take(limits.other_causes) {
+            items.push(Item::OtherCause(other));
+            let evidence = other.evidence.iter().take(limits.evidence.saturating_sub(2));
+            items.extend(evidence.map(Item::Cite));
+        }
+        self.add(About::Why, labels.why, items);
+    }
+
+    fn numbers(&mut self, root: &'a Incident, labels: &'static Labels, limits: &Limits) {
+        let figures = choice::figures(&root.figures).into_iter().map(Item::Figure);
+        self.list(About::Figures, labels.figures, figures, limits.figures, labels);
+        let holders = alike(&root.consumers).into_iter().map(Item::Holders);
+        self.list(About::Holders, labels.holders, holders, limits.holders, labels);
+        let sums = root.memory.explains.iter().flat_map(|words| words.lines()).map(|line| Item::Words(line.to_owned()));
+        self.list(About::Arithmetic, labels.arithmetic, sums, limits.sums, labels);
+    }
+
+    /// The call that failed, and who ended how: where one process alone ended, that is said already.
+    fn came_down(&mut self, report: &'a Report, labels: &'static Labels, limits: &Limits) {
+        let calls = &report.failure.stack;
+        // The innermost say most.
+        let hidden = calls.len().saturating_sub(limits.calls);
+        self.is_cut |= hidden > 0;
+        self.add(About::Stack, labels.stack, calls.iter().skip(hidden).map(Item::Call).collect());
+        let ends = &report.failure.sequence;
+        if ends.len() > 1 || ends.first().is_some_and(|end| end.count > 1) {
+            self.list(About::Ends, labels.ends, ends.iter().map(Item::End), limits.ends, labels);
+        }
+    }
+
+    fn inputs(&mut self, inputs: &'a [InputSummary], labels: &'static Labels, limits: &Limits) {
+        let (warned, plain): (Vec<_>, Vec<_>) = inputs.iter().partition(|input| input.warning.is_some());
+        let rest = plain.len().saturating_sub(limits.inputs);
+        let mut items: Vec<Item> = plain.into_iter().take(limits.inputs).chain(warned).map(Item::Input).collect();
+        if rest > 0 && limits.inputs > 0 {
+            items.push(Item::Rest((labels.more)(rest)));
+        }
+        self.add(About::Read, labels.read, items);
+    }
+}
