@@ -272,7 +272,7 @@ fn incident(case: &Case, mut group: root::Group, knowledge: &Knowledge) -> Found
     }
     let Stamps { before, dated, .. } = root.setting.stamps;
     let dated = dated.or(case.started.filter(|time| time.clock == Clock::Wall));
-    let stamps = Stamps { own: root.time, before: before.or(case.started), dated };
+    let stamps = Stamps { own: root.time, before, dated };
     Found { incident, signs, frames: frames.into_owned(), messages, places, around, seen, progress, facts, stamps }
 }
 
