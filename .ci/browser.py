@@ -56,6 +56,26 @@ PLOTS = """[...document.querySelectorAll("svg[data-peak]")].map(svg => ({
     drawn.points?.length === 1 || drawn.getBoundingClientRect().width > 0
     && getComputedStyle(drawn)[drawn.points ? "stroke" : "fill"] !== "none"),
 }))"""
+# The plots one at a time, as the selector chooses them; then all, to be measured.
+CHOOSE = """(() => {
+  const wrong = [];
+  for (const select of document.querySelectorAll(".plots > select")) {
+    const figures = [...select.parentElement.querySelectorAll("figure")];
+    for (const place of figures.keys()) {
+      select.value = place;
+      select.dispatchEvent(new Event("change"));
+      const shown = figures.filter(figure => figure.getBoundingClientRect().width > 0);
+      if (shown.length !== 1 || shown[0] !== figures[place]) wrong.push(`choice ${place} shows ${shown.length} plots`);
+    }
+  }
+  document.querySelectorAll(".plots figure").forEach(figure => { figure.hidden = false; });
+  for (const svg of document.querySelectorAll("svg[data-points]")) {
+    const box = svg.getBoundingClientRect();
+    svg.dispatchEvent(new PointerEvent("pointermove", {clientX: box.x + box.width / 2, clientY: box.y + 9, bubbles: true}));
+    if (!/[0-9] [KMGT]?i?B/.test(svg.parentElement.querySelector("output").textContent)) wrong.push("pointing says nothing");
+  }
+  return wrong;
+})()"""
 # Elements that stick out on the right, less what lies in a box that scrolls by itself.
 TOO_WIDE = """(() => {
   const scrolls = element => element !== document.documentElement && element !== document.body
@@ -198,7 +218,7 @@ def sources(report):
     groups = {}
     for point in incident["timeline"]:
         groups.setdefault((point["series"], point["name"] not in OF_DEVICE), []).append(point)
-    for (series, is_host), points in sorted(groups.items()):
+    for (series, is_host), points in sorted(groups.items(), key=lambda group: (group[0][1], group[0][0])):
         lines = {(point["source"]["path"], point["source"]["line"]) for point in points}
         names = ["memcg_limit", "node_total"] if is_host else ["gpu_total"]
         limits = [figure["bytes"] for figure in incident["figures"] if figure["name"] in names]
@@ -268,7 +288,8 @@ def check_colours(browser, scheme):
 def check(browser, page, report, scheme):
     """Everything that is wrong with a page in one scheme, by check."""
     browser.show(page, scheme, WIDE)
-    yield "plot", list(check_plots(browser, report))
+    chosen = browser.ask(CHOOSE)
+    yield "plot", chosen + list(check_plots(browser, report))
     yield "colours", list(check_colours(browser, scheme))
     yield "copying", list(check_copying(browser, report))
     browser.ask(REFUSE)

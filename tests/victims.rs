@@ -34,3 +34,21 @@ fn a_message_without_a_name_is_of_the_only_process_that_died() -> Result<(), Box
     assert_eq!((several.rank, several.pid), (None, None));
     Ok(())
 }
+
+#[test]
+fn holders_of_two_devices_are_not_added_up_and_a_process_is_not_its_own_neighbour() -> Result<(), Box<dyn Error>> {
+    let torch = |rank: u32, holder: u32, allocated: &str| {
+        format!(
+            "[rank{rank}]: torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU {rank} has a total capacity of 79.15 GiB of which 1.10 GiB is free. Process {holder} has 70.00 GiB memory in use. Process {own} has 8.00 GiB memory in use. Of the allocated memory {allocated} GiB is allocated by PyTorch, and 200.00 MiB is reserved by PyTorch but unallocated.\n",
+            own = holder + 1,
+        )
+    };
+    let actors = "(RolloutWorker pid=28422) ready\n(Trainer pid=28423) ready\n";
+    let log = format!("{actors}{}{}", torch(0, 28422, "7.20"), torch(1, 30001, "7.20"));
+    let input = Input::new("job.log", Cursor::new(log.into_bytes()))?;
+    let examined = oomdoc::examine_inputs(vec![input], &Options::default())?.ok_or("no incident")?;
+    let gib = |name: &str| examined.facts.number(name).map(|bytes| bytes / f64::from(1 << 30));
+    assert_eq!(gib("consumers.own").zip(gib("consumers.sum")), Some((70.0, 78.0)));
+    assert_eq!(examined.found.incident.consumers.len(), 2);
+    Ok(())
+}

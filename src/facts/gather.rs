@@ -3,7 +3,9 @@
 use super::known::{Facts, Value};
 use super::trend;
 use crate::incident::Found;
-use crate::model::{Citation, FactValue, Figure, FigureName, Incident, InputSummary, Job, Kind, PhaseFinding, Role};
+use crate::model::{
+    Bytes, Citation, Consumer, FactValue, Figure, FigureName, Incident, InputSummary, Job, Kind, PhaseFinding, Role,
+};
 
 /// The facts of `found`, of its job and of what was read; `told` is what the user knows.
 pub fn gather(found: &Found, job: &Job, inputs: &[InputSummary], told: &[(String, Value)]) -> Facts {
@@ -169,9 +171,27 @@ fn held_by(incident: &Incident, wanted: fn(bool) -> bool) -> f64 {
     let name = name.and_then(|consumer| consumer.role.as_ref());
     let on_device = incident.kind == Kind::GpuOom;
     let of_job = |role: &Option<String>| role.is_some() && (on_device || role.as_ref() == name);
-    let others = incident.consumers.iter().filter(|consumer| victim.is_none() || consumer.pid != victim);
+    let own = own_under_another_pid(incident);
+    let is_other = |consumer: &&Consumer| {
+        (victim.is_none() || consumer.pid != victim) && !own.is_some_and(|own| std::ptr::eq(own, *consumer))
+    };
+    let others = incident.consumers.iter().filter(is_other);
     let bytes: i64 = others.filter(|other| wanted(of_job(&other.role))).map(|other| other.bytes.0).sum();
     bytes as f64
+}
+
+/// In a container the driver counts processes as the host does, and PyTorch does not find itself among them: where it does not say
+/// what "this process" has, the holder of what it reserved, and of a context beside it, is itself.
+fn own_under_another_pid(incident: &Incident) -> Option<&Consumer> {
+    const CONTEXT: i64 = 2 << 30;
+    let figure = |name: FigureName| incident.figures.iter().find(|figure| figure.name == name)?.bytes;
+    let reserved = figure(FigureName::TorchReserved).or_else(|| {
+        let unused = figure(FigureName::TorchReservedUnallocated).unwrap_or_default();
+        figure(FigureName::TorchAllocated).map(|allocated| Bytes(allocated.0 + unused.0))
+    })?;
+    let is_unsaid = incident.kind == Kind::GpuOom && figure(FigureName::ProcessInUse).is_none();
+    let is_own = |consumer: &&Consumer| (reserved.0..=reserved.0 + CONTEXT).contains(&consumer.bytes.0);
+    incident.consumers.iter().filter(|_| is_unsaid).find(is_own)
 }
 
 /// What is known of a job, whatever happened to it.

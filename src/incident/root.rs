@@ -39,11 +39,8 @@ pub(super) fn groups(case: &Case, knowledge: &Knowledge) -> Vec<Group> {
     // What the job went through comes last; where no clock tells, what the job itself says comes before the kernel's
     // words, unless the job was killed: then the kernel says by whom.
     let killed = case.events.iter().any(|event| matches!(&event.what, What::Death(death) if is_kill(death)));
-    let explains_kill = |kind: Kind| {
-        matches!(kind, Kind::HostOomKernel | Kind::HostOomCgroup | Kind::HostOomUserspace | Kind::HostOomRay)
-    };
     if comparable(case).is_none() {
-        groups.sort_by_key(|group| (group.recovered, killed && !explains_kill(group.kind)));
+        groups.sort_by_key(|group| (group.recovered, killed && !group.kind.is_kill()));
     }
     groups.sort_by_key(|group| group.recovered);
     groups

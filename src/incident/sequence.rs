@@ -119,6 +119,10 @@ fn ranks(case: &Case) -> HashMap<u32, u32> {
 fn processes(event: &Event) -> Vec<Victim> {
     match &event.what {
         What::Failure(_) | What::Traceback(_) => vec![of_origin(&event.origin)],
+        // Who reports a kill from outside is not the killed.
+        What::Shortage(shortage) if shortage.victims.is_empty() && shortage.kind.is_kill() => {
+            vec![Victim { host: event.origin.host.clone(), ..Victim::default() }]
+        }
         _ => named(event),
     }
 }

@@ -250,8 +250,13 @@ fn is_nobody(victim: &Victim) -> bool {
 pub(super) fn consumers(case: &Case, events: &[&Event]) -> Vec<Consumer> {
     let mut consumers: Vec<Consumer> = Vec::new();
     let (mut of_path, mut of_size) = (HashSet::new(), HashSet::new());
-    for event in events {
-        if let What::Shortage(shortage) = &event.what {
+    // Whoever holds another device took nothing that was missing here, and many a process calls its own device 0.
+    let has_device = |event: &&&Event| matches!(&event.what, What::Shortage(shortage) if shortage.kind == Kind::GpuOom && !shortage.consumers.is_empty());
+    let of_device = events.iter().position(|event| has_device(&event));
+    for (place, event) in events.iter().enumerate() {
+        if let What::Shortage(shortage) = &event.what
+            && (shortage.kind != Kind::GpuOom || of_device == Some(place))
+        {
             for consumer in &shortage.consumers {
                 // Several files may hold the same table; on another node the same pid holds another amount.
                 let Consumer { pid, role, source, bytes, .. } = consumer;

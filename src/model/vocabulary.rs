@@ -259,6 +259,11 @@ impl Kind {
     pub const fn is_host(self) -> bool {
         !matches!(self, Kind::GpuOom | Kind::None)
     }
+
+    /// Whether somebody outside of the process refuses the memory, and kills it.
+    pub const fn is_kill(self) -> bool {
+        matches!(self, Kind::HostOomKernel | Kind::HostOomCgroup | Kind::HostOomUserspace | Kind::HostOomRay)
+    }
 }
 
 #[cfg(test)]

@@ -139,6 +139,12 @@ pub(super) enum Item<'a> {
     Rest(String),
 }
 
+/// Whether nothing that could be recorded would name another cause.
+fn is_sure(root: &Incident) -> bool {
+    const SURE: f64 = 0.9;
+    root.diagnoses.first().is_some_and(|first| &*first.cause != UNKNOWN && first.confidence >= SURE)
+}
+
 impl<'a> Outline<'a> {
     /// Of `report`, whose words are in `language`, with as much as `limits` leave room for.
     pub fn of(report: &'a Report, language: Language, limits: &Limits) -> Outline<'a> {
@@ -154,7 +160,8 @@ impl<'a> Outline<'a> {
                 outline.list(About::Proof, labels.proof, root.evidence.iter().map(Item::Cite), limits.proof, labels);
                 let useless = root.diagnoses.iter().take(1).flat_map(|first| &first.not_advised).map(Item::Useless);
                 outline.list(About::Useless, labels.useless, useless, limits.useless, labels);
-                let hints = root.capture_next.iter().map(|hint| Item::Words(hint.clone()));
+                // Who is sure has nothing to ask.
+                let hints = root.capture_next.iter().filter(|_| !is_sure(root)).map(|hint| Item::Words(hint.clone()));
                 outline.list(About::NextTime, labels.next_time, hints, limits.hints, labels);
                 outline.list(About::Also, labels.also, others.iter().map(Item::Follower), limits.followers, labels);
             }

@@ -11,13 +11,16 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use super::choice::from_to;
 use super::diff::class;
+use super::lead::{Action, Lead};
 use super::neighbours::BESIDE;
-use super::plain::{amount, describe, describe_job, effects, headline, phase, strip, title, together};
+use super::plain::{
+    amount, describe, describe_job, effects, ended, headline, phase, place_of, strip, sure, title, together,
+};
 use super::words::{self, Labels};
 use super::{choice, numbered, telling};
 use crate::diagnosis::UNKNOWN;
 use crate::knowledge::Language;
-use crate::model::{Bytes, Citation, Diagnosis, Incident, Kind, NotAdvised, Patch, Report};
+use crate::model::{Bytes, Citation, Collapse, Diagnosis, Incident, Kind, NotAdvised, Patch, Report};
 
 const STYLE: &str = include_str!("style.css");
 const SCRIPT: &str = include_str!("script.js");
@@ -78,18 +81,63 @@ struct Page<'a> {
 impl Page<'_> {
     fn body(&self) -> Markup {
         html! {
-            h1 class=(self.mood()) { (title(self.report, self.language)) }
+            (self.lead())
             @match self.report.incidents.split_first() {
                 Some((root, others)) => {
                     (self.incident(root))
                     (self.followers(others))
                 }
                 None => @if let Some(failure) = &self.report.other_failure {
+                    (self.came_down())
                     h2 { (self.labels.proof) }
                     (self.proof(&failure.evidence))
                 }
             }
             (self.inputs())
+        }
+    }
+
+    /// What ran out, why, and what to do.
+    fn lead(&self) -> Markup {
+        let lead = Lead::of(self.report, self.language);
+        let action = match &lead.action {
+            Some(Action::Change(words)) => Some((self.labels.action, words)),
+            Some(Action::Try(words)) => Some((self.labels.attempt, words)),
+            Some(Action::Record(words)) => Some((self.labels.record, words)),
+            None => None,
+        };
+        html! {
+            h1 class=(self.mood()) { (plain(&lead.what)) }
+            @if let Some(why) = lead.why {
+                p.lead { b { (self.labels.why) } " " (plain(&why.title)) " (" (sure(why)) ") " code.dim { (why.cause) } }
+            }
+            @if let Some((label, words)) = action { p.lead { b { (label) } " " code { (plain(words)) } } }
+        }
+    }
+
+    /// The call that failed, and how the processes ended.
+    fn came_down(&self) -> Markup {
+        let Collapse { stack, sequence } = &self.report.failure;
+        html! {
+            @if !stack.is_empty() {
+                h2 { (self.labels.stack) }
+                pre.stack {
+                    @for call in stack {
+                        @if call.folded_before > 0 { span.dim { ((self.labels.folded)(call.folded_before)) } "\n" }
+                        span class=(if call.is_own { "own" } else { "dim" }) { (plain(&place_of(call))) " " (plain(&call.function)) }
+                        @if !call.code.is_empty() { "\n    " (plain(&call.code)) }
+                        "\n"
+                    }
+                }
+            }
+            @if sequence.len() > 1 || sequence.first().is_some_and(|end| end.count > 1) {
+                h2 { (self.labels.ends) }
+                ol.ends {
+                    @for end in sequence {
+                        li { (plain(&ended(end, self.language))) " " code.dim { (plain(&end.source.location.to_string())) } }
+                    }
+                }
+            }
         }
     }
 
@@ -116,6 +164,7 @@ impl Page<'_> {
                 @for earlier in &incident.seen.earlier {
                     tr { th {} td.dim { (plain(&(self.labels.earlier)(earlier))) } }
                 }
+                tr { th { "id" } td { code { (incident.id) } " " code.dim { "oomdoc history show " (incident.id.get(..8).unwrap_or(&incident.id)) } } }
             }
             @if !incident.diagnoses.is_empty() {
                 h2 { (why) }
@@ -130,6 +179,7 @@ impl Page<'_> {
             (plot::timeline(incident, self.language))
             (bars::memory(incident, self.language))
             (self.consumers(incident))
+            (self.came_down())
             h2 { (proof) }
             (self.proof(&incident.phase.evidence))
             (self.proof(&incident.evidence))

@@ -18,6 +18,8 @@ const BOTTOM: f64 = 40.0;
 /// More points than this are a line without dots.
 const DOTS: usize = 200;
 const COLORS: usize = 6;
+/// As many points can be pointed at.
+const POINTED: usize = 600;
 
 /// The plots of an incident; nothing where no figure was printed twice.
 pub(super) fn timeline(incident: &Incident, language: Language) -> Markup {
@@ -25,12 +27,31 @@ pub(super) fn timeline(incident: &Incident, language: Language) -> Markup {
     for point in &incident.timeline {
         sources.entry((&point.series, is_host(point.name))).or_default().push(point);
     }
-    let plots: Vec<Plot<'_>> =
-        sources.into_iter().filter_map(|((name, host), points)| Plot::of(incident, name, host, points)).collect();
+    let (mut gpu, mut host): (Vec<Plot<'_>>, Vec<Plot<'_>>) = (Vec::new(), Vec::new());
+    for ((name, is_host), points) in sources {
+        let side = if is_host { &mut host } else { &mut gpu };
+        side.extend(Plot::of(incident, name, is_host, points));
+    }
+    html! {
+        @if !(gpu.is_empty() && host.is_empty()) {
+            h2 { (words::labels(language).timeline) }
+            @for plots in [gpu, host] { (side(&plots, language)) }
+        }
+    }
+}
+
+/// The plots of the GPUs, or of the host: one at a time where a script runs, on a scale of their own.
+fn side(plots: &[Plot<'_>], language: Language) -> Markup {
     html! {
         @if !plots.is_empty() {
-            h2 { (words::labels(language).timeline) }
-            @for plot in plots { (plot.figure(language)) }
+            div.plots {
+                @if plots.len() > 1 {
+                    select hidden aria-label=(words::labels(language).timeline) {
+                        @for (place, plot) in plots.iter().enumerate() { option value=(place) { (plain(plot.name)) } }
+                    }
+                }
+                @for plot in plots { (plot.figure(language)) }
+            }
         }
     }
 }
@@ -126,7 +147,7 @@ impl<'a> Plot<'a> {
                     }
                 }
                 svg viewBox=(format!("0 0 {WIDTH} {HEIGHT}")) role="img" aria-label=(plain(self.name))
-                    data-peak=(self.peak().0) data-limit=[self.limit.map(|limit| limit.0)] {
+                    data-peak=(self.peak().0) data-limit=[self.limit.map(|limit| limit.0)] data-points=(self.pointed(language)) {
                     (self.bands(language))
                     @for part in 0..=4 {
                         @let bytes = Bytes(self.most.0 / 4 * part);
@@ -140,6 +161,7 @@ impl<'a> Plot<'a> {
                         line.limit x1=(LEFT) x2=(WIDTH) y1=(y) y2=(y) {}
                         text.limit-label x=(LEFT + 4.0) y=(format!("{:.1}", self.y(limit) - 3.0)) { (labels.limit) " " (limit) }
                     }
+                    line.pointer y1=(TOP) y2=(floor) {}
                     @for (anchor, x, end) in [("start", LEFT, self.points.first()), ("end", WIDTH - 10.0, self.points.last())] {
                         @if let Some((_, point)) = end {
                             text x=(x) y=(floor + 30.0) text-anchor=(anchor) {
@@ -148,8 +170,26 @@ impl<'a> Plot<'a> {
                         }
                     }
                 }
+                output.dim {}
             }
         }
+    }
+
+    /// What is said of the point that somebody points at: its place on the x axis and its words, as JSON.
+    fn pointed(&self, language: Language) -> String {
+        let step = self.points.len().div_ceil(POINTED).max(1);
+        let peak = self.peak();
+        let is_kept = |(place, (_, point)): &(usize, &(f64, &TimelinePoint))| place % step == 0 || point.bytes == peak;
+        let said = |(_, (moment, point)): (usize, &(f64, &TimelinePoint))| {
+            let phase = point.phase.map(|phase| format!(", {}", words::phase(phase, language))).unwrap_or_default();
+            let time = point.time.as_deref().map(|time| format!("{time}  ")).unwrap_or_default();
+            let name = words::figure(point.name, language);
+            let words = format!("{time}{} {name}{phase}  {}", point.bytes, point.source);
+            ((self.x(*moment) * 10.0).round() / 10.0, plain(&words))
+        };
+        let points: Vec<(f64, String)> = self.points.iter().enumerate().filter(is_kept).map(said).collect();
+        // A list of numbers and words is always JSON.
+        serde_json::to_string(&points).unwrap_or_default()
     }
 
     fn line(&self, name: FigureName, color: usize) -> Markup {
