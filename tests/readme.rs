@@ -17,7 +17,11 @@ fn the_readme_shows_what_the_program_prints() -> Result<(), Box<dyn Error>> {
     let end = shown + readme[shown..].find("```").ok_or("the block does not end")?;
     let mut oomdoc = Command::new(assert_cmd::cargo::cargo_bin!("oomdoc"));
     let home = concat!(env!("CARGO_TARGET_TMPDIR"), "/home-of-readme");
-    let oomdoc = oomdoc.current_dir(env!("CARGO_MANIFEST_DIR")).env_remove("CLICOLOR_FORCE").env("OOMDOC_HOME", home).env("COLUMNS", "100");
+    let oomdoc = oomdoc
+        .current_dir(env!("CARGO_MANIFEST_DIR"))
+        .env_remove("CLICOLOR_FORCE")
+        .env("OOMDOC_HOME", home)
+        .env("COLUMNS", "100");
     let printed = oomdoc.args(command.split_whitespace()).arg("--no-save").assert().success();
     let printed = String::from_utf8(printed.get_output().stdout.clone())?;
     if std::env::var_os("README_UPDATE").is_some() {
