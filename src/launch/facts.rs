@@ -7,8 +7,9 @@ use std::sync::Arc;
 use super::Launch;
 use crate::config::{Document, Entry};
 use crate::facts::{Answer, Asker, Facts, Value, names};
-use crate::knowledge::{Fact, FactType, Knob};
+use crate::knowledge::{Fact, FactType, Knob, Type};
 use crate::model::Citation;
+use crate::parse;
 
 /// A fact of the configuration: its name, its value, where it stands.
 pub(super) type Stated = (Arc<str>, Value, Vec<Citation>);
@@ -119,7 +120,9 @@ impl Launch<'_> {
 
 /// What a knob's value says as its fact; nothing where it is none of what the fact can be (`auto`).
 fn meaning(knob: &Knob, fact: &Fact, value: &str) -> Option<Value> {
-    stated(fact, knob.meaning(value))
+    // `16Gi` is no number without its letters.
+    let bytes = (knob.r#type == Type::Size && fact.r#type == FactType::Number).then(|| parse::granted(value)).flatten();
+    bytes.map(|bytes| Value::Number(bytes.0 as f64)).or_else(|| stated(fact, knob.meaning(value)))
 }
 
 /// `words` as a value of `fact`.

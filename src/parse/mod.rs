@@ -57,6 +57,16 @@ pub fn memory_size(words: &str) -> Option<Bytes> {
     size.bytes.filter(|_| rest.is_empty())
 }
 
+/// An amount that a container or a scheduler grants: `64Gi`, `32g`, `100G`. A letter alone is a power of two to docker and Slurm, and
+/// nearly one to Kubernetes.
+pub fn granted(words: &str) -> Option<Bytes> {
+    let words = words.trim();
+    let is_letter = words.ends_with(|c: char| "kKmMgGtT".contains(c));
+    let spelled =
+        words.strip_suffix('i').or(is_letter.then_some(words)).map(|words| format!("{}iB", words.to_uppercase()));
+    memory_size(spelled.as_deref().unwrap_or(words))
+}
+
 /// How one producer writes.
 pub trait Grammar: Sync {
     /// Its name in reports.

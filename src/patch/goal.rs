@@ -5,6 +5,7 @@ use crate::facts::Facts;
 use crate::knowledge::{Knob, PatchRow, To, Turn, Type};
 use crate::launch::{host_memory, host_used};
 use crate::model::{Bytes, Change, Scalar};
+use crate::parse::granted;
 
 /// More than what is needed, so that a little more does not kill the job again: one part in ten.
 const MARGIN: f64 = 1.1;
@@ -104,7 +105,7 @@ fn needed(bench: &Workbench<'_>, knob: &Knob, from: Option<&str>) -> Option<Goal
     let predicted = bench.prediction.and_then(|prediction| prediction.needs(bench.phase).host);
     // What the job is known to have used refutes an arithmetic that wants less.
     let need = predicted.map(|need| need.bytes).filter(|need| reached.is_none_or(|reached| *need >= reached));
-    let own = from.and_then(amount).filter(|own| *own > Bytes(0));
+    let own = from.and_then(granted).filter(|own| *own > Bytes(0));
     // A part of the limit, as of each CPU, grows as the limit must.
     let part = match (own, limit) {
         _ if is_whole(knob) => Some(1.0),
@@ -119,7 +120,7 @@ fn needed(bench: &Workbench<'_>, knob: &Knob, from: Option<&str>) -> Option<Goal
         _ => Goal::More,
     };
     // A setting that is as high already is not what was reached.
-    let is_enough = own.zip(goal.words().and_then(amount)).is_some_and(|(own, to)| own >= to);
+    let is_enough = own.zip(goal.words().and_then(granted)).is_some_and(|(own, to)| own >= to);
     (!is_enough).then_some(goal)
 }
 
@@ -135,21 +136,12 @@ fn reached(facts: &Facts) -> Option<Bytes> {
     host_used(facts).into_iter().chain(held).max()
 }
 
-/// `64Gi`, `32g`, `100G`: a letter alone is a power of two to docker and Slurm, and nearly one to Kubernetes.
-fn amount(words: &str) -> Option<Bytes> {
-    let words = words.trim();
-    let is_letter = words.ends_with(|c: char| "kKmMgGtT".contains(c));
-    let spelled =
-        words.strip_suffix('i').or(is_letter.then_some(words)).map(|words| format!("{}iB", words.to_uppercase()));
-    crate::parse::memory_size(spelled.as_deref().unwrap_or(words))
-}
-
 /// An amount of memory as the user, or else the knob, writes it, in whole units.
 fn size(knob: &Knob, from: Option<&str>, bytes: f64) -> String {
     let digits = |c: char| c.is_ascii_digit() || c == '.' || c == ' ';
     let own = from.map(|from| from.trim_start_matches(digits)).filter(|unit| !unit.is_empty());
     let unit = own.or(knob.unit.as_deref()).unwrap_or("GiB");
-    let one = amount(&format!("1{unit}")).unwrap_or(Bytes::GIB);
+    let one = granted(&format!("1{unit}")).unwrap_or(Bytes::GIB);
     // A limit in MiB is rounded to whole GiB all the same.
     let step = (Bytes::GIB.0 as f64 / one.0 as f64).max(1.0);
     let steps = (bytes / (one.0 as f64 * step)).ceil();
