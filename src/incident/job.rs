@@ -19,10 +19,13 @@ pub(super) fn of(case: &Case, knowledge: &Knowledge) -> Job {
         })
     };
     let files = || case.stacks().flat_map(|(_, frames)| frames).map(path_of);
+    let places = || case.events.iter().filter_map(|event| event.setting.place.as_deref());
     let producers = || case.events.iter().map(|event| event.producer);
     let roles = || case.events.iter().flat_map(roles);
     let shows = |framework: &&Framework| {
         framework.paths.iter().any(|path| files().any(|file| file.contains(path.as_str())))
+            || framework.places.iter().any(|known| places().any(|place| place == known))
+            || framework.paths.iter().any(|path| case.events.iter().any(|event| names_module(&event.at.text, path)))
             || framework.producers.iter().any(|known| producers().any(|producer| producer == known))
             || framework.roles.iter().any(|known| roles().any(|role| role.contains(known.as_str())))
     };
@@ -43,6 +46,11 @@ pub(super) fn of(case: &Case, knowledge: &Knowledge) -> Job {
 /// Where the source of `frame` stands, below the packages: an environment's own folder may be called as a framework is.
 fn path_of(frame: &Frame) -> &str {
     installed(&frame.file).unwrap_or(&frame.file)
+}
+
+/// Whether `text` names a source file below an installed package of which `path` is part: a message without its stack.
+fn names_module(text: &str, path: &str) -> bool {
+    text.match_indices("-packages/").any(|(at, before)| text[at + before.len()..].starts_with(path))
 }
 
 /// What the processes that `event` speaks of call themselves.
