@@ -1,5 +1,7 @@
 //! What the logs say of the job itself.
 
+use std::borrow::Cow;
+
 use super::Case;
 use crate::knowledge::{Framework, Knowledge, installed};
 use crate::model::{Event, FactValue, Frame, Job, What};
@@ -18,12 +20,12 @@ pub(super) fn of(case: &Case, knowledge: &Knowledge) -> Job {
             FactValue::Text(_) => None,
         })
     };
-    let files = || case.stacks().flat_map(|(_, frames)| frames).map(path_of);
+    let files: Vec<Cow<'_, str>> = case.stacks().flat_map(|(_, frames)| frames).map(path_of).collect();
     let places = || case.events.iter().filter_map(|event| event.setting.place.as_deref());
     let producers = || case.events.iter().map(|event| event.producer);
     let roles = || case.events.iter().flat_map(roles);
     let shows = |framework: &&Framework| {
-        framework.paths.iter().any(|path| files().any(|file| file.contains(path.as_str())))
+        framework.paths.iter().any(|path| files.iter().any(|file| file.contains(path.as_str())))
             || framework.places.iter().any(|known| places().any(|place| place == known))
             || framework.paths.iter().any(|path| case.events.iter().any(|event| names_module(&event.at.text, path)))
             || framework.producers.iter().any(|known| producers().any(|producer| producer == known))
@@ -44,12 +46,24 @@ pub(super) fn of(case: &Case, knowledge: &Knowledge) -> Job {
 }
 
 /// Where the source of `frame` stands, below the packages: an environment's own folder may be called as a framework is.
-fn path_of(frame: &Frame) -> &str {
-    installed(&frame.file).unwrap_or(&frame.file)
+fn path_of(frame: &Frame) -> Cow<'_, str> {
+    match with_slashes(&frame.file) {
+        Cow::Borrowed(file) => Cow::Borrowed(installed(file).unwrap_or(file)),
+        Cow::Owned(file) => Cow::Owned(installed(&file).map(str::to_owned).unwrap_or(file)),
+    }
+}
+
+/// `path` as other systems than Windows write it.
+fn with_slashes(path: &str) -> Cow<'_, str> {
+    match path.contains('\\') {
+        true => Cow::Owned(path.replace('\\', "/")),
+        false => Cow::Borrowed(path),
+    }
 }
 
 /// Whether `text` names a source file below an installed package of which `path` is part: a message without its stack.
 fn names_module(text: &str, path: &str) -> bool {
+    let text = with_slashes(text);
     text.match_indices("-packages/").any(|(at, before)| text[at + before.len()..].starts_with(path))
 }
 
