@@ -196,7 +196,8 @@ pub(super) fn number<'t>(
         let is_fraction = behind.strip_prefix('.').is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
         let ends = !is_fraction && !behind.starts_with(|c: char| c.is_alphanumeric() || c == '_');
         let amount = text::size(&rest[between..]).is_ok();
-        (!joins && fits && ends && !amount && digits.len() <= 7).then_some((at, digits))
+        let is_large = digits.parse::<u32>().is_ok_and(|number| number >= row.least);
+        (!joins && fits && ends && !amount && digits.len() <= 7 && is_large).then_some((at, digits))
     });
     let (_, digits) = read.min_by_key(|(at, _)| *at)?;
     Some((digits, digits.parse().ok()?))
