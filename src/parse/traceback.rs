@@ -106,9 +106,10 @@ impl Grammar for Traceback {
         let mut event =
             record.event(self.producer(), last, What::Traceback(Stack { frames, exception, is_native: false }));
         if let Some((pid, role)) = remote {
+            // Who called another stands above it.
+            let head = record.text().rsplit_once("() (pid=");
             event.figures.extend(
-                text::after(record.text(), "() (pid=")
-                    .and_then(|rest| text::digits(rest).ok())
+                head.and_then(|(_, rest)| text::digits(rest).ok())
                     .map(|(_, words)| record.number(FigureName::VictimPid, words, f64::from(pid))),
             );
             event.origin.pid = Some(pid);
