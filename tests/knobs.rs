@@ -224,6 +224,12 @@ const OWN: &[(&str, &str)] = &[
          more_host_offload less_host_offload pinned_memory cuda_graphs cache_release",
     ),
     ("tgi", "sequence_length concurrent_requests kv_cache_share sharding cuda_graphs"),
+    (
+        "llamacpp",
+        "micro_batch sequence_length concurrent_requests sharding more_host_offload cache_release load_placement",
+    ),
+    ("webui", "more_host_offload attention_implementation input_size"),
+    ("comfyui", "more_host_offload load_placement optimizer_precision attention_implementation input_size micro_batch"),
     ("ray", "object_store_size worker_count"),
     (
         "torch",

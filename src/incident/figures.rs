@@ -1,7 +1,7 @@
 //! The figures that belong to an incident.
 
 use super::Case;
-use crate::model::{Death, Event, Figure, FigureName, Kind, Victim, What};
+use crate::model::{Event, Figure, FigureName, Kind, Victim, What};
 
 /// Figures of as many ranks tell what those of more would.
 const MOST: usize = 96;
@@ -27,10 +27,14 @@ pub(super) fn of(case: &Case, kind: Kind, events: &[&Event], victims: &[Victim])
         .filter(|figure| {
             matches!(figure.name, FigureName::NodeTotal | FigureName::NodeThreshold | FigureName::MemcgLimit)
         });
-    // A shell or launcher that reports the victim's end states its number.
-    let is_victim = |death: &Death| death.victim.pid.is_some_and(|pid| victims.iter().any(|one| one.pid == Some(pid)));
-    let deaths = case.events.iter().filter(|event| matches!(&event.what, What::Death(death) if is_victim(death)));
-    let numbers = deaths.flat_map(|event| &event.figures).filter(|figure| figure.name == FigureName::VictimPid);
+    // A shell or launcher that reports the victim's end states its number, and so does Ray above what a remote process raised.
+    let is_victim = |pid: Option<u32>| pid.is_some() && victims.iter().any(|one| one.pid == pid);
+    let reports = case.events.iter().filter(|event| match &event.what {
+        What::Death(death) => is_victim(death.victim.pid),
+        What::Traceback(_) => is_victim(event.origin.pid),
+        _ => false,
+    });
+    let numbers = reports.flat_map(|event| &event.figures).filter(|figure| figure.name == FigureName::VictimPid);
     for figure in own.chain(series).chain(sizes).chain(numbers.take(1)) {
         if figures.len() < MOST && !figures.contains(figure) {
             figures.push(figure.clone());

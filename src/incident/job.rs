@@ -1,5 +1,7 @@
 //! What the logs say of the job itself.
 
+use std::borrow::Cow;
+
 use super::Case;
 use crate::knowledge::{Framework, Knowledge, installed};
 use crate::model::{Event, FactValue, Frame, Job, What};
@@ -34,17 +36,18 @@ pub(super) fn of(case: &Case, knowledge: &Knowledge) -> Job {
 
 /// The framework that the messages, stacks and processes of `events` show.
 pub fn framework(events: &[Event], knowledge: &Knowledge) -> Option<String> {
-    let stacks = || {
-        events.iter().filter_map(|event| match &event.what {
-            What::Traceback(stack) => Some(&stack.frames),
-            _ => None,
-        })
-    };
-    let files = || stacks().flatten().map(path_of);
+    let stacks = events.iter().filter_map(|event| match &event.what {
+        What::Traceback(stack) => Some(&stack.frames),
+        _ => None,
+    });
+    let files: Vec<Cow<'_, str>> = stacks.flatten().map(path_of).collect();
+    let places = || events.iter().filter_map(|event| event.setting.place.as_deref());
     let producers = || events.iter().map(|event| event.producer);
     let roles = || events.iter().flat_map(roles);
     let shows = |framework: &&Framework| {
-        framework.paths.iter().any(|path| files().any(|file| file.contains(path.as_str())))
+        framework.paths.iter().any(|path| files.iter().any(|file| file.contains(path.as_str())))
+            || framework.places.iter().any(|known| places().any(|place| place == known))
+            || framework.paths.iter().any(|path| events.iter().any(|event| names_module(&event.at.text, path)))
             || framework.producers.iter().any(|known| producers().any(|producer| producer == known))
             || framework.roles.iter().any(|known| roles().any(|role| role.contains(known.as_str())))
     };
@@ -52,8 +55,25 @@ pub fn framework(events: &[Event], knowledge: &Knowledge) -> Option<String> {
 }
 
 /// Where the source of `frame` stands, below the packages: an environment's own folder may be called as a framework is.
-fn path_of(frame: &Frame) -> &str {
-    installed(&frame.file).unwrap_or(&frame.file)
+fn path_of(frame: &Frame) -> Cow<'_, str> {
+    match with_slashes(&frame.file) {
+        Cow::Borrowed(file) => Cow::Borrowed(installed(file).unwrap_or(file)),
+        Cow::Owned(file) => Cow::Owned(installed(&file).map(str::to_owned).unwrap_or(file)),
+    }
+}
+
+/// `path` as other systems than Windows write it.
+fn with_slashes(path: &str) -> Cow<'_, str> {
+    match path.contains('\\') {
+        true => Cow::Owned(path.replace('\\', "/")),
+        false => Cow::Borrowed(path),
+    }
+}
+
+/// Whether `text` names a source file below an installed package of which `path` is part: a message without its stack.
+fn names_module(text: &str, path: &str) -> bool {
+    let text = with_slashes(text);
+    text.match_indices("-packages/").any(|(at, before)| text[at + before.len()..].starts_with(path))
 }
 
 /// What the processes that `event` speaks of call themselves.

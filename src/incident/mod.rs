@@ -233,8 +233,13 @@ fn incident(case: &Case, mut group: root::Group, knowledge: &Knowledge) -> Found
     let notices = case.events.iter().filter(|event| event.what == What::Notice);
     let facts = events.iter().copied().chain(notices).flat_map(|event| event.facts.iter().cloned()).collect();
     let messages = events.iter().map(|event| event.at.clone()).collect();
+    // Whoever reports another's death stands elsewhere in the source than the dead did.
+    let speaks_of_itself = |event: &&&Event| match &event.what {
+        What::Shortage(shortage) => shortage.kind == Kind::GpuOom || shortage.victims.is_empty(),
+        what => !matches!(what, What::Death(_)),
+    };
     let place = |event: &&Event| Some((event.setting.place.clone()?, event.at.clone()));
-    let places = events.iter().filter_map(place).collect();
+    let places = events.iter().filter(speaks_of_itself).filter_map(place).collect();
     let incident = Incident {
         id: id(root, &victim, case.started),
         fingerprint: Fingerprint::default(),

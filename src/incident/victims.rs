@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::Case;
 use super::root::Group;
 use crate::model::{
-    Consumer, DEVICE_IN_USE, Death, Event, Exit, FactValue, Kind, Origin, PROCESS_IN_USE, Victim, What,
+    Consumer, DEVICE_IN_USE, Death, Event, Exit, FactValue, Kind, Origin, PROCESS_IN_USE, RANK_IN_USE, Victim, What,
 };
 
 /// More consumers than this are named by the largest.
@@ -60,6 +60,7 @@ pub(super) fn of(case: &Case, group: &Group) -> (Victim, Vec<Victim>) {
     // Whoever is killed from outside is not who speaks.
     if let ([victim], Kind::GpuOom | Kind::HostAllocFailure) = (victims.as_mut_slice(), group.kind) {
         victim.pid = victim.pid.or_else(|| only_said(case, PROCESS_IN_USE));
+        victim.rank = victim.rank.or_else(|| only_said(case, RANK_IN_USE));
     }
     let first = victims.first().cloned().unwrap_or_default();
     (first, victims)

@@ -21,6 +21,9 @@ pub struct Framework {
     /// What stands in the paths of its source files: a folder, a module.
     #[serde(default)]
     pub paths: Vec<String>,
+    /// Its source files that loggers put before a message, where no other program has one of that name.
+    #[serde(default)]
+    pub places: Vec<String>,
     /// What stands in command lines that start it, or in its configuration.
     #[serde(default)]
     pub launched_by: Vec<String>,

@@ -158,6 +158,9 @@ pub struct NumberRow {
     /// What must stand between; nothing: a blank, a colon, an equals sign, a bracket, a hash.
     #[serde(default)]
     pub between: Vec<Arc<str>>,
+    /// A smaller number is something else: one of a pool's workers has a pid and a place in the pool.
+    #[serde(default)]
+    pub least: u32,
 }
 
 /// What a number says of a process.

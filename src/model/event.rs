@@ -229,6 +229,9 @@ pub const DEVICE_IN_USE: &str = "device.in_use";
 /// The fact of which process speaks: a runtime prints its own number in passing.
 pub const PROCESS_IN_USE: &str = "process.in_use";
 
+/// The fact of which rank speaks, said in passing.
+pub const RANK_IN_USE: &str = "rank.in_use";
+
 /// The value of a fact.
 #[derive(Debug, Clone, PartialEq)]
 pub enum FactValue {

@@ -92,13 +92,14 @@ fn children(record: &Record) -> Vec<Event> {
     let Some((words, command, status)) = failed else { return events };
     let only = killed.first().filter(|_| lone);
     let pid: Option<u32> = only.and_then(|(_, pid)| pid.parse().ok());
-    let victim = statement::neighbour(record, pid);
+    // The command is that of the last child: where it is rank 0, there is no other.
+    let rank = local_rank(command);
+    let victim = Victim { rank: rank.filter(|rank| *rank == "0").map(|_| 0), ..statement::neighbour(record, pid) };
     let what = What::Death(Death { exit: Exit::from_status(status), victim, first: true });
     let mut death = statement::event(record, PRODUCER, words, what);
     if let (Some((words, _)), Some(pid)) = (only, pid) {
         death.figures.push(record.number(FigureName::VictimPid, words, f64::from(pid)));
     }
-    let rank = local_rank(command);
     death
         .facts
         .extend(rank.and_then(|rank| Some(record.number_fact("deepspeed.last_local_rank", rank, rank.parse().ok()?))));

@@ -15,6 +15,7 @@ use nom::combinator::consumed;
 
 use self::pieces::{Clause, Row, Sentence, Worker};
 use super::text::{self, Size};
+use super::verl::rank_in_name;
 use super::{Example, Follow, Grammar, Joint, Line, Record, wrap};
 use crate::model::{
     Bytes, Consumer, Event, Fact, FactValue, Figure, FigureName, Kind, Severity, Shortage, Victim, What,
@@ -361,6 +362,7 @@ impl<'a> Told<'a> {
                 Clause::TaskId(id) => told.facts.push(record.fact("ray.task_id", id)),
                 Clause::Name(name) => {
                     told.victim.role = Some(name.into());
+                    told.victim.rank = rank_in_name(name);
                     told.name = Some(name);
                 }
                 Clause::Pid(words, pid) => {

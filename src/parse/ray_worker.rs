@@ -15,6 +15,7 @@ use nom::combinator::{opt, rest};
 use nom::sequence::preceded;
 use nom::{IResult, Parser};
 
+use super::verl::rank_in_name;
 use super::{Example, Follow, Grammar, Joint, Line, Record, text, wrap};
 use crate::model::{Death, Event, Exit, Failure, Figure, FigureName, OtherFailureName, Victim, What};
 
@@ -185,6 +186,7 @@ fn actor(record: &Record) -> Vec<Event> {
         host: value("ip").map(Into::into),
         pid: value("pid").and_then(|pid| pid.parse().ok()),
         role: class.or(value("name")).map(Into::into),
+        rank: value("name").and_then(rank_in_name),
         ..Victim::default()
     };
     let cause: Vec<&str> = head.lines().filter(|line| is_cause(line)).collect();

@@ -11,7 +11,7 @@ use nom::sequence::{delimited, preceded, terminated};
 use nom::{IResult, Offset};
 
 use super::text::{self, Size};
-use super::{Example, Grammar, Record, origin};
+use super::{Example, Follow, Grammar, Joint, Line, Record, origin};
 use crate::model::FigureName::{GpuIndex, Requested};
 use crate::model::{Event, Kind, Severity};
 
@@ -34,6 +34,19 @@ impl Grammar for TensorFlow {
 
     fn triggers(&self) -> &'static [&'static str] {
         &[ALLOCATOR, TENSOR, FROM_DEVICE]
+    }
+
+    fn is_multiline(&self) -> bool {
+        true
+    }
+
+    fn follows(&self, record: &Record, next: &Line<'_>) -> Follow {
+        let (last, next) = (record.last_line(), next.body().trim_start());
+        let tells_no_device = last.contains(TENSOR) && !last.contains(" on /job:");
+        match tells_no_device && (next.starts_with("[[Node: ") || next.starts_with("[[node ")) {
+            true => Follow::Join(Joint::Line),
+            false => Follow::End,
+        }
     }
 
     fn parse(&self, record: &Record) -> Vec<Event> {
@@ -72,16 +85,19 @@ fn kind(allocator: &str) -> Kind {
 }
 
 /// `OOM when allocating tensor with shape[8,128,96,96] and type float on /job:localhost/replica:0/task:0/device:GPU:0 by
-/// allocator GPU_0_bfc`; the oldest versions end behind the shape.
+/// allocator GPU_0_bfc`; the oldest versions end behind the shape, and the node on the next line says where it runs:
+/// `_device="/job:localhost/replica:0/task:0/gpu:0"`.
 fn tensor(record: &Record) -> Option<Event> {
     let whole = record.text();
     let part = text::each(whole, TENSOR).find(|part| is_statement(whole, part))?;
     let (_, tensor) = described(part).ok()?;
     let allocator = tensor.allocator.unwrap_or_default();
-    let on_host = tensor.device.is_some_and(|device| device.contains("CPU:"));
+    let of_node = || text::after(part, "_device=\"").map(|rest| text::token(rest, "\""));
+    let place = tensor.device.or_else(of_node);
+    let on_host = place.is_some_and(|device| device.contains("CPU:") || device.contains("/cpu:"));
     let kind = if on_host { Kind::HostAllocFailure } else { kind(allocator) };
-    let gpu = tensor.device.and_then(|device| Some(&device[device.rfind("GPU:")?..]));
-    let index = gpu.and_then(|gpu| Some((gpu, gpu.strip_prefix("GPU:")?.parse::<u32>().ok()?)));
+    let gpu = place.and_then(|device| Some(&device[device.rfind("GPU:").or_else(|| device.rfind("gpu:"))?..]));
+    let index = gpu.and_then(|gpu| Some((gpu, gpu["GPU:".len()..].parse::<u32>().ok()?)));
     let device = index.map(|(_, index)| index);
     let mut event = origin::shortage(record, "tensorflow", part, kind, Severity::Fatal, device);
     event.figures.extend(index.map(|(words, index)| record.number(GpuIndex, words, f64::from(index))));
@@ -179,6 +195,16 @@ const EXAMPLES: &[Example] = &[
         version: "tensorflow 1.0–1.4, the exception",
         text: "ResourceExhaustedError (see above for traceback): OOM when allocating tensor with shape[8,128,96,96]",
         states: &[("kind", "gpu_oom"), ("tensorflow.shape", "8,128,96,96")],
+    },
+    Example {
+        version: "tensorflow 1.0–1.4, the exception and its node",
+        text: "ResourceExhaustedError (see above for traceback): OOM when allocating tensor with shape[8,128,96,96]\n\t [[Node: conv1/Conv2D = Conv2D[T=DT_FLOAT, _device=\"/job:localhost/replica:0/task:0/gpu:1\"](x, w)]]",
+        states: &[("kind", "gpu_oom"), ("gpu_index", "gpu:1"), ("device", "1")],
+    },
+    Example {
+        version: "tensorflow 1.0–1.4, the exception and its node on the host",
+        text: "ResourceExhaustedError: OOM when allocating tensor with shape[2304,384]\n\t [[Node: ema/sub = Sub[T=DT_FLOAT, _device=\"/job:localhost/replica:0/task:0/cpu:0\"](x, y)]]",
+        states: &[("kind", "host_alloc_failure")],
     },
     Example {
         version: "tensorflow 1.0–2.10, the device at the start",

@@ -11,8 +11,8 @@ use nom::combinator::{opt, recognize, rest, verify};
 use nom::sequence::{delimited, preceded, terminated};
 use nom::{IResult, Parser};
 
-use super::{Example, Follow, Grammar, Joint, Line, Record};
-use crate::model::{Event, Frame, Traceback as Stack, What};
+use super::{Example, Follow, Grammar, Joint, Line, Record, text};
+use crate::model::{Event, FigureName, Frame, Traceback as Stack, What};
 
 /// See the module.
 pub struct Traceback;
@@ -70,13 +70,13 @@ impl Grammar for Traceback {
     fn parse(&self, record: &Record) -> Vec<Event> {
         let mut frames: Vec<Frame> = Vec::new();
         let mut exception = None;
-        let mut remote_pid = None;
+        let mut remote = None;
         let mut lines = record.text().lines().peekable();
         while let Some(line) = lines.next() {
             if let Ok((_, call)) = call(line) {
                 let below = lines.next_if(|below| sort(below) == Sort::Code).unwrap_or_default();
                 let code = lines.peek().and_then(|next| marked_statement(below, next)).unwrap_or(below).trim();
-                remote_pid = call.pid.or(remote_pid);
+                remote = call.pid.map(|pid| (pid, actor(call.function))).or(remote);
                 // rich wraps a long place: the function stands on the next line.
                 let function = if call.function.is_empty() { code.trim_matches(['│', ' ']) } else { call.function };
                 let code = code
@@ -105,7 +105,16 @@ impl Grammar for Traceback {
         let last = record.text().lines().last().unwrap_or_default();
         let mut event =
             record.event(self.producer(), last, What::Traceback(Stack { frames, exception, is_native: false }));
-        event.origin.pid = remote_pid.or(event.origin.pid);
+        if let Some((pid, role)) = remote {
+            // Who called another stands above it.
+            let head = record.text().rsplit_once("() (pid=");
+            event.figures.extend(
+                head.and_then(|(_, rest)| text::digits(rest).ok())
+                    .map(|(_, words)| record.number(FigureName::VictimPid, words, f64::from(pid))),
+            );
+            event.origin.pid = Some(pid);
+            event.origin.role = role.map(Into::into);
+        }
         vec![event]
     }
 
@@ -175,6 +184,11 @@ fn remote(line: &str) -> IResult<&str, Call<'_>> {
     let (rest, (_, _, function, _, pid, _)) =
         (take_until("ray::"), tag("ray::"), method, tag("() (pid="), integer, tag(", ip=")).parse(line)?;
     Ok((rest, Call { file: "ray", function, pid: Some(pid) }))
+}
+
+/// The class of an actor whose `method` is called, `WorkerDict.actor_rollout_update_actor`; a task has none.
+fn actor(method: &str) -> Option<&str> {
+    method.rsplit_once('.').map(|(class, _)| class.rsplit([':', '.']).next().unwrap_or(class))
 }
 
 /// `/opt/torch/optim/adamw.py in step(self, closure)`, `[adamw.py](https://localhost:8080/#) in step(self)`,

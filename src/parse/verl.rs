@@ -20,6 +20,14 @@ use crate::model::{Bytes, Event, FigureName, What};
 /// See the module.
 pub struct Verl;
 
+/// The rank in the name that verl gives an actor, `Y1y0SuWorkerDict_0:5`: of the first group of placements its number is the rank.
+pub(super) fn rank_in_name(name: &str) -> Option<u32> {
+    let (_, number) = name.split_once("_0:")?;
+    let end = number.find(|c: char| !c.is_ascii_digit()).unwrap_or(number.len());
+    let (digits, rest) = number.split_at(end);
+    digits.parse().ok().filter(|_| rest.is_empty() || rest.starts_with(':'))
+}
+
 const ALLOCATED: &str = "memory allocated (GB): ";
 const USED_OF: &str = " GB / ";
 

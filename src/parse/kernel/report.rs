@@ -183,9 +183,10 @@ impl<'a> Report<'a> {
         nodes.filter(|nodes| *nodes != "(null)")
     }
 
-    /// Whom the reaper speaks of; amid other lines it may be late and mean an earlier victim.
+    /// Whom the reaper speaks of; amid lines that say who was chosen it may be late and mean an earlier victim.
     pub fn own_reaped(&self) -> Option<&Process<'a>> {
-        self.reaped.first().filter(|_| self.trigger.is_none())
+        let says_who = !self.victims.is_empty() || self.kill.is_some() || self.intent.is_some();
+        self.reaped.first().filter(|_| self.trigger.is_none() || !says_who)
     }
 
     /// The size of a page: by the victim, whose size stands there in pages and in kB, or by the smallest free block.

@@ -70,6 +70,8 @@ fn several_kills_are_several_events() {
     // Only the lines that somebody searched for.
     lines.retain(|line| line.contains("invoked") || line.contains("Killed"));
     assert_eq!(kills(&lines), both);
+    let searched = [TRIGGER, REAPED];
+    assert_eq!(kills(&searched).iter().map(|(_, pids, _)| pids.clone()).collect::<Vec<_>>(), [vec![71]]);
     lines.reverse();
     let mut reversed = both.clone();
     reversed.reverse();

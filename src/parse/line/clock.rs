@@ -31,11 +31,11 @@ pub(in crate::parse) fn short_year(input: &str) -> IResult<&str, Timestamp> {
     at(rest, Clock::Wall, 2000 + year as i16, month, day, time, fraction)
 }
 
-/// `03/01/2026 10:00:00`, month first, as the examples of transformers write.
+/// `03/01/2026 10:00:00`, month first, as the examples of transformers write; `03/01/2026-10:00:00` of TensorRT-LLM.
 pub(in crate::parse) fn us_date(input: &str) -> IResult<&str, Timestamp> {
     let (rest, (month, _, day, _, year)) =
         (number(2, 2), char('/'), number(2, 2), char('/'), number(4, 4)).parse(input)?;
-    let (rest, (time, fraction)) = preceded(char(' '), clock_time).parse(rest)?;
+    let (rest, (time, fraction)) = preceded(one_of(" -"), clock_time).parse(rest)?;
     at(rest, Clock::Wall, year as i16, month, day, time, fraction)
 }
 

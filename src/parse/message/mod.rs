@@ -13,7 +13,7 @@ use super::record::Record;
 use super::record::stated::Stated;
 use super::record::{origin, text};
 use crate::knowledge::{Message, MessageFile, Said, SlotName, VictimPart};
-use crate::model::{DEVICE_IN_USE, Event, PROCESS_IN_USE, What};
+use crate::model::{DEVICE_IN_USE, Event, PROCESS_IN_USE, RANK_IN_USE, What};
 
 /// All rows of all producers.
 pub(super) struct Messages {
@@ -84,6 +84,7 @@ fn read_file<'m>(
                     SlotName::Fact(key) => notice.add_fact(record, key, words, read),
                     SlotName::Victim(VictimPart::Device) => notice.add_fact(record, DEVICE_IN_USE, words, read),
                     SlotName::Victim(VictimPart::Pid) => notice.add_fact(record, PROCESS_IN_USE, words, read),
+                    SlotName::Victim(VictimPart::Rank) => notice.add_fact(record, RANK_IN_USE, words, read),
                     SlotName::Victim(_) | SlotName::Signal | SlotName::Status | SlotName::Nothing => {}
                 }
             }

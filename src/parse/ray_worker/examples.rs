@@ -22,6 +22,7 @@ pub(super) const EXAMPLES: &[Example] = &[
             ("exit", "vanished"),
             ("pid", "150008"),
             ("role", "WorkerDict"),
+            ("rank", "0"),
             ("ray.actor_name", "Y1y0SuWorkerDict_0:0"),
             ("ray.exit_detail", "Worker exits unexpectedly. Worker exits with an exit code None."),
         ],

@@ -6,7 +6,7 @@ use super::super::Record;
 use super::super::text;
 use super::plain::{Plain, Wrap};
 use crate::knowledge::{MemoryOf, NumberOf, Signs};
-use crate::model::Figure;
+use crate::model::{Figure, FigureName};
 
 /// Words that may stand between an amount and what it is.
 const FILLERS: &[&str] = &[
@@ -34,9 +34,9 @@ const MOST: usize = 24;
 pub(super) fn figures(record: &Record, range: Range<usize>, memory: MemoryOf, signs: &Signs) -> Vec<Figure> {
     let whole = record.text();
     let mut figures: Vec<Figure> = Vec::new();
-    for (place, size, is_bare) in sizes(whole, range.clone()).take(MOST) {
+    for Spot { place, label_end, size, is_bare } in sizes(whole, range.clone()).take(MOST) {
         let end = place + size.text.len();
-        let before = range.start.max(floor(whole, place.saturating_sub(120)))..place;
+        let before = range.start.max(floor(whole, label_end.saturating_sub(120)))..label_end;
         let behind = end..range.end.min(floor(whole, end + 80));
         let (before, behind) = (own_clause_before(whole, before), own_clause_behind(whole, behind));
         let before = Plain::of(whole, before, Wrap::Blank).text;
@@ -59,7 +59,8 @@ pub(super) fn figures(record: &Record, range: Range<usize>, memory: MemoryOf, si
             let longest = left.chain(right).chain(only).map(|words| words.len()).max()?;
             Some((longest, row.figure))
         });
-        let Some((_, name)) = fit.max_by_key(|(length, _)| *length) else { continue };
+        let longest = fit.max_by_key(|(length, _)| *length).map(|(_, name)| name);
+        let Some(name) = longest.or_else(|| whole_of(memory, &whole[range.start..place])) else { continue };
         if figures.iter().all(|figure| figure.name != name) {
             figures.extend(record.figure(name, size));
         }
@@ -97,22 +98,53 @@ fn own_clause_behind(whole: &str, range: Range<usize>) -> Range<usize> {
     range.start..end
 }
 
-/// Every amount with its unit, or a number that may count bytes without one; where it begins, and whether it is the latter.
-fn sizes(whole: &str, range: Range<usize>) -> impl Iterator<Item = (usize, text::Size<'_>, bool)> {
+/// What the second of two amounts is, `23.5/24.0 GB`: all that there is, or may be used.
+fn whole_of(memory: MemoryOf, before: &str) -> Option<FigureName> {
+    let part = before.trim_end().strip_suffix('/')?.trim_end();
+    let digits = part.trim_end_matches(|c: char| c.is_ascii_alphabetic() || c == ' ');
+    let is_amount = digits.ends_with(|c: char| c.is_ascii_digit()) && part.len() - digits.len() <= " bytes".len();
+    match memory {
+        _ if !is_amount => None,
+        MemoryOf::Device => Some(FigureName::GpuTotal),
+        MemoryOf::Host | MemoryOf::Kernel => Some(FigureName::NodeTotal),
+        MemoryOf::Container | MemoryOf::Daemon => Some(FigureName::MemcgLimit),
+        MemoryOf::Ray | MemoryOf::Shared => None,
+    }
+}
+
+/// An amount of a message.
+struct Spot<'a> {
+    /// Where it begins.
+    place: usize,
+    /// Where the words end that may say what it is: a unit in brackets is none of them.
+    label_end: usize,
+    /// The amount.
+    size: text::Size<'a>,
+    /// Whether it has no unit and may count bytes.
+    is_bare: bool,
+}
+
+/// Every amount with its unit, or a number that may count bytes without one.
+fn sizes(whole: &str, range: Range<usize>) -> impl Iterator<Item = Spot<'_>> {
     let part = &whole[range.clone()];
     let is_part = |byte: u8| byte.is_ascii_alphanumeric() || b"._,-".contains(&byte);
     let starts = part.bytes().enumerate().filter(move |(at, byte)| {
         byte.is_ascii_digit() && !at.checked_sub(1).is_some_and(|before| is_part(part.as_bytes()[before]))
     });
     starts.filter_map(move |(at, _)| {
+        let place = range.start + at;
         let Ok((rest, size)) = text::size(&part[at..]) else {
+            if let Some((unit, label)) = text::unit_of_label(&part[..at]) {
+                let (_, size) = text::counted(&part[at..], unit).ok()?;
+                return Some(Spot { place, label_end: range.start + label, size, is_bare: false });
+            }
             let (_, size) = text::bare_bytes(&part[at..]).ok()?;
-            return Some((range.start + at, size, true));
+            return Some(Spot { place, label_end: place, size, is_bare: true });
         };
         // What is cut off is no number, and what goes on is no unit.
         let whole_unit = ["iB", "ytes", "B", "字节"].iter().any(|end| size.text.ends_with(end));
         let ends = rest.chars().next().map_or(whole_unit, |c| !c.is_ascii_alphanumeric() && c != '/' && c != '_');
-        (ends && size.bytes.is_some()).then_some((range.start + at, size, false))
+        (ends && size.bytes.is_some()).then_some(Spot { place, label_end: place, size, is_bare: false })
     })
 }
 
@@ -164,7 +196,8 @@ pub(super) fn number<'t>(
         let is_fraction = behind.strip_prefix('.').is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
         let ends = !is_fraction && !behind.starts_with(|c: char| c.is_alphanumeric() || c == '_');
         let amount = text::size(&rest[between..]).is_ok();
-        (!joins && fits && ends && !amount && digits.len() <= 7).then_some((at, digits))
+        let is_large = digits.parse::<u32>().is_ok_and(|number| number >= row.least);
+        (!joins && fits && ends && !amount && digits.len() <= 7 && is_large).then_some((at, digits))
     });
     let (_, digits) = read.min_by_key(|(at, _)| *at)?;
     Some((digits, digits.parse().ok()?))

@@ -192,3 +192,28 @@ fn a_number_without_a_unit_counts_bytes_only_behind_words_of_memory() {
         assert_eq!(requested(text), None, "{text}");
     }
 }
+
+#[test]
+fn an_amount_is_read_with_the_unit_of_its_label_and_as_the_whole_of_a_pair() {
+    let words = |name, words: &str| (name, words.to_owned());
+    let labelled =
+        figures("Error: GPU out of memory. Total GPU memory (GiB): 140.06, free[MB]=512, used (in GB) 139.5");
+    for figure in [words(FigureName::GpuTotal, "140.06"), words(FigureName::GpuFree, "512")] {
+        assert!(labelled.contains(&figure), "{labelled:?}");
+    }
+    let pair = figures("Error: GPU out of memory, 23.5/24.0 GB used");
+    assert!(pair.contains(&words(FigureName::GpuTotal, "24.0 GB")), "{pair:?}");
+    let held = figures("[rank 3] CUDA OOM: allocated 71.2 GB, reserved 78.9 GB, peak 79.1 GB");
+    for figure in [
+        words(FigureName::TorchAllocated, "71.2 GB"),
+        words(FigureName::TorchReserved, "78.9 GB"),
+        words(FigureName::AllocatedPeak, "79.1 GB"),
+    ] {
+        assert!(held.contains(&figure), "{held:?}");
+    }
+    for text in
+        ["CUDA out of memory in layer (b) 12.5", "CUDA out of memory at step 3/4 GPUs", "GPU out of memory [1] 80"]
+    {
+        assert!(figures(text).is_empty(), "{text}");
+    }
+}

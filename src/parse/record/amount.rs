@@ -98,6 +98,19 @@ pub(in crate::parse) fn counted(input: &str, unit: Bytes) -> IResult<&str, Size<
     Ok((rest, Size { text, bytes: Bytes::of(amount, unit) }))
 }
 
+/// The unit that a label gives in brackets, and where these begin: `Total GPU memory (GiB): `, `used[MB]=`.
+pub(in crate::parse) fn unit_of_label(before: &str) -> Option<(Bytes, usize)> {
+    let label = before.trim_end_matches([' ', ':', '=']);
+    let open = match label.chars().next_back()? {
+        ')' => label.rfind('('),
+        ']' => label.rfind('['),
+        _ => None,
+    }?;
+    let inside = label[open + 1..label.len() - 1].trim();
+    let (rest, bytes) = unit(inside.strip_prefix("in ").unwrap_or(inside)).ok()?;
+    (rest.is_empty() && bytes != Bytes(1)).then_some((bytes, open))
+}
+
 /// `16515076 bytes`, `1,073,741,824`, `0x48a000`: a whole number of bytes.
 pub(in crate::parse) fn byte_count(input: &str) -> IResult<&str, Size<'_>> {
     if let Ok((rest, (text, count))) = consumed(terminated(hexadecimal, word_ends)).parse(input) {

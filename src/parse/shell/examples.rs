@@ -13,6 +13,11 @@ pub(super) const EXAMPLES: &[Example] = &[
         states: &[("exit", "signal 9"), ("pid", "5120"), ("victim_pid", "5120")],
     },
     Example {
+        version: "zsh 4–5, behind a bar",
+        text: "Loading checkpoint shards:  62%|██████▎   | 5/8 [00:21<00:12,  4.31s/it][1]    4711 killed     ipython",
+        states: &[("exit", "signal 9"), ("pid", "4711")],
+    },
+    Example {
         version: "bash and zsh, in the background",
         text: "[1]+  Killed                  python train.py\n[1]  + 4711 killed     python train.py",
         states: &[("exit", "signal 9"), ("pid", "4711")],

@@ -31,6 +31,7 @@ impl Grammar for Shell {
         &[
             "Killed",
             " killed ",
+            " abort  ",
             "Terminated",
             "terminated",
             "Segmentation fault",
@@ -117,6 +118,9 @@ fn job(record: &Record) -> Option<Event> {
     let of_script =
         text::each(text, ": line ").find_map(|words| script(words).ok()).map(|(_, (pid, signal))| (Some(pid), signal));
     let of_job = || background(text.trim_start()).ok().map(|(_, job)| job);
+    // Behind a progress bar that was left without an end of line.
+    let glued = || text::each(text, "[").find_map(|words| background(words).ok()).map(|(_, job)| job);
+    let of_job = || of_job().or_else(|| glued().filter(|(pid, _)| pid.is_some()));
     let (pid, signal) = of_script.or_else(of_job).or_else(|| foreground(text).map(|signal| (None, signal)))?;
     let words = pid.map_or(text, |pid| &text[text.offset(pid)..]);
     Some(death(record, words, Exit::Signal(signal), pid))

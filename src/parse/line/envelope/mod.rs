@@ -144,7 +144,15 @@ fn decorated(text: &str) -> Option<(&str, Facts<'_>)> {
     if bare.len() == text.len() {
         return None;
     }
-    prefix(bare).ok().filter(|(_, facts)| facts.rank.is_some() || facts.pid.is_some())
+    let (mut below, mut facts) = prefix(bare).ok()?;
+    // The time or the logger's name may stand before who it was.
+    for _ in 0..DEEPEST {
+        if facts.rank.is_some() || facts.pid.is_some() {
+            return prefix(bare).ok();
+        }
+        (below, facts) = prefix(below.trim_start()).ok()?;
+    }
+    None
 }
 
 fn success(text: &str) -> IResult<&str, Facts<'_>> {
@@ -177,11 +185,12 @@ fn host_and_rank(text: &str) -> IResult<&str, Facts<'_>> {
     Ok((rest, Facts { host: Some(host), rank: Some(rank), ..Facts::default() }))
 }
 
-/// `Rank 3: `, `rank=3 `, without brackets.
+/// `Rank 3: `, `rank=3 `, `rank:  3 | `, without brackets.
 fn bare_rank(text: &str) -> IResult<&str, Facts<'_>> {
     let spoken = delimited((alt((tag("Rank"), tag("rank"), tag("RANK"))), opt(char(' '))), integer, char(':'));
     let set = preceded(alt((tag("rank="), tag("Rank="))), integer);
-    let (rest, rank) = terminated(alt((spoken, set)), char(' ')).parse(text)?;
+    let column = delimited((tag("rank:"), space1), integer, tag(" |"));
+    let (rest, rank) = terminated(alt((spoken, set, column)), char(' ')).parse(text)?;
     Ok((rest, Facts { rank: Some(rank), ..Facts::default() }))
 }
 
@@ -255,7 +264,7 @@ fn delimited_box(text: &str) -> IResult<&str, &str> {
 /// `[2026-03-01 10:41:03,229 E 1008 1008] (raylet) node_manager.cc:3250: `, and a plain `[2026-03-01 10:00:00] `; SGLang's
 /// has the ranks in it, `[2026-03-01 10:00:00 DP0 TP1] `.
 fn bracketed_time(text: &str) -> IResult<&str, Facts<'_>> {
-    let stamp = alt((clock::iso, clock::ctime, clock::syslog));
+    let stamp = alt((clock::iso, clock::ctime, clock::syslog, clock::us_date));
     let scrubbed = value(None, tag("DATE"));
     let level = (space1, one_of("DIWEFC"), space1, integer, space1, integer);
     let inside = (alt((scrubbed, stamp.map(Some))), opt(level), opt(preceded(space1, parallel_ranks)));
@@ -292,9 +301,9 @@ fn glog(text: &str) -> IResult<&str, Facts<'_>> {
     Ok((rest, Facts { time, place: Some(place), ..Facts::default() }))
 }
 
-/// `[titan] ` of torchtitan.
+/// `[titan] ` of torchtitan, `[TRT-LLM] ` of TensorRT-LLM.
 fn logger_name(text: &str) -> IResult<&str, Facts<'_>> {
-    preceded((tag("[titan]"), blank), success).parse(text)
+    preceded((alt((tag("[titan]"), tag("[TRT-LLM]"))), blank), success).parse(text)
 }
 
 /// `[utils.py:781:see_memory_usage] `, `[core.py:459] `, `[v1/executor/multiproc_executor.py:558] `

@@ -27,6 +27,8 @@ fn peels_what_others_put_before_a_line() {
     peels("[rank: 3] x", "rank=3", "x");
     peels("[node1:3]: x", "host=node1 rank=3", "x");
     peels("Rank 5: x", "rank=5", "x");
+    peels("rank:  3 | x", "rank=3", "x");
+    peels("> [03/01/2026-10:00:00] [TRT-LLM] [RANK 2] [E] x", "rank=2 time=2026-03-01T10:00:00", "[E] x");
     peels("[1,3]<stderr>:x", "rank=3", "x");
     peels("(TrainWorker, rank=2, pid=45) x", "role=TrainWorker rank=2 pid=45", "x");
     peels("rank 5 of 8", "", "rank 5 of 8");
