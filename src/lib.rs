@@ -144,6 +144,20 @@ pub fn analyze_inputs(
     conclude(reading, &knowledge, options)
 }
 
+/// [`analyze_jobs`] for streams that are open already; `named` are the paths that the user gave.
+pub fn analyze_inputs_by_job(
+    inputs: Vec<Input<'static>>,
+    unreadable: Vec<SourceError>,
+    named: &[String],
+    options: &Options,
+) -> Result<Vec<Report>, Error> {
+    let knowledge = known(options)?;
+    let mut reading = reading::read_all(inputs, Ok, &grammars(&knowledge)?, options);
+    reading.unreadable.splice(..0, unreadable);
+    let readings = reading.by_job(named, Grouping::ByJob, &knowledge);
+    readings.into_iter().map(|reading| conclude(reading, &knowledge, options)).collect()
+}
+
 /// Reads the rules for incidents while the logs are read: most logs that somebody brings are of jobs that died.
 fn read_ahead(knowledge: &Arc<Knowledge>, options: &Options) {
     if options.threads != Some(1) {

@@ -5,6 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use assert_cmd::Command;
+use predicates::prelude::PredicateBooleanExt;
 use predicates::str::contains;
 use serde_json::Value;
 
@@ -146,5 +147,40 @@ fn each_job_of_a_folder_is_kept() -> Outcome {
     run(&["analyze", "."])?;
     let listed: Value = serde_json::from_slice(&run(&["history", "list", "--format", "json"])?.stdout)?;
     assert_eq!(listed["total"], 2);
+    Ok(())
+}
+
+#[test]
+fn fix_does_not_choose_between_two_jobs() -> Outcome {
+    let folder = tempfile::tempdir()?;
+    for job in [JOBS[0], "ring-attention-broadcast"] {
+        copy(job, &folder.path().join(job), str::to_owned)?;
+    }
+    let fix = |paths: &[&str]| {
+        let mut command = Command::new(assert_cmd::cargo::cargo_bin!("oomdoc"));
+        command
+            .current_dir(folder.path())
+            .arg("fix")
+            .args(paths)
+            .env("OOMDOC_HOME", folder.path().join(".home"))
+            .assert()
+    };
+    fix(&["."]).code(2).stderr(contains("logs of 2 jobs").and(contains("name the log")));
+    fix(&[JOBS[0]]).success().stdout(contains("--adam_offload"));
+    Ok(())
+}
+
+#[test]
+fn a_pipeline_reports_on_each_job() -> Outcome {
+    let folder = tempfile::tempdir()?;
+    for job in JOBS {
+        copy(job, &folder.path().join(job), str::to_owned)?;
+    }
+    let mut command = Command::new(assert_cmd::cargo::cargo_bin!("oomdoc"));
+    command.current_dir(folder.path()).args(["triage", ".", "--no-save", "--no-comment"]);
+    command.env_remove("GITHUB_ACTIONS").env_remove("GITLAB_CI").env("OOMDOC_HOME", folder.path().join(".home"));
+    command.args(["--output", "out"]).assert().success().stdout(contains("── job 3 of 3: "));
+    let report: Value = serde_json::from_str(&fs::read_to_string(folder.path().join("out/report.json"))?)?;
+    assert_eq!(report["reports"].as_array().map(Vec::len), Some(3));
     Ok(())
 }

@@ -171,9 +171,10 @@ impl CliError {
                 Some("give the config.json that lies beside a model's weights")
             }
             CliError::Fix(FixError::NothingToFix(_)) => Some("`oomdoc analyze` with the same paths says what happened"),
+            CliError::Fix(FixError::SeveralJobs { .. }) => Some("name the log and the configuration of one of them"),
             CliError::Fix(FixError::NoFile { lines, others, .. }) => return Some(instead(lines, others)),
             CliError::Fix(FixError::Apart { .. }) => Some("pick one of them and write it, then the other by hand"),
-            CliError::Fix(FixError::NoSuchPatch { .. }) => Some("`oomdoc analyze` numbers them under “What to change”"),
+            CliError::Fix(FixError::NoSuchPatch { .. }) => Some("`oomdoc analyze` with the same paths numbers them"),
             CliError::Fix(FixError::Changed { .. }) => {
                 Some("take your own change over by hand, then remove the file as it was and run it again")
             }

@@ -17,6 +17,7 @@ use super::save;
 use super::screen::{self, printed, said};
 use crate::Options;
 use crate::facts::Value;
+use crate::jobs::Grouping;
 use crate::knowledge::{CauseRule, Language};
 use crate::model::Report;
 use crate::redact::Redactor;
@@ -81,8 +82,8 @@ impl Triage {
             calendar: Calendar { told: self.when, clocks: true },
             ..Options::default()
         };
-        let mut report = match crate::analyze(&self.paths, &options) {
-            Ok(report) => report,
+        let mut reports = match crate::analyze_jobs(&self.paths, &options, Grouping::ByJob) {
+            Ok(reports) => reports,
             // A job that wrote no log has its own result.
             Err(error @ crate::Error::NothingRead(_)) => {
                 CliError::from(error).report();
@@ -90,52 +91,59 @@ impl Triage {
             }
             Err(error) => return Err(error.into()),
         };
-        report::neighbours(&mut report, &self.paths);
         let redactor = Redactor::new(&knowledge.secrets)?;
-        let earlier = save::earlier(&report, &redactor, &experience, home, EARLIER);
-        if let Some(root) = report.incidents.first_mut() {
-            root.seen.earlier = earlier;
+        for report in &mut reports {
+            report::neighbours(report, &self.paths);
+            let earlier = save::earlier(report, &redactor, &experience, home, EARLIER);
+            if let Some(root) = report.incidents.first_mut() {
+                root.seen.earlier = earlier;
+            }
         }
-        let (sent, _) = report::outgoing(&report, &redactor);
+        let sent: Vec<Report> = reports.iter().map(|report| report::outgoing(report, &redactor).0).collect();
         // First what nobody can refuse.
         self.write(&sent, &environment, &knowledge.causes)?;
         self.show(&sent, &environment)?;
         self.say_where()?;
         if !self.no_save {
-            save::save(&report, self.labels.annotations(), &redactor, home);
+            reports.iter().for_each(|report| save::save(report, self.labels.annotations(), &redactor, home));
         }
         let comment = if self.no_comment { None } else { self.comment(&sent, &environment)? };
-        if matches!(environment.pipeline, Pipeline::GitHub { .. }) {
-            outputs::write(&sent, &self.output, comment.as_deref())?;
+        let has_failed = |report: &&Report| triage::state(report, &environment) == triage::State::Failed;
+        if let (Pipeline::GitHub { .. }, Some(first)) =
+            (&environment.pipeline, sent.iter().find(has_failed).or(sent.first()))
+        {
+            outputs::write(first, &self.output, comment.as_deref())?;
         }
-        let has_failed = triage::state(&sent, &environment) == triage::State::Failed;
-        if let Some(url) = self.notify.as_ref().filter(|_| has_failed) {
-            tell(url, &sent, self.lang, environment.run.as_deref());
+        if let Some(url) = &self.notify {
+            sent.iter().filter(has_failed).for_each(|sent| tell(url, sent, self.lang, environment.run.as_deref()));
         }
-        Ok(fail_on::status(&self.fail_on, std::slice::from_ref(&report)))
+        Ok(fail_on::status(&self.fail_on, &reports))
     }
 
     /// Writes the report's files.
-    fn write(&self, sent: &Report, environment: &Environment, causes: &[CauseRule]) -> Result<(), CliError> {
+    fn write(&self, sent: &[Report], environment: &Environment, causes: &[CauseRule]) -> Result<(), CliError> {
         let written = |path: &Path, text: &str| {
             fs::write(path, text).map_err(|error| CliError::Write { path: path.to_owned(), error })
         };
         fs::create_dir_all(&self.output).map_err(|error| CliError::Write { path: self.output.clone(), error })?;
-        written(&self.output.join("report.json"), &report::json(sent)?)?;
-        written(&self.output.join("report.html"), &report::html(sent, self.lang))?;
-        written(&self.output.join("report.md"), &report::markdown(sent, self.lang))?;
-        written(&self.output.join("report.sarif"), &report::sarif(sent, self.lang, &environment.root, causes)?)
+        written(&self.output.join("report.json"), &report::json_of_jobs(sent)?)?;
+        written(&self.output.join("report.html"), &report::html_of_jobs(sent, self.lang))?;
+        written(&self.output.join("report.md"), &report::markdown_of_jobs(sent, self.lang))?;
+        written(&self.output.join("report.sarif"), &report::sarif_of_jobs(sent, self.lang, &environment.root, causes)?)
     }
 
     /// Prints what the pipeline shows: GitHub obeys what it finds in a log, so nothing else of ours is there.
-    fn show(&self, sent: &Report, environment: &Environment) -> Result<(), CliError> {
+    fn show(&self, sent: &[Report], environment: &Environment) -> Result<(), CliError> {
         if matches!(environment.pipeline, Pipeline::GitHub { .. }) {
-            let annotation = report::github(sent, self.lang, &environment.root);
-            std::io::stdout().write_all(annotation.as_bytes())?;
-            summarize(&report::markdown(sent, self.lang))
+            for report in sent {
+                let annotation = report::github(report, self.lang, &environment.root);
+                std::io::stdout().write_all(annotation.as_bytes())?;
+            }
+            summarize(&report::markdown_of_jobs(sent, self.lang))
         } else {
-            Ok(anstream::stdout()
-                .write_all(printed(&report::text(sent, self.lang, Length::Screen, screen::width())).as_bytes())?)
+            Ok(anstream::stdout().write_all(
+                printed(&report::text_of_jobs(sent, self.lang, Length::Screen, screen::width())).as_bytes(),
+            )?)
         }
     }
 
@@ -150,9 +158,9 @@ impl Triage {
     }
 
     /// Writes the comment; says so where there is none. The page that shows it, where it is known.
-    fn comment(&self, sent: &Report, environment: &Environment) -> Result<Option<String>, CliError> {
+    fn comment(&self, sent: &[Report], environment: &Environment) -> Result<Option<String>, CliError> {
         let done = match environment.forge(Patience::default()) {
-            Ok(forge) => triage::comment(&*forge, sent, self.lang, environment),
+            Ok(forge) => triage::comment_on_jobs(&*forge, sent, self.lang, environment),
             Err(Missing::Request) => return Ok(None),
             Err(Missing::Trust(error)) => {
                 warn(&format!("no comment was written: {error}"), TRUST);

@@ -27,6 +27,12 @@ pub enum FixError {
     /// No incident, or no cause with a patch.
     #[error("there is nothing to fix: {0}")]
     NothingToFix(&'static str),
+    /// The inputs are logs of several jobs.
+    #[error("these are logs of {} jobs that ran out of memory: {}", .jobs.len(), .jobs.join(", "))]
+    SeveralJobs {
+        /// The first log of each.
+        jobs: Vec<String>,
+    },
     /// There are fewer patches, or none of that name.
     #[error("there is no patch `{asked}`; there are {known}")]
     NoSuchPatch {
@@ -104,7 +110,20 @@ pub fn analyze(paths: &[String], options: &Options) -> Result<Report, FixError> 
     if inputs.is_empty() {
         return Err(FixError::Analysis(crate::Error::NothingRead(unreadable)));
     }
-    Ok(crate::analyze_inputs(inputs, unreadable, options)?)
+    let mut reports = crate::analyze_inputs_by_job(inputs, unreadable, paths, options)?;
+    // The only job that ran out of memory is meant; a change is never one of two jobs.
+    reports.sort_by_key(|report| report.incidents.is_empty());
+    let jobs: Vec<String> = reports.iter().filter(|report| !report.incidents.is_empty()).map(first_log).collect();
+    match jobs.len() {
+        2.. => Err(FixError::SeveralJobs { jobs }),
+        _ => reports.into_iter().next().ok_or(FixError::NothingToFix("nothing was read")),
+    }
+}
+
+/// The log by which people know the job of `report`.
+fn first_log(report: &Report) -> String {
+    let log = report.inputs.iter().find(|input| input.lines > 0);
+    log.map(|input| input.path.to_string()).unwrap_or_default()
 }
 
 /// Opens a file, as it was where that is kept.

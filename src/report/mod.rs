@@ -36,7 +36,7 @@ pub use compact::compact;
 pub use github::github;
 pub use html::{html, html_of_jobs};
 pub use json::{json, json_of_jobs};
-pub use markdown::markdown;
+pub use markdown::{markdown, markdown_of_jobs};
 pub use neighbours::neighbours;
 pub use outgoing::outgoing;
 pub(crate) use parts::part_name;

@@ -44,6 +44,16 @@ pub fn state(report: &Report, environment: &Environment) -> State {
     }
 }
 
+/// What `reports`, of all jobs that the pipeline's logs are of, and the pipeline together say.
+pub fn state_of_jobs(reports: &[Report], environment: &Environment) -> State {
+    let states = || reports.iter().map(|report| state(report, environment));
+    match (states().any(|state| state == State::Failed), states().all(|state| state == State::Passed)) {
+        (true, _) => State::Failed,
+        (false, true) => State::Passed,
+        (false, false) => State::Unknown,
+    }
+}
+
 /// Writes, renews or closes the job's comment; what became of it, and the page that shows it. `report` is what may leave the machine.
 pub fn comment(
     forge: &dyn Forge,
@@ -51,11 +61,24 @@ pub fn comment(
     language: Language,
     environment: &Environment,
 ) -> Result<(Posted, Option<String>), HttpError> {
+    comment_on_jobs(forge, std::slice::from_ref(report), language, environment)
+}
+
+/// [`comment`] on all jobs that the pipeline's logs are of, in one comment: on those that failed.
+pub fn comment_on_jobs(
+    forge: &dyn Forge,
+    reports: &[Report],
+    language: Language,
+    environment: &Environment,
+) -> Result<(Posted, Option<String>), HttpError> {
     let marker = marker(environment.job.as_deref().unwrap_or("default"));
     let run = (environment.run.as_deref(), environment.commit.as_deref());
-    match state(report, environment) {
+    match state_of_jobs(reports, environment) {
         State::Failed => {
-            let page = format!("{}\n{}", report::markdown(report, language), report::run(run.0, run.1, language));
+            let failed = reports.iter().filter(|report| state(report, environment) == State::Failed);
+            let failed: Vec<Report> = failed.cloned().collect();
+            let page =
+                format!("{}\n{}", report::markdown_of_jobs(&failed, language), report::run(run.0, run.1, language));
             say(forge, &marker, &page).map(|(posted, id)| (posted, forge.address(id)))
         }
         State::Passed => {

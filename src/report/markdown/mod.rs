@@ -26,6 +26,11 @@ pub fn markdown(report: &Report, language: Language) -> String {
     page.text
 }
 
+/// The reports of several jobs, one below the other.
+pub fn markdown_of_jobs(reports: &[Report], language: Language) -> String {
+    reports.iter().map(|report| markdown(report, language)).collect::<Vec<_>>().join("\n---\n\n")
+}
+
 /// The comment in the making.
 struct Page {
     text: String,
