@@ -58,8 +58,9 @@ pub(super) fn of(case: &Case, groups: &[Group]) -> Vec<End> {
         let says_nothing = |one: &Ended| matches!(one.ending, Ending::Exited { .. } | Ending::Vanished);
         ended.retain(|one| !says_nothing(one) || one.process.rank.is_some());
     }
-    order(&mut ended);
-    together(ended)
+    let clock = clock(&ended);
+    order(&mut ended, clock);
+    together(ended, clock)
 }
 
 impl<'a> Ended<'a> {
@@ -162,29 +163,35 @@ fn vagueness(ending: &Ending) -> u8 {
     }
 }
 
+/// The clock on which all that have a time can be told apart.
+fn clock(ended: &[Ended<'_>]) -> Option<Clock> {
+    let mut clocks = ended.iter().filter_map(Ended::time).map(|time| time.clock);
+    let first = clocks.next()?;
+    clocks.try_fold(first, Clock::common)
+}
+
 /// By the clock where one tells of all; else as it was printed, who ran out of memory first.
-fn order(ended: &mut [Ended<'_>]) {
-    let is_timed = |one: &Ended| one.time().is_some_and(|time| time.clock == Clock::Wall);
+fn order(ended: &mut [Ended<'_>], clock: Option<Clock>) {
     let ran_out = |one: &Ended| matches!(one.ending, Ending::OutOfMemory { .. });
-    match ended.iter().all(is_timed) {
-        true => ended.sort_by(|a, b| seconds(a).total_cmp(&seconds(b))),
+    let is_told = clock.is_some() && ended.iter().all(|one| one.time().is_some());
+    match is_told {
+        true => ended.sort_by(|a, b| seconds(a, clock).total_cmp(&seconds(b, clock))),
         false => ended.sort_by_key(|one| (!ran_out(one), one.place)),
     }
 }
 
-fn seconds(one: &Ended) -> f64 {
-    one.time().map_or(0.0, |time| time.seconds)
+fn seconds(one: &Ended, clock: Option<Clock>) -> f64 {
+    one.time().zip(clock).and_then(|(time, clock)| time.seconds_on(clock)).unwrap_or(0.0)
 }
 
 /// Those that ended alike, and at about the same time, as one.
-fn together(ended: Vec<Ended>) -> Vec<End> {
-    let first = ended.first().and_then(Ended::time);
-    let mut ends: Vec<(End, Option<Timestamp>)> = Vec::new();
+fn together(ended: Vec<Ended>, clock: Option<Clock>) -> Vec<End> {
+    let told = |time: Option<Timestamp>| time.zip(clock).and_then(|(time, clock)| time.seconds_on(clock));
+    let first = ended.first().and_then(|first| told(first.time()));
+    let mut ends: Vec<(End, Option<f64>)> = Vec::new();
     for one in ended {
-        let time = one.time();
-        let near = |other: &Option<Timestamp>| {
-            time.zip(*other).and_then(|(this, that)| this.since(&that)).is_none_or(|apart| apart.abs() <= TOGETHER)
-        };
+        let (time, seconds) = (one.time(), told(one.time()));
+        let near = |other: &Option<f64>| seconds.zip(*other).is_none_or(|(this, that)| (this - that).abs() <= TOGETHER);
         match ends.iter().position(|(end, began)| end.ending == one.ending && near(began)) {
             Some(index) => {
                 let (end, _) = &mut ends[index];
@@ -194,7 +201,8 @@ fn together(ended: Vec<Ended>) -> Vec<End> {
                 }
             }
             None if ends.len() < MOST_ENDS => {
-                let seconds_after = time.zip(first).and_then(|(time, first)| time.since(&first));
+                // Stamps have milliseconds; a difference of floats has more.
+                let seconds_after = seconds.zip(first).map(|(after, first)| ((after - first) * 1e3).round() / 1e3);
                 let end = End {
                     ending: one.ending,
                     processes: vec![one.process],
@@ -203,7 +211,7 @@ fn together(ended: Vec<Ended>) -> Vec<End> {
                     seconds_after: seconds_after.filter(|after| *after >= 0.0),
                     source: one.event.at.clone(),
                 };
-                ends.push((end, time));
+                ends.push((end, seconds));
             }
             None => {}
         }

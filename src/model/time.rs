@@ -22,7 +22,7 @@ pub enum Clock {
 pub struct Timestamp {
     /// The clock.
     pub clock: Clock,
-    /// Seconds on that clock; since 1970 for [`Clock::Wall`], since 1 January 1972 for [`Clock::Yearless`].
+    /// Seconds on that clock; since 1970 for [`Clock::Wall`], and for [`Clock::Yearless`] as if it were [`Clock::YEARLESS`].
     pub seconds: f64,
 }
 
@@ -30,6 +30,39 @@ impl Timestamp {
     /// Seconds from `earlier` to `self`; `None` when they come from different clocks.
     pub fn since(&self, earlier: &Timestamp) -> Option<f64> {
         (self.clock == earlier.clock).then_some(self.seconds - earlier.seconds)
+    }
+}
+
+impl Clock {
+    /// The year that a stamp without one is taken to be of: it has a 29 February.
+    pub const YEARLESS: i16 = 1972;
+
+    /// The clock that both can be read on; `None` where one counts from the start of a kernel and the other does not.
+    pub fn common(self, other: Clock) -> Option<Clock> {
+        match (self, other) {
+            (one, same) if one == same => Some(one),
+            (Clock::Uptime, _) | (_, Clock::Uptime) => None,
+            (Clock::TimeOfDay, _) | (_, Clock::TimeOfDay) => Some(Clock::TimeOfDay),
+            _ => Some(Clock::Yearless),
+        }
+    }
+}
+
+impl Timestamp {
+    /// Its seconds on a clock that says less: without the year, or the day.
+    pub fn seconds_on(&self, clock: Clock) -> Option<f64> {
+        const DAY: f64 = 86400.0;
+        match (self.clock, clock) {
+            (own, same) if own == same => Some(self.seconds),
+            (Clock::Wall, Clock::Yearless) => {
+                let civil = jiff::Timestamp::from_microsecond((self.seconds * 1e6) as i64).ok()?;
+                let civil = civil.to_zoned(jiff::tz::TimeZone::UTC).datetime();
+                let civil = civil.with().year(Clock::YEARLESS).build().ok()?.to_zoned(jiff::tz::TimeZone::UTC).ok()?;
+                Some(civil.timestamp().as_microsecond() as f64 / 1e6)
+            }
+            (Clock::Wall | Clock::Yearless, Clock::TimeOfDay) => Some(self.seconds.rem_euclid(DAY)),
+            _ => None,
+        }
     }
 }
 
@@ -77,4 +110,22 @@ pub struct Stamps {
     pub before: Option<Timestamp>,
     /// The last one before it in its input that names a whole date, else the first of the job.
     pub dated: Option<Timestamp>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn stamps_with_and_without_a_year_are_read_on_one_clock() {
+        // 2026-11-20T19:30:04Z and 1972-11-20T19:30:16Z.
+        let (wall, yearless) = (Timestamp { clock: Clock::Wall, seconds: 1_795_203_004.0 }, 91_135_816.0);
+        assert_eq!(wall.to_string(), "2026-11-20T19:30:04");
+        let wall_too = wall.seconds_on(Clock::Yearless);
+        assert_eq!(wall_too.map(|seconds| yearless - seconds), Some(12.0));
+        assert_eq!(wall.seconds_on(Clock::TimeOfDay), Some(70204.0));
+        assert_eq!(wall.seconds_on(Clock::Uptime), None);
+        assert_eq!(Clock::Wall.common(Clock::Yearless), Some(Clock::Yearless));
+        assert_eq!(Clock::Uptime.common(Clock::Wall), None);
+    }
 }

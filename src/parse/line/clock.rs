@@ -10,9 +10,6 @@ use nom::{IResult, Parser};
 
 use crate::model::{Clock, Timestamp};
 
-/// The year that a stamp without one is given: a leap year, so that 29 February exists.
-const YEARLESS: i16 = 1972;
-
 /// `2026-03-01 10:00:00,123`, `2026-03-01T10:00:00.123456Z`, `2026-03-01_10:00:00`, `2026/03/01 …`, with or without zone.
 pub(in crate::parse) fn iso(input: &str) -> IResult<&str, Timestamp> {
     let separator = || one_of("-/:");
@@ -43,7 +40,7 @@ pub(in crate::parse) fn us_date(input: &str) -> IResult<&str, Timestamp> {
 pub(in crate::parse) fn syslog(input: &str) -> IResult<&str, Timestamp> {
     let (rest, (month, _, day, _)) = (month_name, space1, number(1, 2), space1).parse(input)?;
     let (rest, (time, fraction)) = clock_time(rest)?;
-    at(rest, Clock::Yearless, YEARLESS, month, day, time, fraction)
+    at(rest, Clock::Yearless, Clock::YEARLESS, month, day, time, fraction)
 }
 
 /// `Fri Nov 20 07:35:32 2026`, `Di Aug 12 03:54:03 2025`, `二 9月  3 05:57:48 2024`: `dmesg -T` in the user's language.
@@ -58,7 +55,7 @@ pub(in crate::parse) fn ctime(input: &str) -> IResult<&str, Timestamp> {
 pub(in crate::parse) fn month_day(input: &str) -> IResult<&str, Timestamp> {
     let (rest, (month, _, day, _)) = (number(2, 2), opt(char('-')), number(2, 2), space1).parse(input)?;
     let (rest, (time, fraction)) = clock_time(rest)?;
-    at(rest, Clock::Yearless, YEARLESS, month, day, time, fraction)
+    at(rest, Clock::Yearless, Clock::YEARLESS, month, day, time, fraction)
 }
 
 /// `716 07:57:26.709`, the date of PyTorch's C++ warnings: the month without its zero.
@@ -66,7 +63,7 @@ pub(in crate::parse) fn glog(input: &str) -> IResult<&str, Timestamp> {
     let (rest, date) = terminated(take_while_m_n(3, 4, |c: char| c.is_ascii_digit()), space1).parse(input)?;
     let (month, day) = date.split_at(date.len() - 2);
     let (rest, (time, fraction)) = clock_time(rest)?;
-    at(rest, Clock::Yearless, YEARLESS, month.parse().unwrap_or(0), day.parse().unwrap_or(0), time, fraction)
+    at(rest, Clock::Yearless, Clock::YEARLESS, month.parse().unwrap_or(0), day.parse().unwrap_or(0), time, fraction)
 }
 
 /// `10:52:29`, `10:52:29.123`.
