@@ -13,6 +13,7 @@ mod html;
 mod json;
 mod lead;
 mod markdown;
+mod names;
 mod neighbours;
 mod outgoing;
 mod outline;

@@ -7,7 +7,7 @@ use clap::Args;
 use crate::cli::error::CliError;
 use crate::history;
 
-/// Writes all incidents and outcomes as JSON Lines, for another home or a backup
+/// Write all incidents and outcomes as JSON Lines, for another home or a backup
 #[derive(Debug, Args)]
 pub(super) struct Export {
     /// The file [default: standard output]

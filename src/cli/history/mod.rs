@@ -28,7 +28,7 @@ use super::home::{Home, warn};
 use crate::history::{self, Answer, HistoryError, IndexError};
 use crate::store::DiskStore;
 
-/// Finds what came up before, and keeps what made it go away.
+/// Find earlier incidents, and record what solved them.
 #[derive(Debug, Args)]
 pub(super) struct History {
     #[command(subcommand)]
@@ -60,7 +60,7 @@ impl History {
         match self.command {
             Command::List(list) => list.run(home),
             Command::Search(search) => search.run(home),
-            Command::Show(show) => show.run(home),
+            Command::Show(show) => show.run(home, || settings.knowledge()),
             Command::Similar(similar) => similar.run(home, || settings.redactor()),
             Command::Stats(stats) => stats.run(home),
             Command::Resolve(resolve) => resolve.run(home, &settings.redactor()?),

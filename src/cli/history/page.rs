@@ -13,16 +13,16 @@ use crate::model::Bytes;
 const VALUES: usize = 4;
 
 /// Prints `page`, which begins after `skipped` incidents.
-pub(super) fn print(page: &Page, format: Format, skipped: usize) -> Result<(), CliError> {
+pub(super) fn print(page: Page, format: Format, skipped: usize) -> Result<(), CliError> {
     let mut out = anstream::stdout();
     match format {
-        Format::Json => writeln!(out, "{}", serde_json::to_string_pretty(page)?)?,
+        Format::Json => writeln!(out, "{}", serde_json::to_string_pretty(&page)?)?,
         Format::Csv => out.write_all(csv(&page.incidents).as_bytes())?,
         Format::Text if page.total == 0 => writeln!(out, "no incident")?,
         Format::Text => {
             out.write_all(table(&page.incidents.iter().map(row).collect::<Vec<_>>()).as_bytes())?;
-            writeln!(out, "\n{}", range(page, skipped))?;
-            out.write_all(facets(page).as_bytes())?;
+            writeln!(out, "\n{}", range(&page, skipped))?;
+            out.write_all(facets(&page).as_bytes())?;
         }
     }
     Ok(())

@@ -6,13 +6,13 @@ use super::{open, publish};
 use crate::cli::error::CliError;
 use crate::history::{self, Age};
 
-/// Removes old incidents
+/// Remove old incidents
 #[derive(Debug, Args)]
 pub(super) struct Prune {
-    /// Those that happened longer ago: `90d`, `12w`, `6m`, `1y`
+    /// Remove those older than this: `90d`, `12w`, `6m`, `1y`
     #[arg(long, value_name = "AGE")]
     older_than: Age,
-    /// Keep those that a change made go away
+    /// Keep those that a change solved
     #[arg(long)]
     keep_resolved: bool,
 }

@@ -7,7 +7,7 @@ use crate::cli::error::CliError;
 use crate::history::{self, Outcome};
 use crate::redact::Redactor;
 
-/// Keeps what was tried after an incident and how it went: the next diagnosis takes it into account
+/// Record what was tried after an incident and how it went: the next diagnosis takes it into account
 #[derive(Debug, Args)]
 pub(super) struct Resolve {
     /// The incident's id, or the beginning of it
@@ -19,7 +19,7 @@ pub(super) struct Resolve {
     /// Any other change: `--knob=--zero_stage=3`
     #[arg(long, value_name = "KNOB", allow_hyphen_values = true)]
     knob: Option<String>,
-    /// The trouble went away
+    /// It solved the problem
     #[arg(long, required_unless_present = "failed", conflicts_with = "failed")]
     worked: bool,
     /// It did not

@@ -5,8 +5,9 @@ use clap::{Args, ValueEnum};
 use super::{Format, found, page};
 use crate::cli::error::CliError;
 use crate::history::{HistoryError, Order, Query, ask};
+use crate::knowledge::Language;
 
-/// Finds incidents by words, fields, figures and times: phase:optimizer_step requested:>2GiB "pinned memory"
+/// Find incidents by words, fields, figures and times: phase:optimizer_step requested:>2GiB "pinned memory"
 #[derive(Debug, Args)]
 pub(super) struct Search {
     /// Words, "words in a row", field:value, figure:>2GiB, figure:[1GiB TO *], after:2026-10-01, and a minus for none of
@@ -16,15 +17,18 @@ pub(super) struct Search {
     /// How to show them
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
-    /// What stands first
+    /// What to sort by
     #[arg(long, value_enum, default_value_t = Sort::Relevance)]
     sort: Sort,
-    /// As many at most
+    /// Show at most this many
     #[arg(long, value_name = "NUMBER", default_value_t = 20)]
     limit: usize,
-    /// Leave out so many before
+    /// Skip this many first
     #[arg(long, value_name = "NUMBER", default_value_t = 0)]
     offset: usize,
+    /// The language, `en` or `zh` [default: $OOMDOC_LANG, else your locale]
+    #[arg(long, value_name = "LANG", default_value_t = crate::cli::language::preferred(), hide_default_value = true)]
+    lang: Language,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -41,6 +45,6 @@ impl Search {
             Sort::Time => Order::Time,
         };
         let page = found(home, ask(home, &query, order, self.offset, self.limit)?);
-        page::print(&page, self.format, self.offset)
+        page::print(page.in_language(self.lang), self.format, self.offset)
     }
 }

@@ -10,7 +10,7 @@ use crate::cli::table::table;
 use crate::history::{self, Record};
 use crate::redact::Redactor;
 
-/// Finds incidents like another one, or like that of a log, and says what is alike
+/// Find incidents similar to another one, or to that of a log, and show what they share
 #[derive(Debug, Args)]
 pub(super) struct Similar {
     /// The id of an incident, or a log
@@ -19,7 +19,7 @@ pub(super) struct Similar {
     /// How to show them
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
-    /// As many at most
+    /// Show at most this many
     #[arg(long, value_name = "NUMBER", default_value_t = 10)]
     limit: usize,
 }

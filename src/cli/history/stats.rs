@@ -12,7 +12,7 @@ use crate::history;
 /// As many rows of a kind are shown.
 const ROWS: usize = 8;
 
-/// Counts incidents by kind, cause, phase, model, framework and week
+/// Count incidents by kind, cause, phase, model, framework and week
 #[derive(Debug, Args)]
 pub(super) struct Stats {
     /// How to show them

@@ -6,7 +6,7 @@ use super::{behind, open};
 use crate::cli::error::CliError;
 use crate::history;
 
-/// Reads every record and the index, and checks them
+/// Read and check every record and the index
 #[derive(Debug, Args)]
 pub(super) struct Verify {}
 

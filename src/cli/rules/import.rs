@@ -11,7 +11,7 @@ use crate::knowledge::RuleFile;
 use crate::rulebase::{self, RuleSource};
 use crate::store::{DiskStore, import_rules, own_rules};
 
-/// Checks your rules and keeps them: from then on every analysis uses them
+/// Check your rules and keep them: from then on every analysis uses them
 #[derive(Debug, Args)]
 pub(super) struct Import {
     /// A file or folder of rules

@@ -12,10 +12,10 @@ use crate::cli::table::table;
 use crate::knowledge::{Knowledge, Origin, RuleFile};
 use crate::rulebase::{Tried, try_examples};
 
-/// Runs the examples of rules through the whole analysis
+/// Run the examples of rules through the whole analysis
 #[derive(Debug, Args)]
 pub(super) struct Test {
-    /// A file or folder of rules [default: the shipped ones and those that were imported]
+    /// A file or folder of rules [default: the shipped and the imported ones]
     path: Option<PathBuf>,
 }
 

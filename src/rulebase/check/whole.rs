@@ -22,8 +22,9 @@ pub(super) fn check(
         let framework = source.file.content.lines().find_map(|line| line.strip_prefix("framework = "));
         let framework = framework.unwrap_or_default().trim_matches(|c: char| c == '"' || c == '\'' || c == ' ');
         for knob in knowledge.knobs.iter().filter(|knob| &*knob.framework == framework) {
-            for condition in knob.constraint.iter().flat_map(|row| row.unless.iter().chain(&row.only).chain(&row.when))
-            {
+            let notes = knob.note.iter().filter_map(|note| note.when.as_ref());
+            let rows = knob.constraint.iter().flat_map(|row| [&row.unless, &row.only, &row.when]).flatten();
+            for condition in rows.chain(notes) {
                 for (problem, advice) in conditions.faults(condition, Kind::ALL) {
                     error(&source.shown, format!("{}: {problem}", knob.id), &advice);
                 }
