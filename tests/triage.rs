@@ -451,7 +451,7 @@ fn an_incident_is_kept_and_linked_by_the_next() -> Outcome {
     let variables = of_github(&server, &summary);
     run(folder.path(), &variables, &["two.log"]).code(0);
     let bodies = server.bodies();
-    let link = format!("- seen before: `{}`, 2026-10-01: ", &kept[..8]);
+    let link = format!("seen before: `{}`, 2026-10-01: ", &kept[..8]);
     for page in [&std::fs::read_to_string(&summary)?, bodies.first().ok_or("no comment")?] {
         assert!(page.contains(&link) && page.contains("alike), fixed by --zero"), "{page}");
     }
