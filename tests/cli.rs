@@ -181,7 +181,7 @@ fn a_fix_is_written_once_and_the_file_before_it_is_kept() -> Outcome {
 fn a_fix_without_a_file_says_what_is_missing() -> Outcome {
     let folder = tempfile::tempdir()?;
     let [log, config] = failed_step(folder.path())?;
-    oomdoc().args(["fix", &log, "--diff"]).assert().code(2).stderr(contains("beside the log"));
+    oomdoc().args(["fix", &log, "--diff"]).assert().code(2).stderr(contains("next to the log"));
     let bare = oomdoc().args(["fix", &log, &config]).assert().success();
     let knob = "zero_optimization.offload_optimizer.device";
     let picked = oomdoc().args(["fix", &log, &config, "--pick", knob]).assert().success();

@@ -237,7 +237,7 @@ fn what_it_cannot_know_it_asks_for() -> Outcome {
         let refused = oomdoc.arg("estimate").args(args).assert().code(2);
         Ok(String::from_utf8(refused.get_output().stderr.clone())?)
     };
-    assert!(refused(&["--gpus", "8"])?.contains("which model"));
+    assert!(refused(&["--gpus", "8"])?.contains("no model was given"));
     assert!(refused(&["--model", "nonesuch"])?.contains("nonesuch"));
     assert!(refused(&["--model", "8b", "--zero", "2", "--fsdp", "full"])?.contains("--fsdp"));
     Ok(())

@@ -238,7 +238,7 @@ fn alike_incidents_are_found_and_explained() -> Outcome {
         .arg(&file)
         .assert()
         .success()
-        .stdout(contains("100 % alike").and(contains("the same trouble")));
+        .stdout(contains("100% alike").and(contains("the same trouble")));
     assert_eq!(json(home.path(), &["list"])?["total"], 3, "looking keeps nothing");
     oomdoc(home.path())
         .args(["history", "stats"])

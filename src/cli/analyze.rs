@@ -121,7 +121,7 @@ impl Analyze {
         }
         let unreadable = reports.iter().flat_map(|report| &report.inputs).filter_map(|input| input.warning.as_deref());
         for warning in unreadable.filter(|warning| warning.starts_with(SourceError::UNREADABLE)) {
-            warn(warning, "the report is of the others");
+            warn(warning, "the report covers the others");
         }
         let redactor = Redactor::new(&knowledge.secrets)?;
         let (sent, masked): (Vec<Report>, Vec<usize>) =
@@ -130,8 +130,8 @@ impl Analyze {
         let is_verbatim = !self.redact && self.format != Format::Github;
         self.print(if is_verbatim { &reports } else { &sent }, &knowledge)?;
         if is_verbatim && masked > 0 {
-            let what = format!("what looks like a secret stands in {masked} of the texts above, as in the inputs");
-            warn(&what, "`--redact` masks it; what is kept or sent is masked in any case");
+            let what = format!("{masked} of the texts above contain what looks like a secret, copied from the inputs");
+            warn(&what, "`--redact` masks it; what is kept or sent is always masked");
         }
         if let Some(url) = &self.notify {
             sent.iter().for_each(|sent| tell(url, sent, self.lang, None));

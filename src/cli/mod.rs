@@ -15,6 +15,7 @@ mod rules;
 mod save;
 mod screen;
 mod table;
+mod told;
 mod triage;
 
 use std::process::ExitCode;

@@ -28,9 +28,9 @@ const EN: Labels = Labels {
     made_of: |place, moment| format!("On {place}: {moment}"),
     assumptions: "Assumptions",
     part: "part",
-    formula: "how",
+    formula: "formula",
     change: "change",
-    costs: "costs",
+    costs: "cost",
     parameters: "parameters",
 };
 
@@ -40,7 +40,7 @@ const ZH: Labels = Labels {
     host: "每台主机",
     host_alone: "主机",
     of: "共",
-    made_of: |place, moment| format!("{place}上：{moment}"),
+    made_of: |place, moment| format!("{place}：{moment}"),
     assumptions: "假设",
     part: "组成",
     formula: "算法",
@@ -64,9 +64,9 @@ pub(super) fn verdict(fits: Fits, is_changed: bool, language: Language) -> &'sta
         (Fits::Perhaps, false) => ("It may fit as it is: the bounds are wide", "也许无需修改即可放下：上下界较宽"),
         (Fits::Perhaps, true) => ("It may fit with (the bounds are wide)", "做以下修改也许能放下（上下界较宽）"),
         (Fits::Not, false) => {
-            ("It does not fit, and nothing known here brings it nearer", "放不下，且没有已知的改法能接近")
+            ("It does not fit, and no known change brings it closer", "放不下，且没有已知的改法能接近")
         }
-        (Fits::Not, true) => ("It does not fit; this comes nearest", "放不下；最接近的做法是"),
+        (Fits::Not, true) => ("It does not fit; this comes closest", "放不下；最接近的做法是"),
     };
     match language {
         Language::En => en,

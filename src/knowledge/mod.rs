@@ -59,7 +59,7 @@ pub use name::Name;
 pub use part::Part;
 pub use phases::{FrameRole, FrameRow, Mark, Phases};
 pub use ranking::{Learned, Ranking, Weights, WordRow};
-pub use retell::{LESS_LIKELY, retell, title_in, titles};
+pub use retell::{LESS_LIKELY, again, retell, title_in, titles};
 pub use secrets::{Secret, example as example_of_secret};
 pub use signs::{AmountRow, FoundSign, Meaning, MemoryOf, NumberOf, NumberRow, Place, SignRow, Signs};
 pub use terms::{closed_up, in_terms, phase_in_words};

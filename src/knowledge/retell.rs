@@ -51,6 +51,19 @@ pub fn retell(incident: &mut Incident, knowledge: &Knowledge, language: Language
     }
 }
 
+/// `text` as the other one of a pair of `table` says it, where it is all that the first says; values are told by `tell`.
+pub fn again(text: &str, table: &[(&str, &str)], tell: &dyn Fn(&str) -> String) -> Option<String> {
+    table.iter().find_map(|(from, to)| {
+        let (values, rest) = held(text, from)?;
+        let filled = || {
+            values
+                .iter()
+                .fold((*to).to_owned(), |told, (name, value)| told.replace(&format!("{{{name}}}"), &tell(value)))
+        };
+        rest.is_empty().then(filled)
+    })
+}
+
 struct Teller<'k> {
     titles: Vec<&'k Words>,
     sentences: Vec<(&'k str, &'k str)>,

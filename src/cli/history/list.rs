@@ -27,6 +27,6 @@ pub(super) struct List {
 impl List {
     pub fn run(self, home: &Path) -> Result<(), CliError> {
         let page = found(home, ask(home, &Query::default(), Order::Time, self.offset, self.limit)?);
-        page::print(page.in_language(self.lang), self.format, self.offset)
+        page::print(page.in_language(self.lang), self.format, self.offset, self.lang)
     }
 }

@@ -92,7 +92,7 @@ const PATIENCE: Duration = Duration::from_secs(3);
 /// What was found; where the index could not be asked, that is said, and somebody makes it anew meanwhile.
 fn found<T>(home: &Path, answer: Answer<T>) -> T {
     if let Some(error) = answer.without_index {
-        warn(&format!("{error}; the store was read instead"), "`oomdoc history reindex` makes the index anew");
+        warn(&format!("{error}; the store was read instead"), "`oomdoc history reindex` rebuilds the index");
         super::save::drain(home);
     }
     answer.found
@@ -108,13 +108,13 @@ fn publish(store: &mut DiskStore) -> Result<(), HistoryError> {
 
 /// The index does not follow; searches read the store until it does.
 fn behind(error: &IndexError) {
-    warn(&format!("the index does not follow: {error}"), "`oomdoc history reindex` makes it anew; nothing is lost");
+    warn(&format!("the index is out of date: {error}"), "`oomdoc history reindex` rebuilds it; nothing is lost");
 }
 
 /// The store, with all that waited in the spool.
 fn open(home: &Path) -> Result<DiskStore, HistoryError> {
     if let Some(kind) = crate::store::network(home) {
-        let problem = format!("{} lies on {kind}: what is kept there may get lost", home.display());
+        let problem = format!("{} is on {kind}, where data may get lost", home.display());
         warn(&problem, "name a folder on a disk of this machine with --home or $OOMDOC_HOME");
     }
     history::drain(home, PATIENCE)

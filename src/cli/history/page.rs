@@ -6,22 +6,26 @@ use std::io::Write as _;
 use super::Format;
 use crate::cli::error::CliError;
 use crate::cli::table::table;
+use crate::cli::told::told;
 use crate::history::{Document, Page};
+use crate::knowledge::Language;
 use crate::model::Bytes;
 
 /// As many values of a facet are shown.
 const VALUES: usize = 4;
 
 /// Prints `page`, which begins after `skipped` incidents.
-pub(super) fn print(page: Page, format: Format, skipped: usize) -> Result<(), CliError> {
+pub(super) fn print(page: Page, format: Format, skipped: usize, language: Language) -> Result<(), CliError> {
     let mut out = anstream::stdout();
     match format {
         Format::Json => writeln!(out, "{}", serde_json::to_string_pretty(&page)?)?,
         Format::Csv => out.write_all(csv(&page.incidents).as_bytes())?,
-        Format::Text if page.total == 0 => writeln!(out, "no incident")?,
+        Format::Text if page.total == 0 => writeln!(out, "{}", told("no incident", language))?,
         Format::Text => {
-            out.write_all(table(&page.incidents.iter().map(row).collect::<Vec<_>>()).as_bytes())?;
-            writeln!(out, "\n{}", range(&page, skipped))?;
+            out.write_all(
+                table(&page.incidents.iter().map(|shown| row(shown, language)).collect::<Vec<_>>()).as_bytes(),
+            )?;
+            writeln!(out, "\n{}", told(&range(&page, skipped), language))?;
             out.write_all(facets(&page).as_bytes())?;
         }
     }
@@ -37,7 +41,7 @@ fn range(page: &Page, skipped: usize) -> String {
 }
 
 /// A line of a list.
-pub(super) fn row(document: &Document) -> [String; 8] {
+pub(super) fn row(document: &Document, language: Language) -> [String; 8] {
     let words = |words: &Option<String>| words.clone().unwrap_or_else(|| "-".to_owned());
     let worked = match document.worked {
         Some(true) => "solved",
@@ -52,7 +56,7 @@ pub(super) fn row(document: &Document) -> [String; 8] {
         document.cause.clone(),
         words(&document.model.as_deref().map(|model| model.rsplit('/').next().unwrap_or(model).to_owned())),
         words(&document.host),
-        worked.to_owned(),
+        told(worked, language).into_owned(),
     ]
 }
 

@@ -45,6 +45,6 @@ impl Search {
             Sort::Time => Order::Time,
         };
         let page = found(home, ask(home, &query, order, self.offset, self.limit)?);
-        page::print(page.in_language(self.lang), self.format, self.offset)
+        page::print(page.in_language(self.lang), self.format, self.offset, self.lang)
     }
 }

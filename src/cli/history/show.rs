@@ -7,6 +7,7 @@ use serde::Serialize;
 
 use crate::cli::error::CliError;
 use crate::cli::screen;
+use crate::cli::told::told;
 use crate::history::{self, Outcome, Record};
 use crate::knowledge::{Knowledge, Language, retell};
 use crate::report::{self, Length};
@@ -57,7 +58,8 @@ impl Show {
                 retell(&mut record.incident, &*knowledge()?, self.lang);
                 let Record { time, inputs, job, incident, failure, .. } = record;
                 writeln!(out, "{}  {time}", incident.id)?;
-                writeln!(out, "grouped by {}\n", incident.fingerprint.parts.join(", "))?;
+                let grouped = format!("grouped by {}", incident.fingerprint.parts.join(", "));
+                writeln!(out, "{}\n", told(&grouped, self.lang))?;
                 let shown = report::assemble(inputs, job, incident.kind, vec![incident], None, failure, self.lang);
                 out.write_all(report::text(&shown, self.lang, Length::Full, screen::width()).as_bytes())?;
                 // The report has the first one's only.
@@ -69,7 +71,7 @@ impl Show {
                 }
                 for outcome in outcomes {
                     let how = if outcome.worked { "worked" } else { "failed" };
-                    writeln!(out, "\n{}  {how}  {}", outcome.change, outcome.time)?;
+                    writeln!(out, "\n{}  {}  {}", outcome.change, told(how, self.lang), outcome.time)?;
                 }
             }
         }

@@ -6,6 +6,7 @@ use clap::{Args, ValueEnum};
 use super::{found, page};
 use crate::Options;
 use crate::cli::error::CliError;
+use crate::cli::language::preferred;
 use crate::cli::table::table;
 use crate::history::{self, Record};
 use crate::redact::Redactor;
@@ -47,8 +48,8 @@ impl Similar {
             Format::Text if found.is_empty() => writeln!(out, "nothing like it")?,
             Format::Text => {
                 for likeness in found {
-                    out.write_all(table(&[page::row(&likeness.incident)]).as_bytes())?;
-                    writeln!(out, "  {:.0} % alike: {}", likeness.score * 100.0, likeness.alike.join("; "))?;
+                    out.write_all(table(&[page::row(&likeness.incident, preferred())]).as_bytes())?;
+                    writeln!(out, "  {:.0}% alike: {}", likeness.score * 100.0, likeness.alike.join("; "))?;
                 }
             }
         }
