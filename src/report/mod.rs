@@ -10,6 +10,7 @@ mod compact;
 mod diff;
 mod github;
 mod html;
+mod joints;
 mod json;
 mod lead;
 mod markdown;
