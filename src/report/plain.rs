@@ -77,7 +77,7 @@ pub(super) fn describe_job(job: &Job, labels: &Labels) -> Option<String> {
     let model = job.model.as_deref().map(shorten);
     let ranks = job.world_size.map(labels.ranks);
     let parts: Vec<String> = [framework, model, ranks, job.gpu.clone()].into_iter().flatten().collect();
-    (!parts.is_empty()).then(|| parts.join(", "))
+    (!parts.is_empty()).then(|| parts.join(labels.comma))
 }
 
 /// That several patches suffice together: `1 and 3 together: 61.20 of 79.15 GiB`.

@@ -11,6 +11,7 @@ use crate::model::{Earlier, Ending, Outcomes, Seen};
 pub(super) struct Labels {
     pub who: &'static str,
     pub job: &'static str,
+    pub comma: &'static str,
     pub up_to: fn(&str) -> String,
     pub ranks: fn(u32) -> String,
     pub when: &'static str,
@@ -102,6 +103,7 @@ pub(super) struct Tags {
 const EN: Labels = Labels {
     who: "who",
     job: "job",
+    comma: ", ",
     up_to: |version| format!(" up to {version}"),
     ranks: |ranks| if ranks == 1 { "1 rank".to_owned() } else { format!("{ranks} ranks") },
     when: "when",
@@ -209,6 +211,7 @@ const EN: Labels = Labels {
 const ZH: Labels = Labels {
     who: "对象",
     job: "作业",
+    comma: "，",
     up_to: |version| format!("（不晚于 {version}）"),
     ranks: |ranks| format!("{ranks} 个 rank"),
     when: "时间",
