@@ -73,13 +73,16 @@ fn describe(knob: &Knob, page: &mut String) -> std::fmt::Result {
     for turn in &knob.lever {
         writeln!(page, "- turns {}", turned(turn))?;
     }
-    writeln!(page, "- moves: {}\n- costs: {}", knob.moves.en, knob.cost.en)?;
+    writeln!(page, "- moves: {}\n- cost: {}", knob.moves.en, knob.cost.en)?;
     for constraint in &knob.constraint {
         match (&constraint.unless, &constraint.only) {
             (Some(condition), _) => writeln!(page, "- not if `{condition}`: {}", constraint.text.en)?,
             (None, Some(condition)) => writeln!(page, "- only if `{condition}`: {}", constraint.text.en)?,
-            (None, None) => writeln!(page, "- {}", constraint.text.en)?,
+            (None, None) => writeln!(page, "- needs: {}", constraint.text.en)?,
         }
+    }
+    for note in &knob.note {
+        writeln!(page, "- note: {}", note.text.en)?;
     }
     Ok(())
 }

@@ -25,6 +25,25 @@ fn reads_standard_input() {
         .stdout(contains("-:1"));
 }
 
+/// Whoever reads Chinese had to say so at every command.
+#[test]
+fn the_environment_chooses_the_language() {
+    let said = |variables: &[(&str, &str)], arguments: &[&str]| {
+        let mut command = oomdoc();
+        for name in ["OOMDOC_LANG", "LC_ALL", "LC_MESSAGES", "LANG"] {
+            command.env_remove(name);
+        }
+        command.envs(variables.iter().copied()).args(["analyze", "--no-save", "-"]).args(arguments).write_stdin(OOM);
+        command.assert().success()
+    };
+    said(&[], &[]).stdout(contains("GPU out of memory"));
+    said(&[("LANG", "zh_CN.UTF-8")], &[]).stdout(contains("显存不足"));
+    said(&[("OOMDOC_LANG", "zh"), ("LC_ALL", "C")], &[]).stdout(contains("显存不足"));
+    said(&[("OOMDOC_LANG", "zh")], &["--lang", "en"]).stdout(contains("GPU out of memory"));
+    let mut help = oomdoc();
+    help.env("OOMDOC_LANG", "zh").arg("--help").assert().success().stdout(contains("用法").and(contains("分析")));
+}
+
 #[test]
 fn json_holds_the_whole_contract() -> Outcome {
     let done = oomdoc().args(["analyze", "--format", "json", "-"]).write_stdin(OOM).output()?;
@@ -162,7 +181,7 @@ fn a_fix_is_written_once_and_the_file_before_it_is_kept() -> Outcome {
 fn a_fix_without_a_file_says_what_is_missing() -> Outcome {
     let folder = tempfile::tempdir()?;
     let [log, config] = failed_step(folder.path())?;
-    oomdoc().args(["fix", &log, "--diff"]).assert().code(2).stderr(contains("beside the log"));
+    oomdoc().args(["fix", &log, "--diff"]).assert().code(2).stderr(contains("next to the log"));
     let bare = oomdoc().args(["fix", &log, &config]).assert().success();
     let knob = "zero_optimization.offload_optimizer.device";
     let picked = oomdoc().args(["fix", &log, &config, "--pick", knob]).assert().success();

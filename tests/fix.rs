@@ -124,14 +124,14 @@ fn a_script_that_a_script_writes_is_edited_where_it_stands() -> Outcome {
 fn what_an_argument_decides_is_said() -> Outcome {
     let script = "#!/bin/bash\nif [ \"$1\" = small ]; then\n  BATCH=2\nelse\n  BATCH=16\nfi\npython train.py --per_device_train_batch_size $BATCH\n";
     let (_folder, path) = job(script)?;
-    let told = "run.sh:2 decides whether this counts";
+    let told = "run.sh:2 chooses this line";
     fix(&path, "--diff")
         .assert()
         .success()
         .stdout(contains("+python train.py --per_device_train_batch_size 8"))
         .stderr(contains(told));
     let (_folder, path) = job(SCRIPT)?;
-    fix(&path, "--diff").assert().success().stderr(contains("decides").not());
+    fix(&path, "--diff").assert().success().stderr(contains("chooses this line").not());
     Ok(())
 }
 
@@ -144,7 +144,7 @@ fn a_command_that_runs_without_arguments_comes_first() -> Outcome {
         .assert()
         .success()
         .stdout(contains("-  python train.py --per_device_train_batch_size 16"))
-        .stderr(contains("run.sh:2 decides"));
+        .stderr(contains("run.sh:2 chooses this line"));
     Ok(())
 }
 
@@ -164,7 +164,7 @@ fn a_json_that_only_mentions_a_launcher_is_left_alone() -> Outcome {
     fs::write(&path, package)?;
     let mut command = Command::new(assert_cmd::cargo::cargo_bin!("oomdoc"));
     command.arg("fix").arg(folder.path()).args(["--pick", "zero_optimization.offload_optimizer.device", "--write"]);
-    command.assert().code(2).stderr(contains("is set in no file that was given"));
+    command.assert().code(2).stderr(contains("none of the given files sets"));
     assert_eq!(fs::read_to_string(&path)?, package);
     // The same advice has a place where the job's own configuration is.
     fs::write(folder.path().join("ds.json"), "{\"zero_optimization\": {\"stage\": 3}}\n")?;

@@ -130,6 +130,39 @@ fn incidents_are_found_by_what_they_say() -> Outcome {
     Ok(())
 }
 
+/// A history kept under one language was found and shown in that one only.
+#[test]
+fn a_history_kept_in_one_language_is_read_in_the_other() -> Outcome {
+    let home = tempfile::tempdir()?;
+    let report = analyze(home.path(), &log("2026-10-01", "29.92"))?;
+    let id = report["incidents"][0]["id"].as_str().ok_or("no id")?;
+    for query in ["\"优化器状态放不进显存\"", "\"optimizer states do not fit\""] {
+        assert_eq!(total(home.path(), query)?, 1, "{query}");
+    }
+    let listed = json(home.path(), &["list", "--lang", "zh"])?;
+    assert_eq!(listed["incidents"][0]["title"], "优化器状态放不进显存");
+    assert_eq!(json(home.path(), &["list"])?["incidents"][0]["title"], "Optimizer states do not fit on the GPU");
+    let show = |language: &str| -> Result<String, Box<dyn std::error::Error>> {
+        let shown = oomdoc(home.path()).args(["history", "show", id, "--lang", language]).assert().success();
+        Ok(String::from_utf8(shown.get_output().stdout.clone())?)
+    };
+    let (in_zh, in_en) = (show("zh")?, show("en")?);
+    assert!(in_zh.contains("优化器状态放不进显存") && in_zh.contains("失败发生在优化器更新阶段。"), "{in_zh}");
+    assert!(in_zh.contains("代价：") && !in_zh.contains("It failed"), "{in_zh}");
+    assert!(in_en.contains("It failed in the optimizer step."), "{in_en}");
+    // And the other way round.
+    let home = tempfile::tempdir()?;
+    let words = log("2026-10-01", "29.92");
+    oomdoc(home.path()).args(["analyze", "--lang", "zh", "-"]).write_stdin(words).assert().success();
+    oomdoc(home.path())
+        .args(["history", "show", id])
+        .assert()
+        .success()
+        .stdout(contains("It failed in the optimizer step."));
+    assert_eq!(total(home.path(), "\"optimizer states do not fit\"")?, 1);
+    Ok(())
+}
+
 #[test]
 fn chinese_and_english_words_are_found_in_mixed_text() -> Outcome {
     let home = tempfile::tempdir()?;
@@ -157,8 +190,8 @@ fn what_made_it_go_away_is_told_next_time() -> Outcome {
     assert_eq!(total(home.path(), "resolved:yes")?, 1);
     let next = oomdoc(home.path()).args(["analyze", "-"]).write_stdin(log("2026-10-08", "29.00")).output()?.stdout;
     let next = String::from_utf8(next)?;
-    assert!(next.contains("seen once, last 2026-10-01, went away with"), "{next}");
-    assert!(next.contains("worked 1 of 1 times here") && next.contains("worked 1 of 2 times here"), "{next}");
+    assert!(next.contains("seen once, last on 2026-10-01, fixed by"), "{next}");
+    assert!(next.contains("worked 1 out of 1 times here") && next.contains("worked 1 out of 2 times here"), "{next}");
     let again = analyze(home.path(), &log("2026-10-08", "29.00"))?;
     let first = &again["incidents"][0]["diagnoses"][0]["patches"][0];
     assert_eq!((&first["knob"], &first["outcomes"]["worked"]), (&Value::from(second), &Value::from(1)));
@@ -205,7 +238,7 @@ fn alike_incidents_are_found_and_explained() -> Outcome {
         .arg(&file)
         .assert()
         .success()
-        .stdout(contains("100 % alike").and(contains("the same trouble")));
+        .stdout(contains("100% alike").and(contains("the same trouble")));
     assert_eq!(json(home.path(), &["list"])?["total"], 3, "looking keeps nothing");
     oomdoc(home.path())
         .args(["history", "stats"])

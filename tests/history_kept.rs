@@ -287,7 +287,7 @@ fn a_history_that_may_only_be_read_is_read() -> Outcome {
         (&["search", "29.92", "GiB"][..], "4 in all"),
         (&["stats"], "4 incidents"),
         (&["show", id], "29.92 GiB"),
-        (&["similar", id], "100 % alike"),
+        (&["similar", id], "100% alike"),
         (&["export"], "\"incident\""),
         (&["outcomes"], "nothing was told"),
     ] {

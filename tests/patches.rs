@@ -315,7 +315,7 @@ fn what_the_log_refutes_prices_nothing() -> Outcome<()> {
     assert_eq!(said.cause, sound.cause);
     assert!(said.confidence < 0.9 * sound.confidence, "{} {}", said.confidence, sound.confidence);
     let explains = refuted.incidents.first().and_then(|incident| incident.memory.explains.as_deref());
-    assert!(explains.is_some_and(|words| words.starts_with("9.49 GiB were held")), "{explains:?}");
+    assert!(explains.is_some_and(|words| words.starts_with("9.49 GiB was held")), "{explains:?}");
     Ok(())
 }
 

@@ -115,8 +115,8 @@ fn a_page_needs_nothing_from_elsewhere() -> Outcome {
 #[test]
 fn where_nothing_was_read_nothing_is_well() -> Outcome {
     let report = analyze(&[("job.log", b"")], Language::En)?;
-    assert!(report::markdown(&report, Language::En).starts_with("### No log line was read\n"));
-    assert!(report::html(&report, Language::En).contains("<h1 class=\"warn\">No log line was read</h1>"));
+    assert!(report::markdown(&report, Language::En).starts_with("### No log lines were read\n"));
+    assert!(report::html(&report, Language::En).contains("<h1 class=\"warn\">No log lines were read</h1>"));
     assert_eq!(report::github(&report, Language::En, Path::new(".")), "");
     Ok(())
 }

@@ -240,7 +240,7 @@ fn words_are_explained_or_guessed() -> Outcome {
     explain("host_oom_cgroup")
         .success()
         .stdout(contains("reached its limit").and(contains("container_limit_too_small")));
-    explain("--gpu-memory-utilization").success().stdout(contains("vllm.").and(contains("costs")));
+    explain("--gpu-memory-utilization").success().stdout(contains("vllm.").and(contains("cost")));
     // Several meanings: a figure, and the fact of that name in rules.
     explain("micro_batch").success().stdout(contains("lever"));
     explain("optimiser_step").code(2).stderr(contains("optimizer_step"));

@@ -455,7 +455,7 @@ fn an_incident_is_kept_and_linked_by_the_next() -> Outcome {
     let bodies = server.bodies();
     let link = format!("seen before: `{}`, 2026-10-01: ", &kept[..8]);
     for page in [&std::fs::read_to_string(&summary)?, bodies.first().ok_or("no comment")?] {
-        assert!(page.contains(&link) && page.contains("alike), went away with --zero"), "{page}");
+        assert!(page.contains(&link) && page.contains("alike), fixed by --zero"), "{page}");
     }
     assert_eq!(listed()?["total"], 2);
     // What no history can be kept in costs a warning.

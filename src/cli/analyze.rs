@@ -32,7 +32,7 @@ pub(super) const EXIT_CODES: &str = "Exit codes:
   1  the verdict is one that --fail-on names
   2  nothing could be read as a log, or the command is wrong; standard error says which";
 
-/// Says what ran out, where, in which phase, with which figures, and proves it.
+/// Say what ran out, where, in which phase and with which figures, and prove it.
 #[derive(Debug, Args)]
 #[command(after_help = EXIT_CODES)]
 pub(super) struct Analyze {
@@ -42,7 +42,7 @@ pub(super) struct Analyze {
     /// How to show the report
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
-    /// Show all of the text report, not only what fits a screen
+    /// Show the whole text report, not only what fits on a screen
     #[arg(long, conflicts_with = "brief")]
     full: bool,
     /// Show three lines: what ran out, why, and what to do
@@ -51,16 +51,16 @@ pub(super) struct Analyze {
     /// With `--format json`: the verdict, causes, first patch and citations in less than 4 KB
     #[arg(long)]
     compact: bool,
-    /// Give every log a report of its own
+    /// Write one report per log
     #[arg(long, conflicts_with = "together")]
     each: bool,
-    /// Give one report over all logs, whatever jobs they seem to be of
+    /// Write one report over all logs, even if they seem to be from different jobs
     #[arg(long)]
     together: bool,
-    /// The language of the report: `en` or `zh`
-    #[arg(long, value_name = "LANG", default_value = "en")]
+    /// The language of the report, `en` or `zh` [default: $OOMDOC_LANG, else your locale]
+    #[arg(long, value_name = "LANG", default_value_t = super::language::preferred(), hide_default_value = true)]
     lang: Language,
-    /// What no log says and you know: `model=8b`, `gpu=A100-80G`, `host.memory=500GiB`
+    /// Facts that the logs do not state: `model=8b`, `gpu=A100-80G`, `host.memory=500GiB`
     #[arg(long, value_name = "KEY=VALUE", value_parser = told)]
     fact: Vec<(String, Value)>,
     /// Say when it happened, where the log does not: `2026-11-20T10:00`, or a date
@@ -71,13 +71,13 @@ pub(super) struct Analyze {
     no_save: bool,
     #[command(flatten)]
     labels: Labels,
-    /// Exit with 1 when the verdict is one of these kinds (comma-separated), `any`, or never: `none`
+    /// Exit with 1 if the verdict is one of these kinds (comma-separated) or `any`; `none` never does
     #[arg(long, value_name = "KIND", value_delimiter = ',', default_value = "none")]
     fail_on: Vec<FailOn>,
-    /// Post one message about it to this address (Slack and others), as JSON
+    /// Post a message about it to this address as JSON (Slack and others)
     #[arg(long, value_name = "URL")]
     notify: Option<String>,
-    /// Mask secrets in what is printed, as in what is kept or sent
+    /// Mask secrets in the output too, not only in what is kept or sent
     #[arg(long)]
     redact: bool,
 }
@@ -90,7 +90,7 @@ enum Format {
     Json,
     /// For comments and chat
     Markdown,
-    /// One page that stands alone
+    /// One self-contained page
     Html,
     /// SARIF 2.1.0, for code scanning
     Sarif,
@@ -131,7 +131,7 @@ impl Analyze {
         }
         let unreadable = reports.iter().flat_map(|report| &report.inputs).filter_map(|input| input.warning.as_deref());
         for warning in unreadable.filter(|warning| warning.starts_with(SourceError::UNREADABLE)) {
-            warn(warning, "the report is of the others");
+            warn(warning, "the report covers the others");
         }
         let redactor = Redactor::new(&knowledge.secrets)?;
         let (sent, masked): (Vec<Report>, Vec<usize>) =
@@ -140,8 +140,8 @@ impl Analyze {
         let is_verbatim = !self.redact && self.format != Format::Github;
         self.print(if is_verbatim { &reports } else { &sent }, &knowledge)?;
         if is_verbatim && masked > 0 {
-            let what = format!("what looks like a secret stands in {masked} of the texts above, as in the inputs");
-            warn(&what, "`--redact` masks it; what is kept or sent is masked in any case");
+            let what = format!("{masked} of the texts above contain what looks like a secret, copied from the inputs");
+            warn(&what, "`--redact` masks it; what is kept or sent is always masked");
         }
         if let Some(url) = &self.notify {
             sent.iter().for_each(|sent| tell(url, sent, self.lang, None));

@@ -5,7 +5,9 @@ use std::process::ExitCode;
 use anstyle::{AnsiColor, Style};
 use thiserror::Error as ThisError;
 
+use super::language::of_command_line;
 use super::screen::said;
+use super::told::told;
 use crate::Error;
 use crate::estimate::EstimateError;
 use crate::fit::{FitError, LabelError};
@@ -44,7 +46,7 @@ pub(super) enum CliError {
         error: io::Error,
     },
     /// What should leave the process cannot be freed of secrets, so it does not leave.
-    #[error("nothing was sent, for secrets could not be masked: {0}")]
+    #[error("nothing was sent because secrets could not be masked: {0}")]
     Redact(#[from] RedactError),
     /// The report could not be written as JSON.
     #[error("the report could not be written: {0}")]
@@ -91,7 +93,7 @@ pub(super) enum CliError {
         path: String,
     },
     /// A rule that should be removed is not the user's.
-    #[error("you imported no rule `{id}`")]
+    #[error("there is no imported rule `{id}`")]
     NotYours {
         /// What was asked for.
         id: String,
@@ -126,18 +128,20 @@ impl CliError {
         if matches!(self, CliError::Output(error) if error.kind() == io::ErrorKind::BrokenPipe) {
             return ExitCode::SUCCESS;
         }
-        anstream::eprintln!("{ERROR}error{ERROR:#}: {}", said(&self.to_string()));
+        let language = of_command_line();
+        let told = |words: &str| said(&told(words, language));
+        anstream::eprintln!("{ERROR}{}{ERROR:#}: {}", told("error"), told(&self.to_string()));
         if let CliError::Analysis(Error::NothingRead(errors))
         | CliError::Estimate(EstimateError::Analysis(Error::NothingRead(errors)))
         | CliError::Fix(FixError::Analysis(Error::NothingRead(errors))) = self
         {
-            errors.iter().for_each(|error| anstream::eprintln!("  {}", said(&error.to_string())));
+            errors.iter().for_each(|error| anstream::eprintln!("  {}", told(&error.to_string())));
         }
         if let CliError::NoLog(inputs) = self {
-            inputs.iter().for_each(|input| anstream::eprintln!("  {}", said(input)));
+            inputs.iter().for_each(|input| anstream::eprintln!("  {}", told(input)));
         }
         if let Some(hint) = self.hint() {
-            anstream::eprintln!("{HINT}hint{HINT:#}: {}", said(&hint));
+            anstream::eprintln!("{HINT}{}{HINT:#}: {}", told("hint"), told(&hint));
         }
         ExitCode::from(2)
     }
@@ -151,32 +155,34 @@ impl CliError {
             }
             CliError::Analysis(Error::Knowledge(_) | Error::Search(_))
             | CliError::Fix(FixError::Analysis(Error::Knowledge(_) | Error::Search(_))) => {
-                Some("this is a fault of oomdoc's own: please report it")
+                Some("this is a bug in oomdoc: please report it")
             }
             CliError::Estimate(EstimateError::Analysis(Error::NothingRead(_))) => {
-                Some("name what the job is launched with: `oomdoc estimate --from launch.sh`")
+                Some("name the job's launch script or configuration: `oomdoc estimate --from launch.sh`")
             }
-            CliError::Estimate(EstimateError::Analysis(_)) => Some("this is a fault of oomdoc's own: please report it"),
+            CliError::Estimate(EstimateError::Analysis(_)) => Some("this is a bug in oomdoc: please report it"),
             CliError::Estimate(EstimateError::NoModel | EstimateError::UnknownModel(_)) => {
                 Some("name a size, a model or its config.json: `oomdoc estimate --model 8b --gpus 8 --zero 3`")
             }
             CliError::Estimate(EstimateError::UnsizedModel(_)) => {
-                Some("`--parameters 8.03b`, or `--model config.json` of the file beside its weights")
+                Some("give `--parameters 8.03b`, or `--model config.json` with the file next to its weights")
             }
             CliError::Estimate(EstimateError::NotGiven(_)) => {
-                Some("give it beside the launch: `--from launch.sh --from ds_config.json`, or say --zero")
+                Some("give it too: `--from launch.sh --from ds_config.json`, or set --zero")
             }
             CliError::Estimate(EstimateError::Unbounded) => Some("give an adapter's rank with --lora"),
             CliError::Estimate(EstimateError::File { .. } | EstimateError::Config { .. }) => {
-                Some("give the config.json that lies beside a model's weights")
+                Some("give the config.json next to the model's weights")
             }
             CliError::Fix(FixError::NothingToFix(_)) => Some("`oomdoc analyze` with the same paths says what happened"),
             CliError::Fix(FixError::SeveralJobs { .. }) => Some("name the log and the configuration of one of them"),
             CliError::Fix(FixError::NoFile { lines, others, .. }) => return Some(instead(lines, others)),
-            CliError::Fix(FixError::Apart { .. }) => Some("pick one of them and write it, then the other by hand"),
-            CliError::Fix(FixError::NoSuchPatch { .. }) => Some("`oomdoc analyze` with the same paths numbers them"),
+            CliError::Fix(FixError::Apart { .. }) => {
+                Some("write one of them with --pick, and make the other change by hand")
+            }
+            CliError::Fix(FixError::NoSuchPatch { .. }) => Some("`oomdoc analyze` numbers them"),
             CliError::Fix(FixError::Changed { .. }) => {
-                Some("take your own change over by hand, then remove the file as it was and run it again")
+                Some("copy your own change over by hand, remove the backup and run it again")
             }
             CliError::Fix(FixError::File { .. }) => Some("nothing was changed"),
             CliError::Fix(FixError::Refused { .. }) => {
@@ -192,7 +198,7 @@ impl CliError {
             CliError::History(error) => return Some(error.advice()),
             CliError::NothingAlike { .. } => Some("name a log that ended with an out-of-memory failure"),
             CliError::Home(_) => Some("name a folder with --home or $OOMDOC_HOME"),
-            CliError::NotImported { .. } => Some("mend the errors above; `oomdoc rules check` shows them again"),
+            CliError::NotImported { .. } => Some("fix the errors above; `oomdoc rules check` shows them again"),
             CliError::NotYours { nearest, .. }
             | CliError::Unexplained { nearest, .. }
             | CliError::NoFact { nearest, .. }
@@ -209,7 +215,7 @@ impl CliError {
                 Some("a label says `kind` and `cause`: docs/accuracy.md shows how")
             }
             CliError::Fit(_) => None,
-            CliError::Write { .. } => Some("name a folder that you may write to: `--write=my-rules`"),
+            CliError::Write { .. } => Some("name a folder you can write to: `--write=my-rules`"),
             CliError::Json(_) | CliError::Redact(_) | CliError::Output(_) => None,
         };
         fixed.map(str::to_owned)
@@ -221,7 +227,7 @@ fn instead(lines: &[String], others: &[String]) -> String {
     let typed = lines.iter().map(|line| format!("set it yourself:\n  {}", line.replace('\n', "\n  ")));
     let picked =
         (!others.is_empty()).then(|| format!("or pick one that edits a file: `--pick {}`", others.join("`, `--pick ")));
-    let given = "or give the launch script or the configuration that sets it beside the log".to_owned();
+    let given = "or name the launch script or configuration that sets it, next to the log".to_owned();
     let ways: Vec<String> = typed.chain(picked).chain([given]).collect();
     ways.join("\n").trim_start_matches("or ").to_owned()
 }

@@ -14,21 +14,21 @@ use crate::knowledge::Language;
 /// As wide where there is no terminal.
 const WIDTH: usize = 100;
 
-/// Say what a job should need on each GPU and host, moment by moment, and what makes it fit.
+/// Say how much memory a job should need on each GPU and host, moment by moment, and what makes it fit.
 #[derive(Debug, Args)]
 pub(super) struct Estimate {
     #[command(flatten)]
     flags: Flags,
-    /// Show the parts of every moment, not of the hungriest only
+    /// Show the parts of every moment, not only of the largest
     #[arg(long)]
     all: bool,
     /// How to show it
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
-    /// The language: `en` or `zh`
-    #[arg(long, value_name = "LANG", default_value = "en")]
+    /// The language, `en` or `zh` [default: $OOMDOC_LANG, else your locale]
+    #[arg(long, value_name = "LANG", default_value_t = super::language::preferred(), hide_default_value = true)]
     lang: Language,
-    /// What no flag says, under the names that rules use: `config.sub_group_size=1e8`
+    /// Facts that no flag states, under the names that rules use: `config.sub_group_size=1e8`
     #[arg(long, value_name = "KEY=VALUE", value_parser = told)]
     fact: Vec<(String, Value)>,
 }

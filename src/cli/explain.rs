@@ -8,14 +8,14 @@ use super::home::Home;
 use crate::knowledge::{Glossary, Language};
 use crate::rulebase;
 
-/// Say what a word of reports and rules means: a cause, kind, phase, figure, lever, fact, or a knob as you spell it.
+/// Explain a word of reports and rules: a cause, kind, phase, figure, lever, fact, or a knob as you spell it.
 #[derive(Debug, Args)]
 pub(super) struct Explain {
     /// `fragmentation`, `weight_sync`, `--gpu-memory-utilization`, `deepspeed.offload_optimizer` …
     #[arg(allow_hyphen_values = true)]
     word: String,
-    /// The language: `en` or `zh`
-    #[arg(long, value_name = "LANG", default_value = "en")]
+    /// The language, `en` or `zh` [default: $OOMDOC_LANG, else your locale]
+    #[arg(long, value_name = "LANG", default_value_t = super::language::preferred(), hide_default_value = true)]
     lang: Language,
 }
 

@@ -13,25 +13,25 @@ use crate::knowledge::Language;
 use crate::model::Patch;
 use crate::{Options, report};
 
-/// Show the change of the job's own configuration that the report proposes, or make it.
+/// Show the configuration change that the report proposes, or make it.
 #[derive(Debug, Args)]
 pub(super) struct Fix {
-    /// The logs and the configuration to mend, as for `analyze`
+    /// The logs and the configuration to change, as for `analyze`
     #[arg(required = true, value_name = "PATH")]
     paths: Vec<String>,
-    /// Which patches: their numbers in the report, or their knobs (comma-separated); what the report proposes otherwise
+    /// Which patches, by number or knob (comma-separated) [default: what the report proposes]
     #[arg(long, value_name = "NUMBER|KNOB", value_delimiter = ',', allow_hyphen_values = true)]
     pick: Vec<String>,
-    /// Show the change and write nothing, as without any of both
+    /// Show the change without writing it (the default)
     #[arg(long, conflicts_with = "write")]
     diff: bool,
-    /// Write the change; each file as it was stays beside it
+    /// Write the change; a copy of each old file stays next to it
     #[arg(long)]
     write: bool,
-    /// The language of hints: `en` or `zh`
-    #[arg(long, value_name = "LANG", default_value = "en")]
+    /// The language of hints, `en` or `zh` [default: $OOMDOC_LANG, else your locale]
+    #[arg(long, value_name = "LANG", default_value_t = super::language::preferred(), hide_default_value = true)]
     lang: Language,
-    /// What no log says and you know: `model=8b`, `gpu=A100-80G`, `host.memory=500GiB`
+    /// Facts that the logs do not state: `model=8b`, `gpu=A100-80G`, `host.memory=500GiB`
     #[arg(long, value_name = "KEY=VALUE", value_parser = told)]
     fact: Vec<(String, Value)>,
 }

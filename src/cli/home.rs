@@ -5,7 +5,9 @@ use anstyle::{AnsiColor, Style};
 use clap::Args;
 
 use super::error::CliError;
+use super::language::of_command_line;
 use super::screen::said;
+use super::told::told;
 use crate::knowledge::{Knowledge, RuleFile};
 use crate::model::Experience;
 use crate::redact::Redactor;
@@ -64,7 +66,7 @@ impl Home {
 
 fn overlaid(own: &[RuleFile]) -> Result<Knowledge, CliError> {
     let knowledge = RuleSource::overlay(&RuleSource::imported(own)).or_else(|error| {
-        warn(&format!("your rules are left out: {error}"), "`oomdoc rules check` says what to mend");
+        warn(&format!("your rules are left out: {error}"), "`oomdoc rules check` says what to fix");
         Knowledge::shipped()
     });
     Ok(knowledge?)
@@ -74,6 +76,8 @@ fn overlaid(own: &[RuleFile]) -> Result<Knowledge, CliError> {
 pub(super) fn warn(problem: &str, advice: &str) {
     const WARNING: Style = AnsiColor::Yellow.on_default().bold();
     const HINT: Style = AnsiColor::Cyan.on_default();
-    anstream::eprintln!("{WARNING}warning{WARNING:#}: {}", said(problem));
-    anstream::eprintln!("{HINT}hint{HINT:#}: {}", said(advice));
+    let language = of_command_line();
+    let told = |words: &str| said(&told(words, language));
+    anstream::eprintln!("{WARNING}{}{WARNING:#}: {}", told("warning"), told(problem));
+    anstream::eprintln!("{HINT}{}{HINT:#}: {}", told("hint"), told(advice));
 }

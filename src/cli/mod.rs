@@ -7,20 +7,23 @@ mod explain;
 mod facts;
 mod fail_on;
 mod fix;
+mod help;
 mod history;
 mod home;
 mod labels;
+mod language;
 mod outputs;
 mod progress;
 mod rules;
 mod save;
 mod screen;
 mod table;
+mod told;
 mod triage;
 
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 /// The post-mortem for out-of-memory failures of LLM training and serving jobs.
 #[derive(Debug, Parser)]
@@ -45,7 +48,8 @@ enum Command {
 
 /// Runs the command that the process was started with.
 pub fn run() -> ExitCode {
-    let Cli { command, home } = Cli::parse();
+    let matches = help::in_language(Cli::command(), language::of_command_line()).get_matches();
+    let Cli { command, home } = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
     let done = match command {
         Command::Analyze(analyze) => analyze.run(&home),
         Command::Triage(triage) => triage.run(&home),

@@ -31,7 +31,7 @@ const TRUST: &str = "name a file of certificates (PEM) with SSL_CERT_FILE, or un
 /// Earlier incidents that are linked.
 const EARLIER: usize = 3;
 
-/// Analyse in a pipeline: report files, an annotation, the step's summary, one comment on the pull or merge request.
+/// Analyze in a pipeline: report files, an annotation, the step's summary, one comment on the pull or merge request.
 #[derive(Debug, Args)]
 pub(super) struct Triage {
     /// Logs, folders of them, configs, launch scripts, as for `analyze`
@@ -40,10 +40,10 @@ pub(super) struct Triage {
     /// The folder for the report as JSON, HTML, Markdown and SARIF
     #[arg(long, value_name = "DIR", default_value = "oomdoc-report")]
     output: PathBuf,
-    /// The language of the report: `en` or `zh`
-    #[arg(long, value_name = "LANG", default_value = "en")]
+    /// The language of the report, `en` or `zh` [default: $OOMDOC_LANG, else your locale]
+    #[arg(long, value_name = "LANG", default_value_t = super::language::preferred(), hide_default_value = true)]
     lang: Language,
-    /// What no log says and you know: `model=8b`, `gpu=A100-80G`, `host.memory=500GiB`
+    /// Facts that the logs do not state: `model=8b`, `gpu=A100-80G`, `host.memory=500GiB`
     #[arg(long, value_name = "KEY=VALUE", value_parser = told)]
     fact: Vec<(String, Value)>,
     /// Whose comment it is, where several jobs of one name run [default: the job's name]
@@ -60,10 +60,10 @@ pub(super) struct Triage {
     /// Write no comment
     #[arg(long)]
     no_comment: bool,
-    /// Exit with 1 when the verdict is one of these kinds (comma-separated), `any`, or never: `none`
+    /// Exit with 1 if the verdict is one of these kinds (comma-separated) or `any`; `none` never does
     #[arg(long, value_name = "KIND", value_delimiter = ',', default_value = "none")]
     fail_on: Vec<FailOn>,
-    /// Post one message about a failure to this address (Slack and others), as JSON
+    /// Post a message about a failure to this address as JSON (Slack and others)
     #[arg(long, value_name = "URL")]
     notify: Option<String>,
 }

@@ -15,7 +15,7 @@ pub use phase::{NOT_KNOWING, likely, phase, votes};
 pub use rank::{Held, Ranked, Scene, calibrate, holding, rank};
 
 use crate::facts::{Answer, Asker, Facts, alternatives, names};
-use crate::knowledge::{CauseRule, EvidenceRow, Knowledge, Language};
+use crate::knowledge::{CauseRule, EvidenceRow, Knowledge, LESS_LIKELY, Language};
 use crate::model::{Basis, Citation, Diagnosis, Experience, Incident};
 use crate::signals::Signals;
 pub(crate) use weigh::shares;
@@ -144,7 +144,8 @@ pub fn capture(diagnoses: &[Concluded<'_>], facts: &Facts, asker: &Asker<'_>, la
     for Concluded { rule, .. } in diagnoses.iter().filter(|_| !sure) {
         for row in &rule.capture {
             let asked = row.when.as_deref().is_none_or(|when| asker.ask(when) == Answer::Yes);
-            let hint = facts.fill(row.text.in_language(language)).filter(|hint| asked && !hints.contains(hint));
+            let hint =
+                facts.fill(row.text.in_language(language), language).filter(|hint| asked && !hints.contains(hint));
             hints.extend(hint.filter(|_| hints.len() < MOST));
         }
     }
@@ -153,7 +154,7 @@ pub fn capture(diagnoses: &[Concluded<'_>], facts: &Facts, asker: &Asker<'_>, la
 
 /// What speaks for it, then what sets it before the next one.
 fn why(found: &Ranked<'_>, next: Option<&Ranked<'_>>, facts: &Facts, language: Language) -> String {
-    let said = |row: &EvidenceRow| facts.fill(row.why.in_language(language));
+    let said = |row: &EvidenceRow| facts.fill(row.why.in_language(language), language);
     let mut sentences: Vec<String> = found.speaking().filter_map(said).collect();
     if sentences.is_empty() {
         sentences.push(found.rule.explanation.in_language(language).to_owned());
@@ -162,13 +163,12 @@ fn why(found: &Ranked<'_>, next: Option<&Ranked<'_>>, facts: &Facts, language: L
         let against = next.holds.iter().filter(|row| row.log_odds < 0.0).find_map(|row| said(row));
         let name = next.rule.title.in_language(language);
         if let Some(against) = against {
-            sentences.push(match language {
-                Language::En => format!("Rather than “{name}”: {against}"),
-                Language::Zh => format!("而不是“{name}”：{against}"),
-            });
+            let (en, zh) = LESS_LIKELY;
+            let less = if language == Language::Zh { zh } else { en };
+            sentences.push(format!("{}{}{against}", less.replace("{title}", name), language.blank()));
         }
     }
-    sentences.join(" ")
+    sentences.join(language.blank())
 }
 
 /// The lines in which the facts stand that its conditions name.

@@ -214,14 +214,15 @@ fn ladders(model: &ModelSize, layout: &Layout) -> Vec<Vec<Step>> {
 }
 
 fn attention(layout: &Layout) -> Vec<Step> {
-    let cost = ("Nothing: it is faster.", "无：更快。");
+    let cost = ("None: it is faster.", "无：更快。");
     let flash = || step("no --eager-attention", 1, cost, |layout| layout.attention = Attention::Flash);
     (layout.attention == Attention::Eager).then(flash).into_iter().collect()
 }
 
 /// Logits that are never whole.
 fn loss(layout: &Layout) -> Vec<Step> {
-    let cost = ("Little; the framework must have it for this model (Liger).", "几乎没有；框架须支持该模型（Liger）。");
+    let cost =
+        ("Almost none; the framework must support it for this model (Liger).", "几乎没有；框架须支持该模型（Liger）。");
     let fused = || step("--fused-loss", 3, cost, |layout| layout.logits = Logits::Fused);
     let is_whole = layout.batch.is_some() && layout.logits != Logits::Fused;
     is_whole.then(fused).into_iter().collect()
@@ -248,7 +249,7 @@ fn sequence(layout: &Layout) -> Vec<Step> {
 
 /// A smaller micro-batch, with as many more of them.
 fn batch(layout: &Layout) -> Vec<Step> {
-    let cost = ("More and smaller passes for each step.", "每步需要更多、更小的前向/反向。");
+    let cost = ("More and smaller passes per step.", "每步需要更多、更小的前向/反向。");
     let Some(batch) = layout.batch else { return Vec::new() };
     let halves = |whole: u64| std::iter::successors(Some(whole / 2), |size| Some(size / 2));
     if let Some(budget) = batch.token_budget {
@@ -275,7 +276,7 @@ fn batch(layout: &Layout) -> Vec<Step> {
 }
 
 fn recomputation(layout: &Layout) -> Vec<Step> {
-    let cost = ("About a third more time: forward runs twice.", "约多三分之一时间：前向要算两次。");
+    let cost = ("About a third more time: the forward pass runs twice.", "约多三分之一时间：前向要算两次。");
     let full = || step("--recomputation full", 6, cost, |layout| layout.recomputation = Recomputation::Full);
     let is_known = layout.batch.is_some() && layout.recomputation != Recomputation::Full;
     is_known.then(full).into_iter().collect()
@@ -284,8 +285,8 @@ fn recomputation(layout: &Layout) -> Vec<Step> {
 /// Higher stages of ZeRO, where there are ranks to share with.
 fn sharding(layout: &Layout) -> Vec<Step> {
     const STAGES: [(Sharding, &str, u32, (&str, &str)); 3] = [
-        (Sharding::ZeroOne, "--zero 1", 1, ("Little.", "几乎没有。")),
-        (Sharding::ZeroTwo, "--zero 2", 2, ("Little.", "几乎没有。")),
+        (Sharding::ZeroOne, "--zero 1", 1, ("Almost none.", "几乎没有。")),
+        (Sharding::ZeroTwo, "--zero 2", 2, ("Almost none.", "几乎没有。")),
         (
             Sharding::ZeroThree,
             "--zero 3",
@@ -383,14 +384,14 @@ fn training(model: &ModelSize, layout: &Layout) -> Vec<Step> {
     let quantised = |shape: &Shape, layout: &mut Layout| {
         layout.precision = Quantised::FourBit.beneath(Some(shape), layout.precision);
     };
-    let in_4_bit = ("Weights in 4 bits: a little less exact, slower.", "权重为 4 位：精度略低，更慢。");
+    let in_4_bit = ("4-bit weights: slightly less precise, and slower.", "权重为 4 位：精度略低，更慢。");
     if layout.adapter.is_some() {
         let shape = model.shape.clone().filter(|_| layout.precision.weights.high >= 2.0);
         let to_4_bit = |shape| step("--quantised 4bit", 30, in_4_bit, move |layout| quantised(&shape, layout));
         return shape.map(to_4_bit).into_iter().collect();
     }
     if layout.optimizer.kind == OptimizerKind::AdamW && layout.offload.optimizer.is_none() {
-        let cost = ("States in 8 bit: close to AdamW, not the same.", "8 位状态：接近 AdamW，但不相同。");
+        let cost = ("8-bit states: close to AdamW, but not the same.", "8 位状态：接近 AdamW，但不相同。");
         steps.push(step("--optimizer adamw-8bit", 40, cost, |layout| {
             if layout.offload.optimizer.is_none() {
                 layout.optimizer.kind = OptimizerKind::AdamW8Bit;
@@ -398,13 +399,13 @@ fn training(model: &ModelSize, layout: &Layout) -> Vec<Step> {
         }));
     }
     if let Some(shape) = &model.shape {
-        let cost = ("Trains adapters, not the model.", "只训练适配器，不训练模型本身。");
+        let cost = ("Only adapters are trained, not the whole model.", "只训练适配器，不训练模型本身。");
         let parameters = shape.adapter_parameters(LORA_RANK).into();
         steps.push(step(format!("--lora {LORA_RANK}"), 80, cost, move |layout: &mut Layout| {
             layout.adapter = Some(Adapter { parameters, weights: layout.precision.weights });
         }));
         let shape = shape.clone();
-        let cost = ("Trains adapters, on weights in 4 bits.", "只在 4 位权重上训练适配器。");
+        let cost = ("Only adapters are trained, on 4-bit weights.", "只在 4 位权重上训练适配器。");
         steps.push(step(format!("--lora {LORA_RANK} --quantised 4bit"), 90, cost, move |layout: &mut Layout| {
             layout.adapter = Some(Adapter { parameters, weights: layout.precision.weights });
             quantised(&shape, layout);

@@ -12,16 +12,16 @@ pub struct Flags {
     /// The model: a size (`8b`), a name (`Qwen2.5-7B`), a path of either, or its config.json
     #[arg(long, value_name = "MODEL")]
     pub model: Option<String>,
-    /// Parameters of a model that is not known by its name: `8.03b`, `8030261248`
+    /// Number of parameters, for a model that is not known by name: `8.03b`, `8030261248`
     #[arg(long, value_name = "N", value_parser = parameters)]
     pub parameters: Option<u64>,
-    /// The job's own configuration, launch script or log, or a folder of them
+    /// The job's configuration, launch script or log, or a folder of them
     #[arg(long, value_name = "PATH")]
     pub from: Vec<String>,
-    /// GPUs of each node
+    /// GPUs per node
     #[arg(long, value_name = "N", value_parser = at_least_one)]
     pub gpus: Option<u64>,
-    /// Nodes
+    /// Number of nodes
     #[arg(long, value_name = "N", value_parser = at_least_one)]
     pub nodes: Option<u64>,
     /// DeepSpeed's ZeRO stage
@@ -30,40 +30,40 @@ pub struct Flags {
     /// PyTorch's FSDP instead of ZeRO
     #[arg(long, value_enum)]
     pub fsdp: Option<Fsdp>,
-    /// Optimizer states in host memory
+    /// Keep optimizer states in host memory
     #[arg(long)]
     pub adam_offload: bool,
-    /// Weights in host memory (ZeRO stage 3, FSDP)
+    /// Keep weights in host memory (ZeRO stage 3, FSDP)
     #[arg(long)]
     pub param_offload: bool,
-    /// Activations in host memory
+    /// Keep activations in host memory
     #[arg(long)]
     pub activation_offload: bool,
-    /// Offload to ordinary memory, not page-locked
+    /// Offload to ordinary instead of page-locked memory
     #[arg(long)]
     pub no_pin: bool,
-    /// Sequences of one forward and backward pass on one GPU
+    /// Sequences per forward and backward pass on one GPU
     #[arg(long, value_name = "N", value_parser = at_least_one)]
     pub micro_batch: Option<u64>,
     /// Tokens of the longest sequence
     #[arg(long, value_name = "N", value_parser = at_least_one)]
     pub sequence: Option<u64>,
-    /// Tokens of one pass on one GPU where batches are packed to as many, or sorted by length
+    /// Tokens per pass on one GPU, if batches are packed or sorted by length
     #[arg(long, value_name = "N", value_parser = at_least_one, conflicts_with = "micro_batch")]
     pub token_budget: Option<u64>,
-    /// Passes of one step
+    /// Passes per optimizer step
     #[arg(long, value_name = "N", value_parser = at_least_one)]
     pub accumulation: Option<u64>,
-    /// What backward computes again instead of keeping it (gradient checkpointing)
+    /// What the backward pass recomputes instead of keeping (gradient checkpointing)
     #[arg(long, value_enum)]
     pub recomputation: Option<Recomputation>,
-    /// Attention that keeps its matrix of tokens × tokens
+    /// Use attention that keeps its tokens × tokens matrix
     #[arg(long)]
     pub eager_attention: bool,
-    /// A loss that never has the whole logits: Liger's fused or chunked cross entropy
+    /// Use a loss that never holds all logits: Liger's fused or chunked cross entropy
     #[arg(long)]
     pub fused_loss: bool,
-    /// In which numbers it trains
+    /// The precision of training
     #[arg(long, value_enum)]
     pub precision: Option<Precision>,
     /// The optimizer
@@ -72,19 +72,19 @@ pub struct Flags {
     /// Train a LoRA adapter of this rank instead of the weights
     #[arg(long, value_name = "RANK", value_parser = at_least_one)]
     pub lora: Option<u64>,
-    /// Weights under an adapter are quantised
+    /// Quantise the weights under an adapter
     #[arg(long, value_enum, requires = "lora")]
     pub quantised: Option<Quantised>,
     /// GPUs that split each layer
     #[arg(long, value_name = "N", value_parser = at_least_one)]
     pub tensor_parallel: Option<u64>,
-    /// Stages of a pipeline
+    /// Pipeline stages
     #[arg(long, value_name = "N", value_parser = at_least_one)]
     pub pipeline_parallel: Option<u64>,
-    /// GPUs that share a sequence
+    /// GPUs that share each sequence
     #[arg(long, value_name = "N", value_parser = at_least_one)]
     pub sequence_parallel: Option<u64>,
-    /// Look for the cheapest changes with which it fits GPUs of this size: `80GiB`
+    /// Find the cheapest changes with which it fits GPUs of this size: `80GiB`
     #[arg(long, value_name = "SIZE", value_parser = size)]
     pub fit: Option<Bytes>,
     /// Memory of each host, or the container's limit: `1.4TiB`

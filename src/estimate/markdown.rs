@@ -5,7 +5,7 @@ use std::fmt::{self, Write};
 use super::text::{amount, least};
 use super::words::{self, Labels};
 use super::{Estimate, Need};
-use crate::knowledge::Language;
+use crate::knowledge::{Language, in_terms};
 use crate::report::part_name;
 
 /// `estimate` as Markdown: tables of moments, of the parts of the hungriest, and of changes.
@@ -19,7 +19,7 @@ pub fn markdown(estimate: &Estimate, language: Language) -> String {
 fn write(text: &mut String, estimate: &Estimate, language: Language) -> fmt::Result {
     let labels = words::labels(language);
     let Labels { moment, gpu, host, costs, change, .. } = *labels;
-    writeln!(text, "## {}\n\n{}\n", words::model(estimate, language), words::layout(&estimate.layout))?;
+    writeln!(text, "## {}\n\n{}\n", words::model(estimate, language), words::layout(&estimate.layout, language))?;
     writeln!(text, "| {moment} | {gpu} | {host} |\n|---|---:|---:|")?;
     for need in estimate.telling() {
         let on_gpu = if estimate.is_least { least(need.gpu) } else { amount(need.gpu) };
@@ -46,14 +46,20 @@ fn write(text: &mut String, estimate: &Estimate, language: Language) -> fmt::Res
         }
     }
     writeln!(text, "\n### {}\n", labels.assumptions)?;
-    estimate.assumptions.iter().try_for_each(|words| writeln!(text, "- {words}"))
+    estimate.assumptions.iter().try_for_each(|words| writeln!(text, "- {}", in_terms(words, language)))
 }
 
 fn parts(text: &mut String, need: &Need, is_host: bool, language: Language) -> fmt::Result {
     let labels = words::labels(language);
     writeln!(text, "| {} | | {} |\n|---|---:|---|", labels.part, labels.formula)?;
     for part in need.parts(is_host) {
-        writeln!(text, "| {} | {} | {} |", part_name(part, language), amount(part.bytes), part.formula)?;
+        writeln!(
+            text,
+            "| {} | {} | {} |",
+            part_name(part, language),
+            amount(part.bytes),
+            in_terms(&part.formula, language)
+        )?;
     }
     Ok(())
 }

@@ -33,7 +33,7 @@ pub const SCHEMA: &str = "oomdoc.estimate/1";
 #[derive(Debug, Error)]
 pub enum EstimateError {
     /// Nothing says how large the model is.
-    #[error("nothing says which model it is")]
+    #[error("no model was given")]
     NoModel,
     /// No model of this name is known.
     #[error("no model is called `{0}`, and it names no size")]
@@ -60,10 +60,10 @@ pub enum EstimateError {
     #[error("model `{0}` is named but unknown: give --parameters or its config.json")]
     UnsizedModel(String),
     /// The launch names a file that says how states are shared out, and nobody gave it.
-    #[error("`{0}` says how the job is spread, and is not among what was given")]
+    #[error("`{0}` sets how the job is sharded, but was not given")]
     NotGiven(String),
     /// Quantised weights that are trained themselves.
-    #[error("weights are quantised, and nothing says which adapter is trained over them")]
+    #[error("weights are quantised, but no adapter was given")]
     Unbounded,
     /// Nothing could be read.
     #[error(transparent)]
@@ -167,7 +167,7 @@ impl Estimate {
             return if self.is_first(need) { format!("首次{name}") } else { name.to_owned() };
         }
         let name = match need.plan.moment {
-            Moment::AfterPrepare => "after prepare",
+            Moment::AfterPrepare => "after setup",
             Moment::OptimizerStep => "optimizer step",
             Moment::WeightSync => "weight sync",
             Moment::CheckpointSave => "checkpoint save",

@@ -44,15 +44,15 @@ pub fn estimate(flags: &Flags, facts: &[(String, Value)], knowledge: &Knowledge)
         }
     };
     match per_node {
-        Some(ranks) => assume("job.world_size", ranks, "one node: nothing says how many"),
-        None => assume("job.world_size", 1.0, "one GPU: nothing says how many"),
+        Some(ranks) => assume("job.world_size", ranks, "one node: no other number was given"),
+        None => assume("job.world_size", 1.0, "one GPU: no other number was given"),
     }
     if !is_served {
-        assume("config.zero_stage", 0.0, "nothing is shared out among ranks: nothing says so");
+        assume("config.zero_stage", 0.0, "nothing is sharded over the ranks: no sharding was given");
     }
     let trains = launch.trains().unwrap_or_else(|| {
         if flags.precision.is_none() && !is_served {
-            assumed.push("16-bit weights and gradients, fp32 master weights: nothing says otherwise".to_owned());
+            assumed.push("16-bit weights and gradients, fp32 master weights: no precision was given".to_owned());
         }
         USUAL
     });

@@ -7,7 +7,7 @@ use unicode_width::UnicodeWidthStr;
 
 use super::words::{self, Labels};
 use super::{Estimate, Fit, Fits, Need};
-use crate::knowledge::Language;
+use crate::knowledge::{Language, in_terms};
 use crate::memory::Amount;
 use crate::model::Bytes;
 use crate::report::part_name;
@@ -42,7 +42,7 @@ struct Page {
 impl Page {
     fn write(&mut self, estimate: &Estimate, is_whole: bool) -> fmt::Result {
         writeln!(self.text, "{BOLD}{}{BOLD:#}", words::model(estimate, self.language))?;
-        writeln!(self.text, "{}", words::layout(&estimate.layout))?;
+        writeln!(self.text, "{}", words::layout(&estimate.layout, self.language))?;
         let cluster = &estimate.layout.cluster;
         let Labels { gpu, host, .. } = *self.labels;
         self.place(estimate, gpu, cluster.device_memory, |need| need.gpu, false, is_whole)?;
@@ -53,7 +53,7 @@ impl Page {
             self.fit(fit)?;
         }
         writeln!(self.text, "\n{BOLD}{}{BOLD:#}", self.labels.assumptions)?;
-        estimate.assumptions.iter().try_for_each(|words| writeln!(self.text, "  {words}"))
+        estimate.assumptions.iter().try_for_each(|words| writeln!(self.text, "  {}", in_terms(words, self.language)))
     }
 
     /// All moments at one place, and what the hungriest is made of.
@@ -96,7 +96,14 @@ impl Page {
     fn parts(&mut self, indent: &str, need: &Need, is_host: bool, scale: Scale) -> fmt::Result {
         let scale = Scale { capacity: None, ..scale };
         for part in need.parts(is_host) {
-            self.row(indent, &part_name(part, self.language), part.bytes, false, scale, &part.formula)?;
+            self.row(
+                indent,
+                &part_name(part, self.language),
+                part.bytes,
+                false,
+                scale,
+                &in_terms(&part.formula, self.language),
+            )?;
         }
         Ok(())
     }
@@ -136,7 +143,7 @@ impl Page {
         let mut before = fit.before;
         for change in &fit.changes {
             let gpu = moved("GPU", before.gpu, change.then.gpu);
-            let host = moved("host", before.host, change.then.host);
+            let host = moved(self.labels.host_alone, before.host, change.then.host);
             let effect = [gpu, host].into_iter().flatten().collect::<Vec<_>>().join(", ");
             writeln!(self.text, "  {BOLD}{}{BOLD:#}  {effect}", change.flag)?;
             let cost = change.cost.in_language(self.language);

@@ -1,13 +1,14 @@
 //! The words of an estimate in every language.
 
 use super::{Estimate, Fit, Fits};
-use crate::knowledge::Language;
+use crate::knowledge::{Language, in_terms};
 use crate::memory::{Layout, Recomputation, Sharding};
 
 pub(super) struct Labels {
     pub moment: &'static str,
     pub gpu: &'static str,
     pub host: &'static str,
+    pub host_alone: &'static str,
     pub of: &'static str,
     pub made_of: fn(&str, &str) -> String,
     pub assumptions: &'static str,
@@ -22,13 +23,14 @@ const EN: Labels = Labels {
     moment: "moment",
     gpu: "each GPU",
     host: "each host",
+    host_alone: "host",
     of: "of",
     made_of: |place, moment| format!("On {place}: {moment}"),
     assumptions: "Assumptions",
     part: "part",
-    formula: "how",
+    formula: "formula",
     change: "change",
-    costs: "costs",
+    costs: "cost",
     parameters: "parameters",
 };
 
@@ -36,8 +38,9 @@ const ZH: Labels = Labels {
     moment: "时刻",
     gpu: "每张 GPU",
     host: "每台主机",
+    host_alone: "主机",
     of: "共",
-    made_of: |place, moment| format!("{place}上：{moment}"),
+    made_of: |place, moment| format!("{place}：{moment}"),
     assumptions: "假设",
     part: "组成",
     formula: "算法",
@@ -61,9 +64,9 @@ pub(super) fn verdict(fits: Fits, is_changed: bool, language: Language) -> &'sta
         (Fits::Perhaps, false) => ("It may fit as it is: the bounds are wide", "也许无需修改即可放下：上下界较宽"),
         (Fits::Perhaps, true) => ("It may fit with (the bounds are wide)", "做以下修改也许能放下（上下界较宽）"),
         (Fits::Not, false) => {
-            ("It does not fit, and nothing known here brings it nearer", "放不下，且没有已知的改法能接近")
+            ("It does not fit, and no known change brings it closer", "放不下，且没有已知的改法能接近")
         }
-        (Fits::Not, true) => ("It does not fit; this comes nearest", "放不下；最接近的做法是"),
+        (Fits::Not, true) => ("It does not fit; this comes closest", "放不下；最接近的做法是"),
     };
     match language {
         Language::En => en,
@@ -88,13 +91,14 @@ pub(super) fn spare(fit: &Fit, language: Language) -> Option<String> {
     })
 }
 
-/// `8b  7.60e9 to 9.60e9 parameters`
+/// `8b  7.60 to 9.60 B parameters`
 pub(super) fn model(estimate: &Estimate, language: Language) -> String {
-    format!("{}  {} {}", estimate.model, estimate.size.parameters, labels(language).parameters)
+    let parameters = estimate.size.parameters.to_string();
+    format!("{}  {} {}", estimate.model, in_terms(&parameters, language), labels(language).parameters)
 }
 
 /// The layout in one line, in the terms of the field.
-pub(super) fn layout(layout: &Layout) -> String {
+pub(super) fn layout(layout: &Layout, language: Language) -> String {
     let cluster = &layout.cluster;
     let plural = |count: u64, one: &str| if count == 1 { format!("1 {one}") } else { format!("{count} {one}s") };
     let mut words = vec![format!("{} × {}", plural(cluster.nodes, "node"), plural(cluster.devices_per_node, "GPU"))];
@@ -128,5 +132,5 @@ pub(super) fn layout(layout: &Layout) -> String {
         Recomputation::Selective => Some("selective recomputation".to_owned()),
         Recomputation::Full => Some("full recomputation".to_owned()),
     });
-    words.join(", ")
+    in_terms(&words.join(", "), language).into_owned()
 }

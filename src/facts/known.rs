@@ -1,8 +1,9 @@
 //! What is known of an incident, by name: what rules ask for.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use crate::knowledge::Plain;
+use crate::knowledge::{Language, Plain, closed_up, in_terms, phase_in_words};
 use crate::model::{Bytes, Citation};
 
 /// A value that a rule can compare. Numbers of bytes are numbers; every number is a double.
@@ -111,17 +112,30 @@ impl Facts {
         self.by_name.iter().map(|(name, known)| (name.as_str(), known))
     }
 
-    /// `template` with `{names}` replaced by what they hold; `None` where one is not known.
-    pub fn fill(&self, template: &str) -> Option<String> {
+    /// `template`, which is in `language`, with `{names}` replaced by what they hold; `None` where one is not known.
+    pub fn fill(&self, template: &str, language: Language) -> Option<String> {
         let (mut filled, mut rest) = (String::new(), template);
         while let Some((before, after)) = rest.split_once('{') {
             let (name, behind) = after.split_once('}')?;
             filled.push_str(before);
-            filled.push_str(&self.get(name)?.shown);
+            filled.push_str(&self.said(name, language)?);
             rest = behind;
         }
         filled.push_str(rest);
-        Some(filled)
+        Some(match language {
+            Language::En => filled,
+            Language::Zh => closed_up(&filled),
+        })
+    }
+
+    /// What `name` holds, as a sentence of `language` says it: phases and the terms of the arithmetic are words, not names.
+    fn said(&self, name: &str, language: Language) -> Option<Cow<'_, str>> {
+        let shown = &self.get(name)?.shown;
+        Some(match name {
+            "phase" => shown.parse().map_or(Cow::Borrowed(shown), |phase| phase_in_words(phase, language).into()),
+            "requested.quantity" | "requested.formula" => in_terms(shown, language),
+            _ => Cow::Borrowed(shown),
+        })
     }
 }
 

@@ -3,7 +3,7 @@
 use super::known::{Facts, Value};
 use crate::knowledge::Models;
 use crate::memory::{
-    Batch, Cluster, Layout, ModelSize, Parallel, Requested, Rounding, Sharding, SizeMatch, size_matches,
+    Batch, Cluster, Layout, ModelSize, Parallel, Parameters, Requested, Rounding, Sharding, SizeMatch, size_matches,
 };
 use crate::model::{FigureName, Incident, Kind};
 
@@ -13,7 +13,7 @@ const MOST_CHANCE: f64 = 0.15;
 const DISTINCT: f64 = 3.0;
 
 /// `requested.family`, `requested.quantity` and `requested.formula`, where the model is known and one quantity of it alone has
-/// the requested size: `2.32 GiB = 4096 tokens × 152064 vocabulary × 4 B`.
+/// the requested size: `2.32 GiB = 4096 tokens × 152064 vocabulary × 4 bytes`.
 pub fn explain_request(facts: &mut Facts, incident: &Incident, models: &Models) {
     let figure =
         incident.figures.iter().find(|figure| figure.name == FigureName::Requested && figure.derived.is_none());
@@ -51,7 +51,10 @@ fn model(facts: &Facts, models: &Models) -> Option<(String, ModelSize)> {
     let named = names.into_iter().find_map(|name| Some((name.to_owned(), ModelSize::from(models.find(name)?))));
     named.or_else(|| {
         let count = facts.number("job.parameters").filter(|count| *count >= 1.0)?;
-        Some((format!("{:.2}e9 parameters", count / 1e9), ModelSize::of_parameters(count as u64)))
+        Some((
+            format!("a model of {} parameters", Parameters::exactly(count as u64)),
+            ModelSize::of_parameters(count as u64),
+        ))
     })
 }
 
@@ -114,7 +117,7 @@ mod tests {
     fn shows_the_arithmetic_of_logits() -> Outcome {
         let said = why(&out_of_memory("2.32 GiB"), "Qwen2.5-7B")?;
         let activations = said.iter().find(|(cause, _)| cause == "activations_too_large");
-        let arithmetic = "2.32 GiB = 4096 tokens × 152064 vocabulary × 4 B";
+        let arithmetic = "2.32 GiB = 4096 tokens × 152064 vocabulary × 4 bytes";
         assert!(activations.is_some_and(|(_, why)| why.contains(arithmetic)), "{said:#?}");
         Ok(())
     }

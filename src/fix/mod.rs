@@ -42,7 +42,7 @@ pub enum FixError {
         known: String,
     },
     /// The patch is not one of a file.
-    #[error("{} is set in no file that was given", quoted(.knobs))]
+    #[error("none of the given files sets {}", quoted(.knobs))]
     NoFile {
         /// The knobs.
         knobs: Vec<String>,
@@ -60,7 +60,7 @@ pub enum FixError {
         knobs: Vec<String>,
     },
     /// Nothing may be written there, or the change would do something else beside.
-    #[error("{path} is left as it is: {why}")]
+    #[error("{path} was not changed: {why}")]
     Refused {
         /// The file.
         path: String,

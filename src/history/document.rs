@@ -3,6 +3,7 @@ use std::collections::HashSet;
 use serde::{Deserialize, Serialize};
 
 use super::{Record, Told};
+use crate::knowledge::{Language, title_in, titles};
 use crate::model::{Bytes, Diagnosis, FigureName, Kind, Phase, TimeSource};
 
 /// An incident in a line: what lists show.
@@ -97,6 +98,14 @@ impl Document {
     }
 }
 
+impl Document {
+    /// The same with its title in `language`.
+    pub fn in_language(mut self, language: Language) -> Document {
+        self.title = title_in(&self.cause, &self.title, language).to_owned();
+        self
+    }
+}
+
 impl Record {
     /// Everything that is found by its words.
     pub fn text(&self) -> String {
@@ -111,6 +120,9 @@ impl Record {
         let likely = |(place, diagnosis): &(usize, &Diagnosis)| *place == 0 || diagnosis.confidence >= LIKELY;
         for (_, diagnosis) in incident.diagnoses.iter().enumerate().filter(likely) {
             parts.extend([&*diagnosis.cause, &diagnosis.title, &diagnosis.why]);
+            // Whoever reads another language looks for its words.
+            let titles = titles(&diagnosis.cause).filter(|words| [&words.en, &words.zh].contains(&&diagnosis.title));
+            parts.extend(titles.into_iter().flat_map(|words| [&*words.en, &*words.zh]));
             parts.extend(diagnosis.evidence.iter().map(|cite| cite.text.as_str()));
             parts.extend(diagnosis.patches.iter().map(|patch| patch.knob.as_str()));
         }

@@ -101,7 +101,7 @@ impl HistoryError {
             }
             HistoryError::Index(_) => "make room or give write access; searches read the store meanwhile".to_owned(),
             HistoryError::Line { .. } => {
-                "nothing of that line was taken over; mend it and import again: what is there already is not doubled"
+                "nothing of that line was imported; fix it and import again: what is already here is not duplicated"
                     .to_owned()
             }
         }

@@ -62,6 +62,9 @@ pub struct Knob {
     /// What must hold for it to work.
     #[serde(default)]
     pub constraint: Vec<Constraint>,
+    /// What is worth knowing besides, and no condition of its working.
+    #[serde(default)]
+    pub note: Vec<Note>,
     /// What one types or writes to set it, with its value as `{to}`, where that is not its name and value.
     #[serde(default)]
     pub line: Option<Arc<str>>,
@@ -262,6 +265,20 @@ pub struct Constraint {
     #[serde(default)]
     pub settled_by: Option<Arc<str>>,
     /// The same in words.
+    pub text: Words,
+}
+
+/// A remark about a knob.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Note {
+    /// A condition (CEL) without which there is nothing to say.
+    #[serde(default)]
+    pub when: Option<Condition>,
+    /// The knob that sees to it, where it is changed along.
+    #[serde(default)]
+    pub settled_by: Option<Arc<str>>,
+    /// It.
     pub text: Words,
 }
 

@@ -21,8 +21,10 @@ mod part;
 mod phases;
 mod ranking;
 mod read;
+mod retell;
 mod secrets;
 mod signs;
+mod terms;
 mod version;
 mod words;
 
@@ -44,7 +46,7 @@ pub use file::shipped_files;
 pub use frameworks::{CompanionHome, CompanionRow, EngineIs, Framework, Trains, TrainsIn};
 pub use glossary::{Glossary, Word};
 pub use knobs::{
-    Constraint, DefaultValue, Direction, Knob, Spelling, Target, To, Turn, Type, is_end, is_named, last_step,
+    Constraint, DefaultValue, Direction, Knob, Note, Spelling, Target, To, Turn, Type, is_end, is_named, last_step,
     newest_version_with, plain_name,
 };
 pub use levers::Lever;
@@ -57,8 +59,10 @@ pub use name::Name;
 pub use part::Part;
 pub use phases::{FrameRole, FrameRow, Mark, Phases};
 pub use ranking::{Learned, Ranking, Weights, WordRow};
+pub use retell::{LESS_LIKELY, again, retell, title_in, titles};
 pub use secrets::{Secret, example as example_of_secret};
 pub use signs::{AmountRow, FoundSign, Meaning, MemoryOf, NumberOf, NumberRow, Place, SignRow, Signs};
+pub use terms::{closed_up, in_terms, phase_in_words};
 pub use version::Version;
 pub use words::{Language, Words};
 

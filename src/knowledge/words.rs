@@ -1,3 +1,4 @@
+use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
@@ -10,6 +11,28 @@ pub enum Language {
     En,
     /// Chinese.
     Zh,
+}
+
+impl Language {
+    /// All of them.
+    pub const ALL: [Language; 2] = [Language::En, Language::Zh];
+
+    /// What stands between two sentences.
+    pub fn blank(self) -> &'static str {
+        match self {
+            Language::En => " ",
+            Language::Zh => "",
+        }
+    }
+}
+
+impl fmt::Display for Language {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Language::En => "en",
+            Language::Zh => "zh",
+        })
+    }
 }
 
 impl FromStr for Language {

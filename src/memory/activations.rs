@@ -160,7 +160,7 @@ pub(super) fn kept(model: &ModelSize, layout: &Layout) -> Vec<Component> {
             let numbers = (pass.tokens * shape.hidden) as f64;
             let bytes = |each: f64| Bytes((each * numbers).round() as i64);
             let input = Amount::between(bytes(residual.low * least), bytes(residual.high * most));
-            vec![Component::on_device("layer inputs", all_layers(input), format!("{} × {residual} B", pass.said()))]
+            vec![Component::on_device("layer inputs", all_layers(input), format!("{} × {residual} bytes", pass.said()))]
         }
         Recomputation::None | Recomputation::Selective => {
             let all = all_layers(layer(shape, layout, pass.tokens, pass.sequence));

@@ -15,10 +15,10 @@ impl Job<'_> {
         let whole = self.model.parameters;
         match self.layout.checkpoint.weights {
             WeightsLoad::EveryRank(width) => {
-                vec![self.of_ranks("weights being loaded", whole.at(width), format!("{whole} × {width} B"))]
+                vec![self.of_ranks("weights being loaded", whole.at(width), format!("{whole} × {width} bytes"))]
             }
             WeightsLoad::FirstRank(width) => {
-                vec![Component::on_host("weights being loaded", whole.at(width), format!("{whole} × {width} B"))]
+                vec![Component::on_host("weights being loaded", whole.at(width), format!("{whole} × {width} bytes"))]
             }
             WeightsLoad::Streamed => Vec::new(),
         }
@@ -37,34 +37,34 @@ impl Job<'_> {
         let mut parts = match checkpoint.resume {
             Resume::Nothing => return Vec::new(),
             Resume::OwnPart => {
-                vec![self.of_ranks("states being loaded", part.at(freed), format!("{part} × {freed} B"))]
+                vec![self.of_ranks("states being loaded", part.at(freed), format!("{part} × {freed} bytes"))]
             }
             Resume::OwnPartInTurn => {
                 vec![Component::on_host(
                     "states being loaded",
                     part.at(freed),
-                    format!("{part} × {freed} B, one rank at a time"),
+                    format!("{part} × {freed} bytes, one rank at a time"),
                 )]
             }
             Resume::AllParts => {
                 let all = self.layout.trained_on_rank(self.model);
-                vec![self.of_ranks("states being loaded", all.at(file), format!("{all} × {file} B"))]
+                vec![self.of_ranks("states being loaded", all.at(file), format!("{all} × {file} bytes"))]
             }
             Resume::Universal => {
                 let shape = self.model.shape.as_ref();
                 let largest = shape.map_or(part, |shape| Parameters::exactly(shape.largest_module()));
                 let bytes = largest.at(file).maybe();
-                vec![self.of_ranks("states being loaded", bytes, format!("up to {largest} × {file} B"))]
+                vec![self.of_ranks("states being loaded", bytes, format!("up to {largest} × {file} bytes"))]
             }
         };
         if checkpoint.load_copies {
-            parts.push(self.of_ranks("copies of loaded states", part.at(states), format!("{part} × {states} B")));
+            parts.push(self.of_ranks("copies of loaded states", part.at(states), format!("{part} × {states} bytes")));
         }
         if matches!(self.layout.sharding, Sharding::ZeroOne | Sharding::ZeroTwo) {
             // `mp_rank_00_model_states.pt`, which every rank reads whole, before the optimizer's; freed or not by then.
             let whole = self.layout.on_rank(self.model);
             let width = self.layout.precision.weights;
-            let formula = format!("up to {whole} × {width} B");
+            let formula = format!("up to {whole} × {width} bytes");
             parts.push(self.of_ranks("model states being loaded", whole.at(width).maybe(), formula));
         }
         parts
@@ -79,30 +79,30 @@ impl Job<'_> {
         match checkpoint.export {
             Export::Nothing => {}
             Export::FirstRank => {
-                let formula = format!("{whole} × {exported} B on the first rank");
+                let formula = format!("{whole} × {exported} bytes on the first rank");
                 parts.push(Component::on_host("exported weights", whole.at(exported), formula));
             }
             Export::EveryRank => {
-                let formula = format!("{whole} × {exported} B");
+                let formula = format!("{whole} × {exported} bytes");
                 parts.push(self.of_ranks("exported weights", whole.at(exported), formula));
             }
         }
         let states = self.states_width().plus(self.layout.precision.master.unwrap_or(Width::ZERO));
         if checkpoint.full_state {
             let weights = Width::between(exported.low, self.layout.precision.weights.high.max(exported.high));
-            let formula = format!("{whole} × {weights} B on the first rank");
+            let formula = format!("{whole} × {weights} bytes on the first rank");
             parts.push(Component::on_host("gathered weights", whole.at(weights), formula));
-            let formula = format!("{whole} × {states} B on the first rank");
+            let formula = format!("{whole} × {states} bytes on the first rank");
             parts.push(Component::on_host("gathered optimizer states", whole.at(states), formula));
         }
         if checkpoint.copies_shards {
             let width = states.plus(self.layout.precision.weights);
             let part = self.stepped();
-            parts.push(self.of_ranks("copied shards", part.at(width), format!("{part} × {width} B")));
+            parts.push(self.of_ranks("copied shards", part.at(width), format!("{part} × {width} bytes")));
         }
         let written = self.stepped().at(states);
         if !written.is_nothing() {
-            let formula = format!("up to {} × {states} B, written back as fast as the disk is", self.stepped());
+            let formula = format!("up to {} × {states} bytes, written back as fast as the disk is", self.stepped());
             parts.push(self.of_ranks(PAGE_CACHE, written.maybe(), formula));
         }
         parts
@@ -119,6 +119,6 @@ impl Job<'_> {
             Some(shape) => Parameters::exactly(shape.largest_layer().max(shape.largest_module())).at(width),
             None => Amount::ZERO,
         };
-        vec![Component::on_device("gathered layer", bytes, format!("largest layer × {width} B"))]
+        vec![Component::on_device("gathered layer", bytes, format!("largest layer × {width} bytes"))]
     }
 }

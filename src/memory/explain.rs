@@ -172,7 +172,7 @@ pub struct States {
     pub width: Width,
     /// All of them together, on all ranks.
     pub bytes: Amount,
-    /// `8.03e9 × 16 B`.
+    /// `8.03 B × 16 bytes`.
     pub formula: String,
 }
 
@@ -202,8 +202,8 @@ pub fn states(model: &ModelSize, layout: &Layout) -> States {
     };
     let bytes = trained.at(width) + kept;
     let formula = match kept.is_nothing() {
-        true => format!("{trained} × {width} B"),
-        false => format!("{} × {} B + {trained} × {width} B", layout.on_rank(model), precision.weights),
+        true => format!("{trained} × {width} bytes"),
+        false => format!("{} × {} bytes + {trained} × {width} bytes", layout.on_rank(model), precision.weights),
     };
     States { width, bytes, formula }
 }
@@ -245,9 +245,9 @@ mod tests {
     fn says_what_cannot_fit() {
         let (model, layout) = llama_on_one_device();
         let states = states(&model, &layout);
-        assert_eq!(states.formula, "8.03e9 × 16 B");
+        assert_eq!(states.formula, "8.03 B × 16 bytes");
         let device = layout.cluster.device_memory.unwrap_or_default();
-        assert_eq!(states.beyond(device).as_deref(), Some("8.03e9 × 16 B = 119.66 GiB > 79.20 GiB"));
+        assert_eq!(states.beyond(device).as_deref(), Some("8.03 B × 16 bytes = 119.66 GiB > 79.20 GiB"));
         assert_eq!(states.beyond(Bytes(2 * device.0)), None);
         let excesses = excesses(&Plan::of(&model, &layout), &layout);
         let worst = excesses.first();

@@ -92,7 +92,7 @@ pub struct SizeMatch {
     pub quantity: &'static str,
     /// What that belongs to.
     pub family: Family,
-    /// How the size comes about: `4096 tokens × 152064 vocabulary × 4 B`.
+    /// How the size comes about: `4096 tokens × 152064 vocabulary × 4 bytes`.
     pub formula: String,
     /// Its exact size.
     pub bytes: Bytes,
@@ -175,7 +175,7 @@ fn square(requested: &Requested, quantity: &Quantity, times: u64, width: u64) ->
     Some(SizeMatch {
         quantity: quantity.name,
         family: quantity.family,
-        formula: format!("{} × {length}² × {width} B", quantity.formula),
+        formula: format!("{} × {length}² × {width} bytes", quantity.formula),
         bytes: size(length)?,
         multiple: Some(length),
         chance: requested.window() / spacing,
@@ -250,7 +250,7 @@ mod tests {
         let matches = size_matches(&printed("2.32 GiB"), &model("Qwen2.5-7B")?, &Layout::default());
         assert_eq!(matches[0].quantity, "logits", "{matches:#?}");
         assert_eq!(matches[0].multiple, Some(4096));
-        assert_eq!(matches[0].formula, "4096 tokens × 152064 vocabulary × 4 B");
+        assert_eq!(matches[0].formula, "4096 tokens × 152064 vocabulary × 4 bytes");
         assert!(matches[0].chance < 0.2);
         Ok(())
     }
@@ -289,7 +289,7 @@ mod tests {
     #[test]
     fn tells_the_attention_matrix() -> Result<(), KnowledgeError> {
         let layout = Layout { batch: Some(Batch::of(2, 8192)), ..Layout::default() };
-        // 2 × 32 × 8192² × 2 B
+        // 2 × 32 × 8192² × 2 bytes
         let matches = size_matches(&printed("8.00 GiB"), &model("Llama-3-8B")?, &layout);
         assert_eq!(matches.first().map(|found| found.quantity), Some("attention matrix"), "{matches:#?}");
         Ok(())

@@ -33,7 +33,7 @@ pub(super) fn logits(model: &ModelSize, layout: &Layout, head: Head) -> Vec<Comp
         return Vec::new();
     }
     let bytes = Parameters::exactly(tokens * shape.vocabulary.div_ceil(layout.parallel.tensor.max(1))).at(width);
-    let formula = format!("{tokens} tokens × {} × {width} B", shape.vocabulary);
+    let formula = format!("{tokens} tokens × {} × {width} bytes", shape.vocabulary);
     vec![Component::on_device("logits", bytes, formula)]
 }
 
@@ -42,7 +42,7 @@ pub(super) fn logits(model: &ModelSize, layout: &Layout, head: Head) -> Vec<Comp
 fn chunk(layout: &Layout, tokens: u64, hidden: u64) -> Component {
     let width = Width::between(0.0, 10.0 + layout.precision.compute.high);
     let bytes = Parameters::exactly(tokens * hidden).at(width);
-    Component::on_device("logits", bytes, format!("one chunk: {tokens} tokens × {hidden} × {width} B"))
+    Component::on_device("logits", bytes, format!("one chunk: {tokens} tokens × {hidden} × {width} bytes"))
 }
 
 fn width(layout: &Layout, head: Head) -> Width {

@@ -13,7 +13,7 @@ impl Job<'_> {
         for companion in &self.layout.companions {
             let (name, whole) = (format!("{} weights", companion.name), companion.size.parameters);
             let part = |ways: u64| {
-                let formula = format!("{whole} ÷ {ways} × {} B", companion.weights);
+                let formula = format!("{whole} ÷ {ways} × {} bytes", companion.weights);
                 Component::on_device(name.clone(), whole.shard(ways).at(companion.weights), formula)
             };
             match companion.home {
@@ -25,7 +25,11 @@ impl Job<'_> {
                     let layer = shape
                         .map_or(whole, |shape| Parameters::exactly(shape.largest_layer().max(shape.largest_module())));
                     let bytes = layer.at(companion.weights);
-                    parts.push(Component::on_device(name, bytes, format!("largest layer × {} B", companion.weights)));
+                    parts.push(Component::on_device(
+                        name,
+                        bytes,
+                        format!("largest layer × {} bytes", companion.weights),
+                    ));
                 }
                 Home::Host => {}
                 Home::Trained => {
@@ -48,7 +52,7 @@ impl Job<'_> {
                 Home::Host => {
                     let part = companion.size.parameters.shard(self.layout.shards());
                     let bytes = self.layout.implementation.pinning.taken_by_many(part.at(companion.weights));
-                    let formula = format!("{part} × {} B, layer by layer", companion.weights);
+                    let formula = format!("{part} × {} bytes, layer by layer", companion.weights);
                     parts.push(self.of_ranks_pinned(&format!("{} weights", companion.name), bytes, formula, true));
                 }
                 Home::Trained => {
@@ -109,7 +113,7 @@ impl Job<'_> {
             low: Parameters::exactly(shape.largest_module()).at(self.layout.precision.compute).low,
             high: Parameters::exactly(shape.largest_layer().max(shape.parameters_outside_layers())).at(width).high,
         };
-        vec![Component::on_device("gathered weights", bytes, format!("largest tensor or layer × {width} B"))]
+        vec![Component::on_device("gathered weights", bytes, format!("largest tensor or layer × {width} bytes"))]
     }
 
     /// Weights of sleeping engines on a host.
@@ -138,7 +142,7 @@ impl Job<'_> {
     /// Samples that the first rank of a sequence sends from its device.
     pub fn samples_on_device(&self) -> Vec<Component> {
         let Some(tokens) = self.layout.samples.broadcast_tokens else { return Vec::new() };
-        let formula = format!("{tokens} tokens × 16–17 B × 3");
+        let formula = format!("{tokens} tokens × 16–17 bytes × 3");
         vec![Component::on_device("samples being sent", samples::sent_on_source(tokens), formula)]
     }
 }

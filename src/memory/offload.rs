@@ -39,7 +39,7 @@ impl Job<'_> {
         vec![self.of_ranks(
             "optimizer states",
             part.at(self.states_width()),
-            format!("{part} × {} B", self.states_width()),
+            format!("{part} × {} bytes", self.states_width()),
         )]
     }
 
@@ -48,7 +48,7 @@ impl Job<'_> {
         let is_cast = self.layout.sharding == Sharding::ZeroThree && self.stepped_on_host().high > 0;
         let (true, Some(master)) = (is_cast, self.layout.precision.master) else { return Vec::new() };
         let group = self.stepped_on_host().map(|count| count.min(self.layout.offload.sub_group_size));
-        vec![self.of_ranks("sub-group being cast", group.at(master), format!("{group} × {master} B"))]
+        vec![self.of_ranks("sub-group being cast", group.at(master), format!("{group} × {master} bytes"))]
     }
 
     /// Parameters of a rank whose states are on the host.
@@ -72,10 +72,10 @@ impl Job<'_> {
             Bytes(whole) + pinning.taken(bytes_of(count % group, master))
         });
         let flat = all.bytes(|count| pinning.taken(bytes_of(count, precision.gradients)));
-        let mut parts = vec![self.of_ranks("master weights", host.at(master), format!("{host} × {master} B"))];
-        let formula = format!("{host} × {master} B in sub-groups of {group:.0e}");
+        let mut parts = vec![self.of_ranks("master weights", host.at(master), format!("{host} × {master} bytes"))];
+        let formula = format!("{host} × {master} bytes in sub-groups of {group:.0e}");
         parts.push(self.of_ranks_pinned("fp32 gradients", sub_groups, formula, offload.pin));
-        let formula = format!("{all} × {} B in one buffer", precision.gradients);
+        let formula = format!("{all} × {} bytes in one buffer", precision.gradients);
         parts.push(self.of_ranks_pinned("gradients", flat, formula, offload.pin));
         parts
     }
@@ -85,7 +85,7 @@ impl Job<'_> {
         let pinning = self.pinning(offload.pin);
         let precision = self.layout.precision;
         let buffer = |width: Width| part.bytes(|count| pinning.taken(bytes_of(count, width)));
-        let formula = |width: Width| format!("{part} × {width} B in one buffer");
+        let formula = |width: Width| format!("{part} × {width} bytes in one buffer");
         let stepped = precision.stepped();
         let mut parts = vec![
             self.of_ranks_pinned("master weights", buffer(stepped), formula(stepped), offload.pin),
@@ -97,7 +97,7 @@ impl Job<'_> {
         }
         if self.layout.batch.is_some_and(|batch| batch.accumulation > 1) {
             let sum = part.at(precision.gradients);
-            let formula = format!("{part} × {} B, parameter by parameter", precision.gradients);
+            let formula = format!("{part} × {} bytes, parameter by parameter", precision.gradients);
             parts.push(self.of_ranks_pinned("accumulated gradients", pinning.taken_by_many(sum), formula, offload.pin));
         }
         parts
@@ -108,7 +108,7 @@ impl Job<'_> {
         let part = self.stepped();
         let precision = self.layout.precision;
         let width = precision.gradients;
-        vec![self.of_ranks_pinned("gradients", self.by_unit(width), format!("{part} × {width} B"), true)]
+        vec![self.of_ranks_pinned("gradients", self.by_unit(width), format!("{part} × {width} bytes"), true)]
     }
 
     fn offloaded_weights(&self) -> Vec<Component> {
@@ -124,7 +124,7 @@ impl Job<'_> {
             return vec![self.of_ranks_pinned(
                 "swap buffers of weights",
                 bytes,
-                format!("up to 1.5e9 × {width} B"),
+                format!("up to 1.5e9 × {width} bytes"),
                 true,
             )];
         }
@@ -132,14 +132,14 @@ impl Job<'_> {
             Sharding::ZeroThree => part.bytes(|count| self.pinning(true).taken(bytes_of(count, width))),
             _ => self.by_unit(width),
         };
-        vec![self.of_ranks_pinned("offloaded weights", bytes, format!("{part} × {width} B"), true)]
+        vec![self.of_ranks_pinned("offloaded weights", bytes, format!("{part} × {width} bytes"), true)]
     }
 
     /// Buffers through which a disk is reached: at most four of a sub-group in fp32 (`buffer_count`), pinned.
     fn swapped(&self) -> Vec<Component> {
         let group = self.stepped().map(|count| count.min(self.layout.offload.sub_group_size));
         let bytes = group.at(Width::FOUR).times(4).maybe();
-        vec![self.of_ranks_pinned("swap buffers", bytes, format!("up to 4 × {group} × 4 B"), true)]
+        vec![self.of_ranks_pinned("swap buffers", bytes, format!("up to 4 × {group} × 4 bytes"), true)]
     }
 
     /// What forward keeps, where that goes to the host: moved from `kept` on one device.
@@ -155,7 +155,7 @@ impl Job<'_> {
         let mut parts = Vec::new();
         if layout.idle_offload.parameters {
             let width = layout.precision.weights;
-            let formula = format!("{} × {width} B, unit by unit", self.kept_weights());
+            let formula = format!("{} × {width} bytes, unit by unit", self.kept_weights());
             parts.push(self.of_ranks_pinned("idle weights", self.by_unit(width), formula, true));
         }
         if layout.idle_offload.optimizer {
@@ -165,7 +165,7 @@ impl Job<'_> {
                 None => self.by_unit(width.times(0.5)).times(2),
                 Some(_) => layout.implementation.pinning.taken_by_many(self.stepped().at(width)),
             };
-            let formula = format!("{} × {width} B, unit by unit", self.stepped());
+            let formula = format!("{} × {width} bytes, unit by unit", self.stepped());
             parts.push(self.of_ranks_pinned("idle optimizer states", bytes, formula, true));
         }
         parts

@@ -433,33 +433,33 @@ fn on_host(job: Job<'_>, moment: Moment, step: Step) -> Vec<Component> {
 
 fn assumptions(model: &ModelSize, layout: &Layout) -> Vec<String> {
     let mut said: Vec<&str> = vec![
-        "the upper bound on a device has its context and communicators and the blocks that PyTorch keeps for itself, the lower one has not",
+        "the upper bound for a GPU includes the CUDA context, communicators and PyTorch's cached blocks; the lower bound does not",
         "not counted: the libraries and data of each process on the host",
     ];
     if model.parameters.low != model.parameters.high {
         said.push("the model is known by a rounded size only");
     }
     match (&model.shape, layout.batch) {
-        (None, _) => said.push("not counted: activations and logits, the model's shape is unknown"),
-        (_, None) => said.push("not counted: activations and logits, micro-batch or sequence length are unknown"),
+        (None, _) => said.push("not counted: activations and logits; the model's shape is unknown"),
+        (_, None) => said.push("not counted: activations and logits; the micro-batch or sequence length is unknown"),
         (Some(shape), Some(_)) => {
             said.push(match shape.gated_mlp {
-                true => "activations are what transformers keeps, tensor by tensor",
-                false => "activations are a formula's, a quarter more or less",
+                true => "activations are counted tensor by tensor, as transformers keeps them",
+                false => "activations come from a formula: give or take a quarter",
             });
             if shape.vision > 0 {
                 said.push("not counted: activations of the vision tower");
             }
             if shape.experts.is_some() {
-                said.push("tokens spread evenly over experts");
+                said.push("tokens are spread evenly over the experts");
             }
         }
     }
     if layout.engine.is_some() && layout.cluster.device_memory.is_none() {
-        said.push("not counted: the inference engine's cache, the device's memory is unknown");
+        said.push("not counted: the inference engine's cache; the GPU's memory is unknown");
     }
     if layout.parallel.pipeline > 1 {
-        said.push("the stages of the pipeline are equal but for embedding and head");
+        said.push("pipeline stages are equal, except for the embedding and the output head");
     }
     if layout.offload.optimizer.is_some() {
         said.push("all parameters are stepped in one group; a small second one without weight decay is not told apart");

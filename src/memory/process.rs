@@ -40,6 +40,6 @@ pub(super) fn cached_blocks(parts: &[Component], held: Amount) -> Component {
     }
     let others = largest.into_values().sum::<Bytes>() - held.middle();
     let most = amount::scale(others, REUSED).max(amount::scale(held.middle(), FRAGMENTED));
-    let formula = format!("up to {REUSED} × what other moments take besides, or {FRAGMENTED} × what is there");
+    let formula = format!("up to {REUSED} × what other moments need on top, or {FRAGMENTED} × what this one holds");
     Component::on_device(CACHED_BLOCKS, Amount::up_to(most), formula)
 }

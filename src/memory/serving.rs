@@ -14,8 +14,8 @@ impl Plan {
         };
         let weights = engine.weights("weights", model);
         let mut assumptions = vec![
-            "nothing is trained: weights, and a cache of keys and values",
-            "not counted: the engine's first pass over its largest batch, its graphs, the device's context",
+            "nothing is trained: weights and a KV cache only",
+            "not counted: the engine's profiling pass over its largest batch, its CUDA graphs and context",
         ];
         let cache = match share.zip(layout.cluster.device_memory) {
             Some((memory_share, capacity)) => {
@@ -24,8 +24,9 @@ impl Plan {
             None => longest_request(model, layout),
         };
         if cache.is_none() {
-            assumptions
-                .push("not counted: the cache, neither its share of the device nor the longest request is known");
+            assumptions.push(
+                "not counted: the KV cache; neither the engine's share of the GPU nor the longest request is known",
+            );
         }
         let moment = |moment: Moment, components: Vec<Component>| MomentPlan {
             moment,
@@ -47,7 +48,7 @@ fn longest_request(model: &ModelSize, layout: &Layout) -> Option<Component> {
     let token = kv_bytes_per_token(shape, Width::TWO, layout.parallel.tensor);
     let tokens = batch.sequence as f64 / layout.parallel.pipeline.max(1) as f64;
     let bytes = token.map(|bytes| Bytes((bytes.0 as f64 * tokens) as i64));
-    let formula = format!("{} tokens × {} B, at least", batch.sequence, token.high.0);
+    let formula = format!("{} tokens × {} bytes, at least", batch.sequence, token.high.0);
     Some(Component::on_device("cache of one longest request", bytes, formula))
 }
 
@@ -59,7 +60,7 @@ impl Engine {
 
     /// How its weights on a device come about.
     pub(super) fn weights_formula(&self, model: &ModelSize) -> String {
-        format!("{} ÷ {} × {} B", model.parameters, self.tensor_parallel, self.weights)
+        format!("{} ÷ {} × {} bytes", model.parameters, self.tensor_parallel, self.weights)
     }
 
     /// All that its share of a device of `capacity` leaves beside its weights, called `name`.

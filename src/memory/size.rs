@@ -61,15 +61,13 @@ impl From<(u64, u64)> for Parameters {
 }
 
 impl fmt::Display for Parameters {
-    /// In billions: `7.62e9`.
+    /// In billions or millions: `7.62 B`, `7.60 to 9.60 B`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let billions = |count: u64| match count {
-            0..100_000_000 => format!("{:.2}e6", count as f64 / 1e6),
-            _ => format!("{:.2}e9", count as f64 / 1e9),
-        };
+        let (unit, name) = if self.high < 100_000_000 { (1e6, "M") } else { (1e9, "B") };
+        let shown = |count: u64| format!("{:.2}", count as f64 / unit);
         match self.low == self.high {
-            true => f.write_str(&billions(self.low)),
-            false => write!(f, "{} to {}", billions(self.low), billions(self.high)),
+            true => write!(f, "{} {name}", shown(self.low)),
+            false => write!(f, "{} to {} {name}", shown(self.low), shown(self.high)),
         }
     }
 }
@@ -177,7 +175,7 @@ mod tests {
         let parameters = Parameters::exactly(405_853_388_800);
         assert_eq!(parameters.at(Width::exactly(16.0)), Amount::exactly(Bytes(16 * 405_853_388_800)));
         assert_eq!(parameters.shard(3).low, 135_284_462_934);
-        assert_eq!(parameters.to_string(), "405.85e9");
+        assert_eq!(parameters.to_string(), "405.85 B");
     }
 
     #[test]

@@ -44,7 +44,7 @@ impl Job<'_> {
         })
     }
 
-    /// How a number of parameters comes about: `7.62e9 ÷ 8`.
+    /// How a number of parameters comes about: `7.62 B ÷ 8`.
     pub fn shared_out(&self, parameters: Parameters, is_split: bool) -> String {
         match self.ways(is_split) {
             1 => parameters.to_string(),
@@ -60,12 +60,12 @@ impl Job<'_> {
             return Vec::new();
         }
         let whole = layout.on_rank(self.model);
-        let formula = format!("{} × {} B", self.shared_out(whole, split), layout.precision.weights);
+        let formula = format!("{} × {} bytes", self.shared_out(whole, split), layout.precision.weights);
         let weights = whole.shard(self.ways(split)).at(layout.precision.weights);
         let mut parts = vec![Component::on_device("weights", weights, formula)];
         if let Some(adapter) = layout.adapter {
             let trained = layout.trained_on_rank(self.model);
-            let formula = format!("{} × {} B", self.shared_out(trained, split), adapter.weights);
+            let formula = format!("{} × {} bytes", self.shared_out(trained, split), adapter.weights);
             parts.push(Component::on_device("adapter", trained.shard(self.ways(split)).at(adapter.weights), formula));
         }
         parts
@@ -85,8 +85,8 @@ impl Job<'_> {
     fn of_stepped(&self, name: &str, width: Width) -> Vec<Component> {
         let trained = self.layout.trained_on_rank(self.model);
         let formula = match self.layout.steps_on_host() {
-            true => format!("{} of sub-groups on the device × {width} B", self.stepped_on_device()),
-            false => format!("{} × {width} B", self.shared_out(trained, self.layout.sharding.splits_optimizer())),
+            true => format!("{} of sub-groups on the device × {width} bytes", self.stepped_on_device()),
+            false => format!("{} × {width} bytes", self.shared_out(trained, self.layout.sharding.splits_optimizer())),
         };
         let bytes = self.stepped_on_device().at(width);
         if bytes.is_nothing() { Vec::new() } else { vec![Component::on_device(name, bytes, formula)] }
@@ -104,7 +104,7 @@ impl Job<'_> {
     pub fn secondary_weights(&self) -> Vec<Component> {
         let Some(ranks) = self.layout.secondary_shards.filter(|ranks| *ranks > 1) else { return Vec::new() };
         let (whole, width) = (self.layout.on_rank(self.model), self.layout.precision.compute);
-        let formula = format!("{whole} ÷ {ranks} × {width} B");
+        let formula = format!("{whole} ÷ {ranks} × {width} bytes");
         vec![Component::on_device("secondary weights", whole.shard(ranks).at(width), formula)]
     }
 
@@ -118,7 +118,7 @@ impl Job<'_> {
         }
         let trained = layout.trained_on_rank(self.model);
         let bytes = trained.shard(self.ways(split)).at(layout.precision.gradients);
-        let formula = format!("{} × {} B", self.shared_out(trained, split), layout.precision.gradients);
+        let formula = format!("{} × {} bytes", self.shared_out(trained, split), layout.precision.gradients);
         if bytes.is_nothing() { Vec::new() } else { vec![Component::on_device("gradients", bytes, formula)] }
     }
 
@@ -127,7 +127,7 @@ impl Job<'_> {
         let Some(shape) = &self.model.shape else { return Vec::new() };
         let width = self.layout.precision.compute;
         let bytes = Parameters::exactly(shape.largest_module()).at(width);
-        vec![Component::on_device("passing gradient", bytes, format!("largest parameter × {width} B"))]
+        vec![Component::on_device("passing gradient", bytes, format!("largest parameter × {width} bytes"))]
     }
 
     /// Buffers in which gradients travel. `steady` is what stays between steps: stage 3 keeps its bucket.
@@ -139,11 +139,11 @@ impl Job<'_> {
         }
         let width = layout.precision.compute;
         let bucket = Parameters::exactly(layout.buckets.reduce).at(width);
-        let formula = format!("{:.0e} × {width} B", layout.buckets.reduce);
+        let formula = format!("{:.0e} × {width} bytes", layout.buckets.reduce);
         match layout.sharding {
             Sharding::Replicated if layout.buckets.gradients_are_buckets => Vec::new(),
             Sharding::Replicated => {
-                let formula = format!("{trained} × {} B", layout.precision.gradients);
+                let formula = format!("{trained} × {} bytes", layout.precision.gradients);
                 vec![Component::on_device("DDP buckets", trained.at(layout.precision.gradients), formula)]
             }
             Sharding::ZeroThree => {
@@ -168,7 +168,7 @@ impl Job<'_> {
             return Vec::new();
         }
         let matrix = Parameters::exactly(shape.hidden * shape.intermediate).shard(layout.parallel.tensor);
-        vec![Component::on_device("dequantised matrix", matrix.at(width), format!("{matrix} × {width} B"))]
+        vec![Component::on_device("dequantised matrix", matrix.at(width), format!("{matrix} × {width} bytes"))]
     }
 
     /// Weights gathered to compute with them.
@@ -185,7 +185,7 @@ impl Job<'_> {
             return vec![Component::on_device(
                 "weights cast by autocast",
                 cast.at(width),
-                format!("{cast} × {width} B"),
+                format!("{cast} × {width} bytes"),
             )];
         }
         if !layout.sharding.splits_weights() || layout.shards() == 1 && layout.offload.parameters.is_none() {
@@ -197,7 +197,7 @@ impl Job<'_> {
         let shape = self.model.shape.as_ref();
         match layout.sharding {
             Sharding::FsdpGradOp => {
-                vec![Component::on_device("gathered weights", whole.at(width), format!("{whole} × {width} B"))]
+                vec![Component::on_device("gathered weights", whole.at(width), format!("{whole} × {width} bytes"))]
             }
             Sharding::FsdpFull | Sharding::FsdpHybrid => {
                 // The largest unit: a layer, or all outside of layers; a second one where it is fetched ahead.
@@ -205,13 +205,13 @@ impl Job<'_> {
                     of(shape.largest_layer().max(shape.parameters_outside_layers()))
                 });
                 let bytes = at_most(Amount { low: unit.low, high: unit.times(2).high });
-                vec![Component::on_device("gathered unit", bytes, format!("largest unit × {width} B, one or two"))]
+                vec![Component::on_device("gathered unit", bytes, format!("largest unit × {width} bytes, one or two"))]
             }
             _ => {
                 let least = shape.map_or(Amount::ZERO, |shape| of(shape.largest_module()));
                 let kept = of(layout.buckets.max_live).high.max(shape.map_or(Bytes(0), |s| of(s.largest_layer()).high));
                 let bytes = Amount { low: least.low, high: least.high + kept + of(layout.buckets.prefetch).high };
-                let formula = format!("largest module + up to {:.0e} × {width} B", layout.buckets.max_live);
+                let formula = format!("largest module + up to {:.0e} × {width} bytes", layout.buckets.max_live);
                 vec![Component::on_device("live parameters", at_most(bytes), formula)]
             }
         }
@@ -226,7 +226,7 @@ impl Job<'_> {
         let unit = shape.largest_layer().max(shape.parameters_outside_layers());
         let bounds = Width::between(layout.precision.compute.low, layout.precision.gradients.high.max(2.0));
         let bytes = Parameters::exactly(unit).at(bounds);
-        vec![Component::on_device("gradients of one unit", bytes, format!("largest unit × {bounds} B"))]
+        vec![Component::on_device("gradients of one unit", bytes, format!("largest unit × {bounds} bytes"))]
     }
 
     /// What a step needs besides, freed behind it.
@@ -248,7 +248,7 @@ impl Job<'_> {
                     }
                     _ => (on_device, flat, "the rank's part"),
                 };
-                let formula = format!("{formula} × {width} B");
+                let formula = format!("{formula} × {width} bytes");
                 parts.push(Component::on_device("gradients cast for the step", count.at(width), formula));
             }
             // PyTorch's own AdamW does so unless it is fused: one copy, up to 2.0 two.
@@ -260,13 +260,17 @@ impl Job<'_> {
             };
             if !width.is_zero() && !self.states_width().is_zero() {
                 let bytes = on_device.at(width);
-                parts.push(Component::on_device("foreach intermediates", bytes, format!("{on_device} × {width} B")));
+                parts.push(Component::on_device(
+                    "foreach intermediates",
+                    bytes,
+                    format!("{on_device} × {width} bytes"),
+                ));
             }
         }
         if matches!(layout.sharding, Sharding::ZeroOne | Sharding::ZeroTwo) && layout.shards() > 1 {
             let bucket = Parameters::exactly(layout.buckets.allgather.min(layout.trained_on_rank(self.model).high));
             let bytes = bucket.at(layout.precision.weights).maybe();
-            let formula = format!("up to {:.0e} × {} B", layout.buckets.allgather, layout.precision.weights);
+            let formula = format!("up to {:.0e} × {} bytes", layout.buckets.allgather, layout.precision.weights);
             parts.push(Component::on_device("allgather bucket", bytes, formula));
         }
         parts
@@ -283,6 +287,6 @@ impl Job<'_> {
             Sharding::ZeroThree => self.stepped_on_device().map(|count| count.min(layout.offload.sub_group_size)),
             _ => self.stepped_on_device(),
         };
-        vec![Component::on_device("gradients of zeros", count.at(stepped), format!("{count} × {stepped} B"))]
+        vec![Component::on_device("gradients of zeros", count.at(stepped), format!("{count} × {stepped} bytes"))]
     }
 }

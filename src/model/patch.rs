@@ -47,11 +47,23 @@ pub struct Patch {
     pub suffices: Option<bool>,
     /// What it costs.
     pub cost: Option<String>,
-    /// What must hold for it to work.
+    /// What must hold for it to work, then what else is worth knowing.
     pub constraint: Option<String>,
+    /// The latter alone: the end of `constraint` that is no condition.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
     /// How it went here before, for the same cause in incidents of the same kind and phase; absent where nobody said.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub outcomes: Option<Outcomes>,
+}
+
+impl Patch {
+    /// What must hold for it to work: [`Patch::constraint`] without the [`Patch::note`] behind it.
+    pub fn condition(&self) -> Option<&str> {
+        let both = self.constraint.as_deref()?;
+        let condition = self.note.as_deref().and_then(|note| both.strip_suffix(note)).unwrap_or(both).trim_end();
+        (!condition.is_empty()).then_some(condition)
+    }
 }
 
 /// A value of a setting, of the type that it has.

@@ -261,6 +261,7 @@ impl Texts for Patch {
             suffices: _,
             cost,
             constraint,
+            note,
             outcomes: _,
         } = self;
         // Edits are no part of what is kept or sent.
@@ -269,7 +270,7 @@ impl Texts for Patch {
         change.texts(see);
         with.texts(see);
         [diff, line].into_iter().flatten().for_each(|lines| see(Text::Lines(lines)));
-        [from, file, cost, constraint].into_iter().for_each(|text| text.texts(see));
+        [from, file, cost, constraint, note].into_iter().for_each(|text| text.texts(see));
     }
 }
 

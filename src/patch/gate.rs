@@ -8,7 +8,7 @@ use std::ops::Deref;
 use super::goal::Goal;
 use super::{Workbench, is_off};
 use crate::facts::{Answer, Asker, Facts};
-use crate::knowledge::{Condition, Constraint, Direction, Knob, NotAdvisedRow, PatchRow, To, Turn};
+use crate::knowledge::{Condition, Constraint, Direction, Knob, NotAdvisedRow, Note, PatchRow, To, Turn, Words};
 use crate::launch::{device_memory, host_memory};
 use crate::model::{Bytes, Kind, Partner, PatchEffect, Phase};
 
@@ -56,6 +56,8 @@ pub(super) enum Refusal {
 pub(super) struct Passed {
     /// What must hold for it to work and is not known to.
     pub open: Vec<String>,
+    /// What is worth knowing besides.
+    pub notes: Vec<String>,
 }
 
 /// Judges `change` for the job and incident of `bench`. `against` are the rows of the same cause that say what does not help.
@@ -74,7 +76,7 @@ pub(super) fn pass(bench: &Workbench<'_>, change: &Change<'_>, against: &[&NotAd
     if against.iter().any(|row| advises_against(row, change)) {
         return Err(Refusal::NotAdvised);
     }
-    let open = notes(bench, change)?;
+    let open = open(bench, change)?;
     let effect = (change.effect)();
     if fills(bench.kind, &effect) && !lever.is_some_and(|lever| lever.may_fill) {
         return Err(Refusal::FillsWhatRanOut);
@@ -82,7 +84,7 @@ pub(super) fn pass(bench: &Workbench<'_>, change: &Change<'_>, against: &[&NotAd
     if overfills(bench, &effect) {
         return Err(Refusal::Overfills);
     }
-    Ok(Passed { open })
+    Ok(Passed { open, notes: notes(bench, change) })
 }
 
 /// Whether `turn` frees memory at other moments only than `phase`.
@@ -110,21 +112,17 @@ fn is_already_so(bench: &Workbench<'_>, change: &Change<'_>) -> bool {
 
 /// What `change` must have to work, as far as that is not known to hold. What is
 /// switched off needs nothing but to do something now.
-fn notes(bench: &Workbench<'_>, change: &Change<'_>) -> Result<Vec<String>, Refusal> {
+fn open(bench: &Workbench<'_>, change: &Change<'_>) -> Result<Vec<String>, Refusal> {
     let Change { knob, turn, goal, .. } = change;
     let is_off = goal.words().is_some_and(|to| is_off(turn, to));
     let is_asked = knob.constraint.iter().any(|constraint| constraint.unless.is_some() || constraint.only.is_some());
     let asker = is_asked.then(|| Asker::new(change.then));
     let mut open: Vec<String> = Vec::new();
-    let is_settled =
-        |by: &Option<_>| change.partners.iter().any(|(partner, _)| by.as_ref().is_some_and(|by| partner.id == *by));
-    let is_idle = |when: &Option<Condition>| when.as_ref().is_some_and(|when| bench.asker.ask(when) == Answer::No);
     for Constraint { unless, only, when, settled_by, text } in &knob.constraint {
-        if is_settled(settled_by) || is_idle(when) {
+        if is_idle(bench, change, when.as_ref(), settled_by.as_deref()) {
             continue;
         }
-        // What names a fact that nobody knows is not said.
-        let words = || bench.facts.fill(text.in_language(bench.language)).unwrap_or_default();
+        let words = || said(bench, text);
         let ask = |condition: &str| asker.as_ref().map(|asker| asker.ask(condition));
         match (unless, only) {
             // Whether it belongs to the job is asked of the job as it is.
@@ -144,6 +142,28 @@ fn notes(bench: &Workbench<'_>, change: &Change<'_>) -> Result<Vec<String>, Refu
     }
     open.retain(|words| !words.is_empty());
     Ok(open)
+}
+
+/// What is worth knowing of `change` besides; of what is switched off there is nothing.
+fn notes(bench: &Workbench<'_>, change: &Change<'_>) -> Vec<String> {
+    let Change { knob, turn, goal, .. } = change;
+    if goal.words().is_some_and(|to| is_off(turn, to)) {
+        return Vec::new();
+    }
+    let is_due = |note: &&Note| !is_idle(bench, change, note.when.as_ref(), note.settled_by.as_deref());
+    let said = knob.note.iter().filter(is_due).map(|note| said(bench, &note.text));
+    said.filter(|words| !words.is_empty()).collect()
+}
+
+/// Whether there is nothing to say: another knob that is changed along sees to it, or it is about other jobs.
+fn is_idle(bench: &Workbench<'_>, change: &Change<'_>, when: Option<&Condition>, settled_by: Option<&str>) -> bool {
+    change.partners.iter().any(|(partner, _)| settled_by == Some(&*partner.id))
+        || when.is_some_and(|when| bench.asker.ask(when) == Answer::No)
+}
+
+/// `text` of this incident; nothing where it names a fact that nobody knows.
+fn said(bench: &Workbench<'_>, text: &Words) -> String {
+    bench.facts.fill(text.in_language(bench.language), bench.language).unwrap_or_default()
 }
 
 /// Whether it takes more of what ran out, far enough to count.

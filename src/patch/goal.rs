@@ -2,7 +2,7 @@
 
 use super::{Workbench, turn};
 use crate::facts::Facts;
-use crate::knowledge::{Knob, PatchRow, To, Turn, Type};
+use crate::knowledge::{Knob, Language, PatchRow, To, Turn, Type};
 use crate::launch::{host_memory, host_used};
 use crate::model::{Bytes, Change, Scalar};
 use crate::parse::granted;
@@ -73,7 +73,7 @@ pub(super) fn goal(
         return exactly(knob, turn, from, amount).map(Goal::Value);
     }
     match &row.to {
-        Some(to) => return bench.facts.fill(to).map(Goal::Value),
+        Some(to) => return bench.facts.fill(to, Language::En).map(Goal::Value),
         None if turn.to == To::Need => return needed(bench, knob, from),
         None => {}
     }

@@ -141,7 +141,7 @@ impl<'a> Workbench<'a> {
         });
         let changed: Vec<String> = changed.collect();
         let rows = against.iter().filter_map(|row| {
-            let why = self.facts.fill(row.why.in_language(self.language))?;
+            let why = self.facts.fill(row.why.in_language(self.language), self.language)?;
             Some(NotAdvised { knob: self.spelled(&row.knob)?, why })
         });
         rows.filter(|row| !changed.contains(&plain_name(&row.knob))).collect()
@@ -240,21 +240,23 @@ impl<'a> Workbench<'a> {
         let from = from.as_deref();
         let change =
             gate::Change { row, knob, turn, goal: &goal, from, partners: &partners, effect: &effect, then: &then };
-        let Passed { open: mut notes } = gate::pass(self, &change, against).ok()?;
+        let Passed { mut open, mut notes } = gate::pass(self, &change, against).ok()?;
         let (effect, needs) = *price;
         notes.extend(self.beside(&change, against));
         if let Some(moved) = effect.gpu_bytes.filter(|_| self.may_overfill(&effect)) {
-            notes.insert(0, self.say(format!("{moved} more on every GPU."), format!("每张 GPU 需再多 {moved}。")));
+            open.insert(0, self.say(format!("{moved} more on every GPU."), format!("每张 GPU 需再多 {moved}。")));
         }
         let (to, step) = goal.told(knob);
         let value = goal.words().map(|words| goal::scalar(knob, words));
         let (edits, diff) = self.edits(knob, &spelling, value.as_ref(), &partners).unwrap_or_default();
         let set_in = self.launch.set_in(&knob.framework).filter(|_| diff.is_none());
-        notes.extend(set_in.map(|place: &str| self.say(format!("Set in {place}."), format!("在 {place} 中设置。"))));
+        notes.extend(set_in.map(|place: &str| self.say(format!("Set it in {place}."), format!("在 {place} 中设置。"))));
         notes.extend(edit::choice(self.launch, &edits).map(|test| {
             self.say(
-                format!("{test} decides whether this counts: the script is read as started without arguments."),
-                format!("这里是否生效取决于 {test} 的判断:脚本按不带参数启动来解读。"),
+                format!(
+                    "Takes effect only if {test} chooses this line; the script was read as if run without arguments."
+                ),
+                format!("这一行是否生效取决于 {test}；脚本按不带参数运行来解读。"),
             )
         }));
         let lines = || {
@@ -279,7 +281,8 @@ impl<'a> Workbench<'a> {
             effect,
             suffices: self.suffices(&needs),
             needs,
-            constraint: (!notes.is_empty()).then(|| notes.join(" ")),
+            constraint: self.in_one(open.iter().chain(&notes)),
+            note: self.in_one(notes.iter()),
             outcomes: None,
         };
         drop(then);
@@ -351,7 +354,13 @@ impl<'a> Workbench<'a> {
     fn beside(&self, change: &gate::Change<'_>, against: &[&NotAdvisedRow]) -> Option<String> {
         let is_other_way = |row: &&&NotAdvisedRow| row.direction.is_some() && *row.knob == *change.knob.id;
         let row = against.iter().find(is_other_way)?;
-        self.facts.fill(row.why.in_language(self.language))
+        self.facts.fill(row.why.in_language(self.language), self.language)
+    }
+
+    /// Sentences as one text; `None` where there is none.
+    fn in_one<'w>(&self, sentences: impl Iterator<Item = &'w String>) -> Option<String> {
+        let sentences: Vec<&str> = sentences.map(String::as_str).collect();
+        (!sentences.is_empty()).then(|| sentences.join(self.language.blank()))
     }
 
     fn say(&self, en: String, zh: String) -> String {

@@ -86,6 +86,13 @@ fn judged(case: Case<'_>) -> Result<Result<Vec<String>, Refusal>, Box<dyn Error>
     Ok(pass(&bench, &change, &against.iter().collect::<Vec<_>>()).map(|passed| passed.open))
 }
 
+#[test]
+fn a_remark_is_no_need() -> Outcome {
+    let note = "[[note]]\ntext = { en = 'note', zh = 'note' }\n";
+    assert_eq!(judged(Case { constraints: note, ..CASE })?, Ok(Vec::new()), "needed is nothing");
+    Ok(())
+}
+
 fn constraint(condition: &str) -> String {
     format!("[[constraint]]\n{condition}\ntext = {{ en = 'note', zh = 'note' }}\n")
 }

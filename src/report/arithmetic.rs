@@ -2,7 +2,7 @@
 
 use super::parts::part_name;
 use super::words;
-use crate::knowledge::Language;
+use crate::knowledge::{Language, in_terms};
 use crate::launch::{Comparison, Contradiction};
 use crate::memory::{Explanation, Moment, States};
 use crate::model::{Bytes, Memory};
@@ -18,11 +18,11 @@ pub fn memory(comparison: Comparison, language: Language) -> Memory {
     Memory { predicted, observed, explains: (!words.is_empty()).then(|| words.join("\n")) }
 }
 
-/// `44.87 GiB after preparation = weights 14.96 GiB + master weights 29.92 GiB`, and how far off that is.
+/// `44.87 GiB after setup = weights 14.96 GiB + master weights 29.92 GiB`, and how far off that is.
 fn sum(observed: Bytes, found: &Explanation, language: Language) -> String {
     let off = match found.error {
         error if error.abs() < 0.0005 => String::new(),
-        error => format!(" = {} ({:+.1} %)", found.sum, error * 100.0),
+        error => format!(" = {} ({:+.1}%)", found.sum, error * 100.0),
     };
     let parts: Vec<String> =
         found.parts.iter().map(|part| format!("{} {}", part_name(part, language), part.bytes)).collect();
@@ -33,12 +33,12 @@ fn sum(observed: Bytes, found: &Explanation, language: Language) -> String {
     }
 }
 
-/// `8.03e9 × 16 B = 119.66 GiB of states in training: more than the GPU's 79.15 GiB`
+/// `Training states alone: 8.03 B × 16 bytes = 119.66 GiB, more than the GPU's 79.15 GiB`
 fn too_much(states: &States, capacity: Bytes, language: Language) -> String {
-    let (formula, bytes) = (&states.formula, states.bytes);
+    let (formula, bytes) = (in_terms(&states.formula, language), states.bytes);
     match language {
-        Language::En => format!("{formula} = {bytes} of states in training: more than the GPU's {capacity}"),
-        Language::Zh => format!("训练状态共 {formula} = {bytes}，超过显存 {capacity}"),
+        Language::En => format!("Training states alone: {formula} = {bytes}, more than the GPU's {capacity}"),
+        Language::Zh => format!("仅训练状态就有 {formula} = {bytes}，超过显存 {capacity}"),
     }
 }
 
@@ -47,12 +47,12 @@ fn refuted(Contradiction { observed, predicted, is_more }: Contradiction, langua
     match (language, is_more) {
         (Language::En, true) => {
             format!(
-                "{observed} were held, at most {predicted} are predicted: the job is not what its configuration says"
+                "{observed} was held, but at most {predicted} was predicted: the job does not match its configuration"
             )
         }
         (Language::En, false) => {
             format!(
-                "{observed} were held, at least {predicted} are predicted: the job is not what its configuration says"
+                "{observed} was held, but at least {predicted} was predicted: the job does not match its configuration"
             )
         }
         (Language::Zh, true) => format!("实际占用 {observed}，预测最多 {predicted}：作业与其配置不符"),
@@ -61,11 +61,10 @@ fn refuted(Contradiction { observed, predicted, is_more }: Contradiction, langua
 }
 
 fn at(moment: Moment, language: Language) -> String {
-    let phase = moment.phase().map(|phase| words::phase(phase, language));
-    match (phase, language) {
-        (Some(phase), Language::En) => format!("at {phase}"),
-        (Some(phase), Language::Zh) => format!("{phase}时"),
-        (None, Language::En) => "after preparation".to_owned(),
+    match (moment.phase(), language) {
+        (Some(phase), Language::En) => words::during(phase, language).trim_start().to_owned(),
+        (Some(phase), Language::Zh) => format!("{}时", words::phase(phase, language)),
+        (None, Language::En) => "after setup".to_owned(),
         (None, Language::Zh) => "初始化完成后".to_owned(),
     }
 }

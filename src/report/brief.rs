@@ -10,7 +10,7 @@ pub fn brief(report: &Report, language: Language) -> String {
     let mut lines = vec![title(report, language)];
     if let Some(incident) = report.incidents.first() {
         if !incident.victim.is_unknown() {
-            lines.push(describe(&incident.victim));
+            lines.push(describe(&incident.victim, language));
         }
         let causes = telling(&incident.diagnoses);
         lines.extend(

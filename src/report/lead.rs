@@ -55,8 +55,8 @@ fn what(root: &Incident, language: Language) -> String {
     let phase = Some(&root.phase).filter(|phase| phase.name != Phase::Unknown && phase.confidence >= LIKELY);
     let during = phase.map(|phase| words::during(phase.name, language)).unwrap_or_default();
     let others = root.victims.len().saturating_sub(1);
-    let others = if others > 0 { format!(" {}", (labels.others)(others)) } else { String::new() };
-    let victim = (!root.victim.is_unknown()).then(|| format!("{}{others}", describe(&root.victim)));
+    let others = if others > 0 { (labels.others)(others) } else { String::new() };
+    let victim = (!root.victim.is_unknown()).then(|| format!("{}{others}", describe(&root.victim, language)));
     let recovered = if root.recovered { labels.and_went_on } else { "" };
     let details: Vec<String> = victim.into_iter().chain(amounts(root, language)).collect();
     // `Host out of memory` and when, before by whom it was killed.

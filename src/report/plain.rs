@@ -55,16 +55,16 @@ pub(super) fn amount(figure: &Figure) -> Option<String> {
 }
 
 /// Who was hit: `rank 0, GPU 0`.
-pub(super) fn describe(victim: &Victim) -> String {
+pub(super) fn describe(victim: &Victim, language: Language) -> String {
     let words = |(name, words): (&'static str, String)| match name {
         "role" => words,
-        "host" => format!("on {words}"),
+        "host" => words::on_host(&words, language),
         "device" => format!("GPU {words}"),
         name => format!("{name} {words}"),
     };
     let mut parts: Vec<(&'static str, String)> = victim.iter_words().collect();
     parts.sort_by_key(|(name, _)| ["role", "rank", "device", "pid", "host"].iter().position(|known| known == name));
-    parts.into_iter().map(words).collect::<Vec<_>>().join(", ")
+    parts.into_iter().map(words).collect::<Vec<_>>().join(words::comma(language))
 }
 
 /// What the job is: `openrlhf up to 0.10.1.post2, Qwen2.5-72B, 8 ranks`.
@@ -77,7 +77,7 @@ pub(super) fn describe_job(job: &Job, labels: &Labels) -> Option<String> {
     let model = job.model.as_deref().map(shorten);
     let ranks = job.world_size.map(labels.ranks);
     let parts: Vec<String> = [framework, model, ranks, job.gpu.clone()].into_iter().flatten().collect();
-    (!parts.is_empty()).then(|| parts.join(", "))
+    (!parts.is_empty()).then(|| parts.join(labels.comma))
 }
 
 /// That several patches suffice together: `1 and 3 together: 61.20 of 79.15 GiB`.
@@ -87,21 +87,30 @@ pub(super) fn together(incident: &Incident, language: Language) -> Option<String
     let place = |knob: &String| Some(shown.iter().position(|patch| patch.knob == *knob)? + 1);
     let numbers: Option<Vec<String>> = set.knobs.iter().map(|knob| Some(place(knob)?.to_string())).collect();
     let needs = [set.needs.gpu, set.needs.host].into_iter().flatten().find(|need| need.capacity.is_some());
-    Some((words::labels(language).together)(&numbers?, &needs?.to_string()))
+    Some((words::labels(language).together)(&numbers?, &words::needed(&needs?, language)))
 }
 
 /// What a patch moves, and what is needed then: `GPU −133.64 GiB to 15.94 of 79.15 GiB, host +123.83 GiB`.
 pub(super) fn effects(patch: &Patch, language: Language) -> Option<String> {
-    let effects =
-        [("GPU", patch.effect.gpu_bytes, patch.needs.gpu), ("host", patch.effect.host_bytes, patch.needs.host)];
+    let effects = [
+        ("GPU", patch.effect.gpu_bytes, patch.needs.gpu),
+        (words::host(language), patch.effect.host_bytes, patch.needs.host),
+    ];
     let said = effects.iter().filter_map(|(place, bytes, need)| {
         let moved = format!("{place} {}", signed((*bytes)?));
-        let known = need.filter(|need| need.capacity.is_some());
-        Some(known.map_or(moved.clone(), |need| format!("{moved} to {need}")))
+        let then = need.filter(|need| need.capacity.is_some()).map(|need| words::down_to(&need, language));
+        Some(format!("{moved}{}", then.unwrap_or_default()))
     });
     let not_enough = (patch.suffices == Some(false)).then(|| words::labels(language).not_enough.to_owned());
     let said: Vec<String> = said.chain(not_enough).collect();
-    (!said.is_empty()).then(|| said.join(", "))
+    (!said.is_empty()).then(|| said.join(words::semicolon(language)))
+}
+
+/// What a patch costs, what it needs to work, and what else is worth knowing, each with its label.
+pub(super) fn remarks<'p>(patch: &'p Patch, labels: &Labels) -> impl Iterator<Item = (&'static str, &'p str)> {
+    let remarks =
+        [(labels.cost, patch.cost.as_deref()), (labels.needs, patch.condition()), (labels.note, patch.note.as_deref())];
+    remarks.into_iter().filter_map(|(label, words)| Some((label, words?)))
 }
 
 fn signed(bytes: Bytes) -> String {
@@ -156,7 +165,7 @@ pub(super) fn ended(end: &End, language: Language) -> String {
         (_, Some(time)) => time.split_once('T').map(|(_, time)| (words::labels(language).at)(time)).unwrap_or_default(),
         _ => String::new(),
     };
-    format!("{}{when}", words::ended(&end.ending, &who(end, language), end.count, language))
+    words::ended(&end.ending, &who(end, language), end.count, &when, language)
 }
 
 /// `ranks 0–4, 6, 7`; else pids, else what the processes are called.
@@ -166,7 +175,7 @@ fn who(end: &End, language: Language) -> String {
     let rest = end.count.saturating_sub(end.processes.len());
     let rest = |shown: usize| match rest + end.processes.len().saturating_sub(shown) {
         0 => String::new(),
-        rest => format!(" {}", (labels.others)(rest)),
+        rest => (labels.others)(rest),
     };
     let mut ranks: Vec<u32> = end.processes.iter().filter_map(|process| process.rank).collect();
     if ranks.len() == end.processes.len() {
@@ -183,7 +192,7 @@ fn who(end: &End, language: Language) -> String {
             let pids: Vec<String> = several.iter().filter_map(|process| Some(process.pid?.to_string())).collect();
             format!("pids {}{rest}", pids.join(", "))
         }
-        named => format!("{}{rest}", named.iter().map(|one| describe(one)).collect::<Vec<_>>().join("; ")),
+        named => format!("{}{rest}", named.iter().map(|one| describe(one, language)).collect::<Vec<_>>().join("; ")),
     }
 }
 

@@ -1,13 +1,17 @@
 //! The words that reports are made of, in every language. A word without a translation does not compile.
 
+pub(super) use super::joints::{colon, comma, down_to, host, input, needed, on_host, semicolon, sentence};
+pub(crate) use super::names::phase;
+pub(super) use super::names::{during, figure, headline, other_failure};
 use super::outline::About;
 use crate::knowledge::Language;
-use crate::model::{Earlier, Ending, FigureName, Kind, OtherFailureName, Outcomes, Phase, Seen};
+use crate::model::{Earlier, Ending, Outcomes, Seen};
 
 /// Headings and small words.
 pub(super) struct Labels {
     pub who: &'static str,
     pub job: &'static str,
+    pub comma: &'static str,
     pub up_to: fn(&str) -> String,
     pub ranks: fn(u32) -> String,
     pub when: &'static str,
@@ -56,6 +60,7 @@ pub(super) struct Labels {
     pub together: fn(&[String], &str) -> String,
     pub cost: &'static str,
     pub needs: &'static str,
+    pub note: &'static str,
     pub timeline: &'static str,
     pub limit: &'static str,
     pub predicted: &'static str,
@@ -98,6 +103,7 @@ pub(super) struct Tags {
 const EN: Labels = Labels {
     who: "who",
     job: "job",
+    comma: ", ",
     up_to: |version| format!(" up to {version}"),
     ranks: |ranks| if ranks == 1 { "1 rank".to_owned() } else { format!("{ranks} ranks") },
     when: "when",
@@ -123,7 +129,7 @@ const EN: Labels = Labels {
     which_ranks: |ranks, count| if count == 1 { format!("rank {ranks}") } else { format!("ranks {ranks}") },
     a_process: "a process",
     job_of: |number, count| format!("job {number} of {count}"),
-    full: "`--full` shows all of it, `--format html` a page with charts.",
+    full: "`--full` shows everything; `--format html` makes a page with charts.",
     tags: Tags {
         job: "Job",
         why: "Why",
@@ -133,7 +139,7 @@ const EN: Labels = Labels {
         stack: "Stack",
         ends: "Ends",
         proof: "Proof",
-        useless: "No use",
+        useless: "No help",
         next_time: "Record",
         also: "Also",
         read: "Read",
@@ -143,12 +149,12 @@ const EN: Labels = Labels {
     arithmetic: "Arithmetic",
     why: "Why",
     change: "What to change",
-    first_steps: "What helps most often in such a case",
+    first_steps: "What usually helps",
     other_edits: |numbers| {
-        format!("`oomdoc fix` with the same paths shows an edit: `--pick {}`", numbers.join("`, `--pick "))
+        format!("For the other edits: `oomdoc fix` on the same paths with `--pick {}`", numbers.join("` or `--pick "))
     },
     largest: "largest",
-    useless: "What does not help",
+    useless: "What will not help",
     next_time: "To know more next time",
     proof: "Proof",
     also: "Also",
@@ -162,24 +168,24 @@ const EN: Labels = Labels {
     before: "before",
     seen: |seen| {
         let times = if seen.count == 1 { "once".to_owned() } else { format!("{} times", seen.count) };
-        let last = day(&seen.last).map(|day| format!(", last {day}")).unwrap_or_default();
-        let worked = worked(seen, ", ").map(|worked| format!(", went away with {worked}")).unwrap_or_default();
+        let last = day(&seen.last).map(|day| format!(", last on {day}")).unwrap_or_default();
+        let worked = worked(seen, ", ").map(|worked| format!(", fixed by {worked}")).unwrap_or_default();
         format!("seen {times}{last}{worked}")
     },
     earlier: |earlier| {
         let Earlier { title, likeness, .. } = earlier;
-        let worked =
-            listed(&earlier.worked, ", ").map(|worked| format!(", went away with {worked}")).unwrap_or_default();
-        format!("seen before: `{}`, {}: {title} ({likeness} % alike){worked}", short(earlier), day_of(&earlier.time))
+        let worked = listed(&earlier.worked, ", ").map(|worked| format!(", fixed by {worked}")).unwrap_or_default();
+        format!("seen before: `{}`, {}: {title} ({likeness}% alike){worked}", short(earlier), day_of(&earlier.time))
     },
-    outcomes: |outcomes| format!("worked {} of {} times here", outcomes.worked, outcomes.tried()),
-    not_enough: "not enough alone",
+    outcomes: |outcomes| format!("worked {} out of {} times here", outcomes.worked, outcomes.tried()),
+    not_enough: "not enough on its own",
     together: |numbers, needs| {
         let (last, first) = numbers.split_last().map_or(("", &[][..]), |(last, first)| (last.as_str(), first));
         format!("{} and {last} together: {needs}", first.join(", "))
     },
-    cost: "costs",
+    cost: "cost",
     needs: "needs",
+    note: "note",
     timeline: "Memory over time",
     limit: "limit",
     predicted: "predicted",
@@ -189,22 +195,23 @@ const EN: Labels = Labels {
     figure: "figure",
     amount: "amount",
     place: "where",
-    long_diff: "The change is too long to show here: `oomdoc fix` writes it.",
+    long_diff: "The change is too long to show here; `oomdoc fix` shows and writes it.",
     this_run: "this run",
     solved: "Solved",
     later_run: "A later run went through",
     what_it_was: "What it was",
     not_oom: "Not out of memory",
-    healthy: "No sign of a failure, of memory or otherwise",
-    nothing_read: "No log line was read\n\n  Give a job's log, a kernel log, or a folder with either: oomdoc analyze job.log dmesg.log",
+    healthy: "No sign of a failure, out of memory or otherwise",
+    nothing_read: "No log lines were read\n\n  Name a job's log, a kernel log, or a folder that holds either: oomdoc analyze job.log dmesg.log",
     more: |count| format!("and {count} more"),
     more_in_json: |count| format!("and {count} more in --format json"),
-    others: |count| format!("and {count} more"),
+    others: |count| format!(" and {count} more"),
 };
 
 const ZH: Labels = Labels {
     who: "对象",
     job: "作业",
+    comma: "，",
     up_to: |version| format!("（不晚于 {version}）"),
     ranks: |ranks| format!("{ranks} 个 rank"),
     when: "时间",
@@ -282,6 +289,7 @@ const ZH: Labels = Labels {
     together: |numbers, needs| format!("第 {} 项一起：{needs}", numbers.join("、")),
     cost: "代价",
     needs: "前提",
+    note: "注意",
     timeline: "内存随时间变化",
     limit: "上限",
     predicted: "预测",
@@ -301,7 +309,7 @@ const ZH: Labels = Labels {
     nothing_read: "没有读到日志\n\n  请提供作业日志、内核日志或包含它们的文件夹：oomdoc analyze job.log dmesg.log",
     more: |count| format!("另有 {count} 项"),
     more_in_json: |count| format!("另有 {count} 项，见 --format json"),
-    others: |count| format!("另有 {count} 个"),
+    others: |count| format!("，另有 {count} 个"),
 };
 
 /// The day of an RFC 3339 time.
@@ -340,79 +348,6 @@ pub(super) fn sureness(confidence: f64, labels: &Labels) -> &'static str {
         0.6.. => labels.likely,
         _ => labels.perhaps,
     }
-}
-
-fn choose(language: Language, en: &'static str, zh: &'static str) -> &'static str {
-    match language {
-        Language::En => en,
-        Language::Zh => zh,
-    }
-}
-
-/// What ran out, as a headline.
-pub(super) fn headline(kind: Kind, language: Language) -> &'static str {
-    let (en, zh) = match kind {
-        Kind::GpuOom => ("GPU out of memory", "显存不足"),
-        Kind::HostOomKernel => ("Host out of memory: the kernel killed it", "主机内存耗尽：被内核杀死"),
-        Kind::HostOomCgroup => {
-            ("Container or cgroup out of memory: the kernel killed it", "容器或 cgroup 内存耗尽：被内核杀死")
-        }
-        Kind::HostOomUserspace => {
-            ("Host out of memory: a memory daemon killed it", "主机内存不足：被用户态守护进程杀死")
-        }
-        Kind::HostOomRay => ("Node out of memory: Ray's monitor killed it", "节点内存不足：被 Ray 内存监控杀死"),
-        Kind::HostAllocFailure => ("An allocation of host memory failed", "主机内存分配失败"),
-        Kind::ShmExhausted => ("Shared memory is full", "共享内存已满"),
-        Kind::SigkillUnattributed => ("Killed, and nothing here proves by whom", "被杀死，但没有证据表明是谁"),
-        Kind::None => ("No out-of-memory incident", "没有内存不足事件"),
-    };
-    choose(language, en, zh)
-}
-
-/// A phase in words.
-pub(crate) fn phase(phase: Phase, language: Language) -> &'static str {
-    let zh = match phase {
-        Phase::Setup => "初始化",
-        Phase::DataLoading => "数据加载",
-        Phase::ModelLoad => "加载模型",
-        Phase::CheckpointResume => "从检查点恢复",
-        Phase::EngineInit => "推理引擎启动",
-        Phase::Rollout => "生成（rollout）",
-        Phase::Experience => "经验计算",
-        Phase::WeightSync => "权重同步",
-        Phase::Forward => "前向",
-        Phase::Backward => "反向",
-        Phase::OptimizerStep => "优化器更新",
-        Phase::CheckpointSave => "保存检查点",
-        Phase::Evaluation => "评估",
-        Phase::Inference => "推理",
-        Phase::Teardown => "收尾",
-        Phase::Unknown => "未知",
-    };
-    choose(language, phase.as_str(), zh)
-}
-
-/// When it was, as part of a headline: ` in the backward pass`.
-pub(super) fn during(phase: Phase, language: Language) -> &'static str {
-    let (en, zh) = match phase {
-        Phase::Setup => (" during setup", "（初始化时）"),
-        Phase::DataLoading => (" while data was loaded", "（加载数据时）"),
-        Phase::ModelLoad => (" while the model was loaded", "（加载模型时）"),
-        Phase::CheckpointResume => (" while a checkpoint was resumed", "（从检查点恢复时）"),
-        Phase::EngineInit => (" while the engine started", "（推理引擎启动时）"),
-        Phase::Rollout => (" during rollout", "（rollout 时）"),
-        Phase::Experience => (" while experience was computed", "（经验计算时）"),
-        Phase::WeightSync => (" while weights were synced", "（权重同步时）"),
-        Phase::Forward => (" in the forward pass", "（前向时）"),
-        Phase::Backward => (" in the backward pass", "（反向时）"),
-        Phase::OptimizerStep => (" in the optimizer step", "（优化器更新时）"),
-        Phase::CheckpointSave => (" while a checkpoint was saved", "（保存检查点时）"),
-        Phase::Evaluation => (" during evaluation", "（评估时）"),
-        Phase::Inference => (" during inference", "（推理时）"),
-        Phase::Teardown => (" during teardown", "（收尾时）"),
-        Phase::Unknown => ("", ""),
-    };
-    choose(language, en, zh)
 }
 
 /// The amounts of a headline.
@@ -455,15 +390,20 @@ pub(super) fn amounts(amounts: &Amounts, language: Language) -> String {
     }
 }
 
-/// How `who`, so many processes, ended.
-pub(super) fn ended(ending: &Ending, who: &str, count: usize, language: Language) -> String {
+/// How `who`, so many processes, ended ` at 05:12:41`.
+pub(super) fn ended(ending: &Ending, who: &str, count: usize, when: &str, language: Language) -> String {
     let was = if count == 1 { "was" } else { "were" };
-    match (language, ending) {
+    let how = match (language, ending) {
+        (Language::En, Ending::Failed { failure }) => {
+            return format!("{who} failed{when}: {}", other_failure(*failure, language));
+        }
+        (Language::Zh, Ending::Failed { failure }) => {
+            return format!("{who} 失败{when}：{}", other_failure(*failure, language));
+        }
         (Language::En, Ending::OutOfMemory { kind }) if kind.is_host() => format!("{who} ran out of host memory"),
         (Language::En, Ending::OutOfMemory { .. }) => format!("{who} ran out of GPU memory"),
         (Language::En, Ending::Signal { signal: 9 }) => format!("{who} {was} killed (SIGKILL)"),
-        (Language::En, Ending::Signal { signal }) => format!("{who} ended by {}", signal_name(*signal)),
-        (Language::En, Ending::Failed { failure }) => format!("{who} failed: {}", other_failure(*failure, language)),
+        (Language::En, Ending::Signal { signal }) => format!("{who} {was} ended by {}", signal_name(*signal)),
         (Language::En, Ending::Stopped) => format!("{who} {was} stopped by the launcher"),
         (Language::En, Ending::Exited { status }) => format!("{who} exited with {status}"),
         (Language::En, Ending::Vanished) => format!("{who} vanished"),
@@ -471,11 +411,11 @@ pub(super) fn ended(ending: &Ending, who: &str, count: usize, language: Language
         (Language::Zh, Ending::OutOfMemory { .. }) => format!("{who} 显存不足"),
         (Language::Zh, Ending::Signal { signal: 9 }) => format!("{who} 被杀死（SIGKILL）"),
         (Language::Zh, Ending::Signal { signal }) => format!("{who} 因 {} 终止", signal_name(*signal)),
-        (Language::Zh, Ending::Failed { failure }) => format!("{who} 失败：{}", other_failure(*failure, language)),
         (Language::Zh, Ending::Stopped) => format!("{who} 被启动器停止"),
         (Language::Zh, Ending::Exited { status }) => format!("{who} 退出，状态 {status}"),
         (Language::Zh, Ending::Vanished) => format!("{who} 消失"),
-    }
+    };
+    format!("{how}{when}")
 }
 
 fn signal_name(signal: i32) -> String {
@@ -512,66 +452,4 @@ pub(super) fn tag(about: About, labels: &Labels) -> &'static str {
         About::Also => also,
         About::Read => read,
     }
-}
-
-/// What a figure measures.
-pub(super) fn figure(name: FigureName, language: Language) -> &'static str {
-    let (en, zh) = match name {
-        FigureName::Requested => ("requested", "请求大小"),
-        FigureName::GpuTotal => ("capacity of the GPU", "显存总量"),
-        FigureName::GpuFree => ("free on the GPU", "空闲显存"),
-        FigureName::GpuAllowed => ("allowed to the process", "进程允许使用的显存"),
-        FigureName::ProcessInUse => ("held by a process on the GPU", "进程占用显存"),
-        FigureName::TorchAllocated => ("allocated by PyTorch", "PyTorch 已分配"),
-        FigureName::TorchReserved => ("reserved by PyTorch", "PyTorch 已保留"),
-        FigureName::TorchReservedUnallocated => ("reserved by PyTorch, unused", "PyTorch 保留未用"),
-        FigureName::AllocatedPeak => ("highest allocated so far", "已分配峰值"),
-        FigureName::GpuIndex => ("GPU number", "GPU 编号"),
-        FigureName::NodeUsed => ("used on the node", "节点已用内存"),
-        FigureName::NodeTotal => ("memory of the node", "节点内存总量"),
-        FigureName::NodeFraction => ("share of the node in use", "节点内存使用率"),
-        FigureName::NodeThreshold => ("kills from", "杀进程阈值"),
-        FigureName::WorkerUsed => ("held by the chosen process", "被选中进程的内存"),
-        FigureName::TotalVm => ("virtual size of the victim", "被杀进程虚拟内存"),
-        FigureName::AnonRss => ("anon-rss of the victim", "被杀进程 anon-rss"),
-        FigureName::FileRss => ("file-rss of the victim", "被杀进程 file-rss"),
-        FigureName::ShmemRss => ("shmem-rss of the victim", "被杀进程 shmem-rss"),
-        FigureName::MemcgUsage => ("charged to the cgroup", "cgroup 已用"),
-        FigureName::MemcgLimit => ("limit of the cgroup", "cgroup 上限"),
-        FigureName::OomScoreAdj => ("oom_score_adj of the victim", "被杀进程 oom_score_adj"),
-        FigureName::VictimPid => ("pid of the victim", "被杀进程 pid"),
-        FigureName::HostUsed => ("host memory in use", "主机已用内存"),
-        FigureName::HostPercent => ("host memory in use, per cent", "主机内存使用率（%）"),
-        FigureName::KvCacheAvailable => ("room for the KV cache", "KV cache 可用空间"),
-        FigureName::Other => ("other", "其他"),
-    };
-    choose(language, en, zh)
-}
-
-/// Another failure in words.
-pub(super) fn other_failure(name: OtherFailureName, language: Language) -> &'static str {
-    let (en, zh) = match name {
-        OtherFailureName::NcclTimeout => ("an NCCL timeout", "NCCL 超时"),
-        OtherFailureName::NcclError => ("an NCCL error", "NCCL 错误"),
-        OtherFailureName::IllegalMemoryAccess => ("an illegal memory access on the GPU", "GPU 非法内存访问"),
-        OtherFailureName::DeviceAssert => ("an assertion inside a GPU kernel", "GPU kernel 断言失败"),
-        OtherFailureName::CudnnError => ("a cuDNN error", "cuDNN 错误"),
-        OtherFailureName::CublasError => ("a cuBLAS error", "cuBLAS 错误"),
-        OtherFailureName::GpuHardware => ("a fault of the GPU itself", "GPU 硬件故障"),
-        OtherFailureName::Segfault => ("a segmentation fault", "段错误"),
-        OtherFailureName::Abort => ("an abort", "进程中止（abort）"),
-        OtherFailureName::DiskFull => ("a full disk", "磁盘已满"),
-        OtherFailureName::IoError => ("an I/O error", "I/O 错误"),
-        OtherFailureName::Preempted => ("preemption", "被抢占"),
-        OtherFailureName::Cancelled => ("somebody stopped it", "被人为取消"),
-        OtherFailureName::TimeLimit => ("the scheduler's time limit", "超过调度器时限"),
-        OtherFailureName::Network => ("a lost connection", "网络连接中断"),
-        OtherFailureName::ImportError => ("an import that failed", "导入失败"),
-        OtherFailureName::ConfigError => ("a configuration that was refused", "配置错误"),
-        OtherFailureName::Assertion => ("an assertion", "断言失败"),
-        OtherFailureName::PythonError => ("a Python exception", "Python 异常"),
-        OtherFailureName::TestFailure => ("a failed test", "测试失败"),
-        OtherFailureName::Unknown => ("a failure without a name", "未知失败"),
-    };
-    choose(language, en, zh)
 }

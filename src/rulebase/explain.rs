@@ -149,14 +149,17 @@ impl Book<'_> {
         });
         entry.row(self.say("default", "默认值"), &list(defaults));
         entry.row(self.say("moves", "影响"), knob.moves.in_language(self.language));
-        entry.row(self.say("costs", "代价"), knob.cost.in_language(self.language));
+        entry.row(self.say("cost", "代价"), knob.cost.in_language(self.language));
         let turns = knob.lever.iter().map(|turn| {
             let way = turn.direction.map(|way| format!(" {}", way.as_str())).unwrap_or_default();
             format!("{}{way} ({})", turn.name, step(&turn.to))
         });
         entry.row(self.say("turns", "调节"), &list(turns));
         for constraint in &knob.constraint {
-            entry.row(self.say("mind", "注意"), constraint.text.in_language(self.language));
+            entry.row(self.say("needs", "前提"), constraint.text.in_language(self.language));
+        }
+        for note in &knob.note {
+            entry.row(self.say("note", "注意"), note.text.in_language(self.language));
         }
         entry.row(self.say("fact", "事实"), knob.fact.as_deref().unwrap_or_default());
         entry.text
@@ -242,7 +245,7 @@ mod tests {
             ("micro_batch", "Sequences", "序列"),
             ("config.zero_stage", "What is sharded", "切分"),
             ("--gpu-memory-utilization", "vllm.", "vllm."),
-            ("deepspeed.offload_optimizer_ratio", "costs", "代价"),
+            ("deepspeed.offload_optimizer_ratio", "cost", "代价"),
         ] {
             let (in_en, in_zh) = (said(word, Language::En)?, said(word, Language::Zh)?);
             assert!(in_en.as_ref().is_ok_and(|text| text.contains(en)), "{word}: {in_en:?}");

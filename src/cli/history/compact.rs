@@ -6,7 +6,7 @@ use super::open;
 use crate::cli::error::CliError;
 use crate::model::Bytes;
 
-/// Give back the space that removed incidents still take
+/// Free the space that removed incidents still take
 #[derive(Debug, Args)]
 pub(super) struct Compact {}
 

@@ -9,7 +9,7 @@ use crate::history;
 /// Readers have a look at the lock, which takes them no time.
 const PATIENCE: Duration = Duration::from_millis(100);
 
-/// Move into the store what analyses left in the spool, and mend the index
+/// Move waiting incidents from the spool into the store, and bring the index up to date
 #[derive(Debug, Args)]
 #[command(hide = true)]
 pub(super) struct Drain {}

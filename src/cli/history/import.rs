@@ -9,7 +9,7 @@ use crate::cli::error::CliError;
 use crate::history::{self, HistoryError};
 use crate::redact::Redactor;
 
-/// Take over what another history exported; what is there already is not doubled
+/// Import what another history exported; incidents that are already here are not duplicated
 #[derive(Debug, Args)]
 pub(super) struct Import {
     /// The file; `-` is standard input

@@ -5,24 +5,28 @@ use clap::Args;
 use super::{Format, found, page};
 use crate::cli::error::CliError;
 use crate::history::{Order, Query, ask};
+use crate::knowledge::Language;
 
-/// List incidents, the newest first
+/// List incidents, newest first
 #[derive(Debug, Args)]
 pub(super) struct List {
     /// How to show them
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
-    /// As many at most
+    /// Show at most this many
     #[arg(long, value_name = "NUMBER", default_value_t = 20)]
     limit: usize,
-    /// Leave out so many before
+    /// Skip this many first
     #[arg(long, value_name = "NUMBER", default_value_t = 0)]
     offset: usize,
+    /// The language, `en` or `zh` [default: $OOMDOC_LANG, else your locale]
+    #[arg(long, value_name = "LANG", default_value_t = crate::cli::language::preferred(), hide_default_value = true)]
+    lang: Language,
 }
 
 impl List {
     pub fn run(self, home: &Path) -> Result<(), CliError> {
         let page = found(home, ask(home, &Query::default(), Order::Time, self.offset, self.limit)?);
-        page::print(&page, self.format, self.offset)
+        page::print(page.in_language(self.lang), self.format, self.offset, self.lang)
     }
 }

@@ -29,7 +29,7 @@ use super::home::{Home, warn};
 use crate::history::{self, Answer, HistoryError, IndexError, Query};
 use crate::store::DiskStore;
 
-/// Find what came up before, and keep what made it go away.
+/// Find earlier incidents, and record what solved them.
 #[derive(Debug, Args)]
 pub(super) struct History {
     #[command(subcommand)]
@@ -62,7 +62,7 @@ impl History {
         match self.command {
             Command::List(list) => list.run(home),
             Command::Search(search) => search.run(settings, home),
-            Command::Show(show) => show.run(home),
+            Command::Show(show) => show.run(home, || settings.knowledge()),
             Command::Similar(similar) => similar.run(home, || settings.redactor()),
             Command::Stats(stats) => stats.run(settings, home),
             Command::Resolve(resolve) => resolve.run(home, &settings.redactor()?),
@@ -114,7 +114,7 @@ fn asked(words: &str, settings: &Home, home: &Path) -> Result<Query, CliError> {
 /// What was found; where the index could not be asked, that is said, and somebody makes it anew meanwhile.
 fn found<T>(home: &Path, answer: Answer<T>) -> T {
     if let Some(error) = answer.without_index {
-        warn(&format!("{error}; the store was read instead"), "`oomdoc history reindex` makes the index anew");
+        warn(&format!("{error}; the store was read instead"), "`oomdoc history reindex` rebuilds the index");
         super::save::drain(home);
     }
     answer.found
@@ -130,13 +130,13 @@ fn publish(store: &mut DiskStore) -> Result<(), HistoryError> {
 
 /// The index does not follow; searches read the store until it does.
 fn behind(error: &IndexError) {
-    warn(&format!("the index does not follow: {error}"), "`oomdoc history reindex` makes it anew; nothing is lost");
+    warn(&format!("the index is out of date: {error}"), "`oomdoc history reindex` rebuilds it; nothing is lost");
 }
 
 /// The store, with all that waited in the spool.
 fn open(home: &Path) -> Result<DiskStore, HistoryError> {
     if let Some(kind) = crate::store::network(home) {
-        let problem = format!("{} lies on {kind}: what is kept there may get lost", home.display());
+        let problem = format!("{} is on {kind}, where data may get lost", home.display());
         warn(&problem, "name a folder on a disk of this machine with --home or $OOMDOC_HOME");
     }
     history::drain(home, PATIENCE)

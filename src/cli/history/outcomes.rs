@@ -9,13 +9,13 @@ use crate::cli::table::table;
 use crate::history;
 use crate::model::Outcomes as Count;
 
-/// Show how remedies went here and how much that moves diagnoses, or forget it
+/// Show which changes worked here and how that affects diagnoses, or forget it
 #[derive(Debug, Args)]
 pub(super) struct Outcomes {
     /// How to show them
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
-    /// Forget what was told of the incident ID, of all without one
+    /// Forget the outcomes of incident ID, or of all incidents without one
     #[arg(long, value_name = "ID", num_args = 0..=1)]
     reset: Option<Option<String>>,
 }

@@ -6,23 +6,25 @@ use std::io::Write as _;
 use super::Format;
 use crate::cli::error::CliError;
 use crate::cli::table::table;
+use crate::cli::told::told;
 use crate::history::{Document, Page};
+use crate::knowledge::Language;
 use crate::model::Bytes;
 
 /// As many values of a facet are shown.
 const VALUES: usize = 4;
 
 /// Prints `page`, which begins after `skipped` incidents.
-pub(super) fn print(page: &Page, format: Format, skipped: usize) -> Result<(), CliError> {
+pub(super) fn print(page: Page, format: Format, skipped: usize, language: Language) -> Result<(), CliError> {
     let mut out = anstream::stdout();
     match format {
-        Format::Json => writeln!(out, "{}", serde_json::to_string_pretty(page)?)?,
+        Format::Json => writeln!(out, "{}", serde_json::to_string_pretty(&page)?)?,
         Format::Csv => out.write_all(csv(&page.incidents).as_bytes())?,
-        Format::Text if page.total == 0 => writeln!(out, "no incident")?,
+        Format::Text if page.total == 0 => writeln!(out, "{}", told("no incident", language))?,
         Format::Text => {
-            lines(&page.incidents).iter().try_for_each(|line| writeln!(out, "{line}"))?;
-            writeln!(out, "\n{}", range(page, skipped))?;
-            out.write_all(facets(page).as_bytes())?;
+            lines(&page.incidents, language).iter().try_for_each(|line| writeln!(out, "{line}"))?;
+            writeln!(out, "\n{}", told(&range(&page, skipped), language))?;
+            out.write_all(facets(&page).as_bytes())?;
         }
     }
     Ok(())
@@ -40,8 +42,8 @@ fn range(page: &Page, skipped: usize) -> String {
 const HEADER: [&str; 9] = ["ID", "TIME", "KIND", "PHASE", "CAUSE", "MODEL", "HOST", "JOB", "OUTCOME"];
 
 /// The header, then a line an incident. What is known of none has no column.
-pub(super) fn lines(documents: &[Document]) -> Vec<String> {
-    let rows: Vec<[String; 9]> = documents.iter().map(row).collect();
+pub(super) fn lines(documents: &[Document], language: Language) -> Vec<String> {
+    let rows: Vec<[String; 9]> = documents.iter().map(|document| row(document, language)).collect();
     let is_wanted = |column: &usize| rows.iter().any(|row| row[*column] != NOTHING);
     let wanted: Vec<usize> = (0..HEADER.len()).filter(is_wanted).collect();
     let pick = |row: &[String; 9]| wanted.iter().map(|column| row[*column].clone()).collect::<Vec<String>>();
@@ -54,7 +56,7 @@ const NOTHING: &str = "-";
 /// As many letters of what was done; `history show` has all of them.
 const LONGEST_OUTCOME: usize = 48;
 
-fn row(document: &Document) -> [String; 9] {
+fn row(document: &Document, language: Language) -> [String; 9] {
     let words = |words: &Option<String>| words.clone().unwrap_or_else(|| NOTHING.to_owned());
     let tags = document.tags.iter().map(|tag| format!("#{tag}"));
     let job: Vec<String> = document.job.iter().cloned().chain(tags).collect();
@@ -67,7 +69,7 @@ fn row(document: &Document) -> [String; 9] {
         words(&document.model.as_deref().map(|model| model.rsplit('/').next().unwrap_or(model).to_owned())),
         words(&document.host),
         words(&Some(job.join(" ")).filter(|job| !job.is_empty())),
-        outcome(document),
+        told(&outcome(document), language).into_owned(),
     ]
 }
 

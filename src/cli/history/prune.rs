@@ -9,10 +9,10 @@ use crate::history::{self, Age};
 /// Remove old incidents
 #[derive(Debug, Args)]
 pub(super) struct Prune {
-    /// Those that happened longer ago: `90d`, `12w`, `6m`, `1y`
+    /// Remove those older than this: `90d`, `12w`, `6m`, `1y`
     #[arg(long, value_name = "AGE")]
     older_than: Age,
-    /// Keep those that a change made go away
+    /// Keep those that a change solved
     #[arg(long)]
     keep_resolved: bool,
 }

@@ -7,7 +7,7 @@ use super::{open, publish};
 use crate::cli::error::CliError;
 use crate::history;
 
-/// Rebuild everything that follows from the incidents: the index, groups, and what analyses are told
+/// Rebuild everything derived from the incidents: the index, the groups, and what analyses are told
 #[derive(Debug, Args)]
 pub(super) struct Reindex {}
 

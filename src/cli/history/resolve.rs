@@ -9,7 +9,7 @@ use crate::history::{self, Annotations, Note, Outcome, Record};
 use crate::redact::Redactor;
 use crate::store::DiskStore;
 
-/// Keep what was done after an incident and how it went: the next diagnosis takes it into account
+/// Record what was tried after an incident and how it went: the next diagnosis takes it into account
 #[derive(Debug, Args)]
 #[command(group = ArgGroup::new("change").args(["patch", "knob", "did"]).requires("how"))]
 #[command(group = ArgGroup::new("how").args(["worked", "failed"]))]
@@ -27,7 +27,7 @@ pub(super) struct Resolve {
     /// What you did instead, in your words: `--did "moved the job to H200 nodes"`
     #[arg(long, value_name = "TEXT", value_parser = note)]
     did: Option<String>,
-    /// The trouble went away
+    /// It solved the problem
     #[arg(long)]
     worked: bool,
     /// It did not

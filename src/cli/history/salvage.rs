@@ -7,7 +7,7 @@ use super::{open, publish};
 use crate::cli::error::CliError;
 use crate::{history, store};
 
-/// Keep all that can be read of a damaged history; the damaged file stays beside it
+/// Save whatever can still be read of a damaged history; the damaged file is kept
 #[derive(Debug, Args)]
 pub(super) struct Salvage {}
 

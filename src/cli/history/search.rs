@@ -6,6 +6,7 @@ use super::{Format, asked, found, page};
 use crate::cli::error::CliError;
 use crate::cli::home::Home;
 use crate::history::{Order, ask};
+use crate::knowledge::Language;
 
 /// Find incidents by words, fields, figures and times: phase:optimizer_step requested:>2GiB "pinned memory"
 #[derive(Debug, Args)]
@@ -17,15 +18,18 @@ pub(super) struct Search {
     /// How to show them
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
-    /// What stands first
+    /// What to sort by
     #[arg(long, value_enum, default_value_t = Sort::Relevance)]
     sort: Sort,
-    /// As many at most
+    /// Show at most this many
     #[arg(long, value_name = "NUMBER", default_value_t = 20)]
     limit: usize,
-    /// Leave out so many before
+    /// Skip this many first
     #[arg(long, value_name = "NUMBER", default_value_t = 0)]
     offset: usize,
+    /// The language, `en` or `zh` [default: $OOMDOC_LANG, else your locale]
+    #[arg(long, value_name = "LANG", default_value_t = crate::cli::language::preferred(), hide_default_value = true)]
+    lang: Language,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -42,6 +46,6 @@ impl Search {
             Sort::Time => Order::Time,
         };
         let page = found(home, ask(home, &query, order, self.offset, self.limit)?);
-        page::print(&page, self.format, self.offset)
+        page::print(page.in_language(self.lang), self.format, self.offset, self.lang)
     }
 }

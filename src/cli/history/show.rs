@@ -1,5 +1,6 @@
 use std::io::Write;
 use std::path::Path;
+use std::sync::Arc;
 
 use clap::{Args, ValueEnum};
 use serde::Serialize;
@@ -7,7 +8,7 @@ use serde::Serialize;
 use crate::cli::error::CliError;
 use crate::cli::screen;
 use crate::history::{self, Annotations, Outcome, Record};
-use crate::knowledge::Language;
+use crate::knowledge::{Knowledge, Language, retell};
 use crate::model::Incident;
 use crate::report::{self, Length};
 
@@ -20,8 +21,8 @@ pub(super) struct Show {
     /// How to show it
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
-    /// The language of headings: `en` or `zh`
-    #[arg(long, value_name = "LANG", default_value = "en")]
+    /// The language, `en` or `zh` [default: $OOMDOC_LANG, else your locale]
+    #[arg(long, value_name = "LANG", default_value_t = crate::cli::language::preferred(), hide_default_value = true)]
     lang: Language,
 }
 
@@ -39,7 +40,12 @@ struct Shown {
 }
 
 impl Show {
-    pub fn run(self, home: &Path) -> Result<(), CliError> {
+    /// Only text takes `knowledge`, which tells it in the reader's language.
+    pub fn run(
+        self,
+        home: &Path,
+        knowledge: impl FnOnce() -> Result<Arc<Knowledge>, CliError>,
+    ) -> Result<(), CliError> {
         let store = history::look(home)?;
         let mut record = history::find(&store, &self.id)?;
         let outcomes = history::outcomes(&store, Some(&record.incident.id))?;
@@ -49,6 +55,7 @@ impl Show {
         match self.format {
             Format::Json => writeln!(out, "{}", serde_json::to_string_pretty(&Shown { record, outcomes })?)?,
             Format::Text => {
+                retell(&mut record.incident, &*knowledge()?, self.lang);
                 let Record { time, inputs, job, incident, failure, annotations, .. } = record;
                 writeln!(out, "{}  {time}", incident.id)?;
                 writeln!(out, "{}\n", grouped(&incident, self.lang))?;

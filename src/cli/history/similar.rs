@@ -6,10 +6,11 @@ use clap::{Args, ValueEnum};
 use super::{found, page};
 use crate::Options;
 use crate::cli::error::CliError;
+use crate::cli::language::preferred;
 use crate::history::{self, Record};
 use crate::redact::Redactor;
 
-/// Find incidents like another one, or like that of a log, and say what is alike
+/// Find incidents similar to another one, or to that of a log, and show what they share
 #[derive(Debug, Args)]
 pub(super) struct Similar {
     /// The id of an incident, or a log
@@ -18,7 +19,7 @@ pub(super) struct Similar {
     /// How to show them
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
-    /// As many at most
+    /// Show at most this many
     #[arg(long, value_name = "NUMBER", default_value_t = 10)]
     limit: usize,
 }
@@ -47,11 +48,11 @@ impl Similar {
             Format::Text => {
                 let (likenesses, documents): (Vec<_>, Vec<_>) =
                     found.into_iter().map(|found| ((found.score, found.alike), found.incident)).unzip();
-                let lines = page::lines(&documents);
+                let lines = page::lines(&documents, preferred());
                 let (header, lines) = lines.split_first().map_or(("", &[][..]), |(header, lines)| (header, lines));
                 writeln!(out, "{header}")?;
                 for (line, (score, alike)) in lines.iter().zip(likenesses) {
-                    writeln!(out, "{line}\n  {:.0} % alike: {}", score * 100.0, alike.join("; "))?;
+                    writeln!(out, "{line}\n  {:.0}% alike: {}", score * 100.0, alike.join("; "))?;
                 }
             }
         }

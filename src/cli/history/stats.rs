@@ -15,7 +15,7 @@ use crate::history::{self, Stats as Counts};
 const ROWS: usize = 8;
 const MOST_ROWS: usize = 50;
 
-/// Count incidents, all or those that a query finds, by what they have in common
+/// Count incidents by kind, cause, phase, model, framework and week
 #[derive(Debug, Args)]
 pub(super) struct Stats {
     /// Count only what `oomdoc history search` would find

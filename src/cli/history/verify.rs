@@ -6,7 +6,7 @@ use super::{behind, open};
 use crate::cli::error::CliError;
 use crate::history;
 
-/// Read every record and the index, and check them
+/// Read and check every record and the index
 #[derive(Debug, Args)]
 pub(super) struct Verify {}
 

@@ -9,10 +9,10 @@ use crate::cli::error::CliError;
 use crate::cli::home::Home;
 use crate::rulebase::{Checked, Finding, Severity, check};
 
-/// Find rules, knobs and messages that can never fire, name what is not known, or fail their own examples
+/// Find rules that can never fire, name what is not known, or fail their own examples
 #[derive(Debug, Args)]
 pub(super) struct Check {
-    /// A file or folder of rules [default: the shipped ones and those that were imported]
+    /// A file or folder of rules [default: the shipped and the imported ones]
     path: Option<PathBuf>,
 }
 

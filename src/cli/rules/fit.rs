@@ -12,16 +12,16 @@ use crate::cli::home::Home;
 use crate::fit::{self, Fitted, Forecast, Learn, Tally};
 use crate::knowledge::{Calibration, Learned};
 
-/// Fit what signals weigh and how sure diagnoses are on labelled incidents, and show how well that does on others
+/// Fit the weights of signals and the confidence of diagnoses to labelled incidents, and show how well that does on others
 #[derive(Debug, Args)]
 pub(super) struct Fit {
     /// Folders with one folder a case, each with its logs and its label
     #[arg(value_name = "DIR", required = true)]
     folders: Vec<PathBuf>,
-    /// Folders of the same form whose answers are to stay right whatever the others teach
+    /// Folders of the same form whose answers must stay right
     #[arg(long, value_name = "DIR")]
     keep: Vec<PathBuf>,
-    /// Learn of causes alone, and leave what signals weigh for phases as it is written
+    /// Fit causes only, and leave the weights for phases as they are
     #[arg(long)]
     causes_only: bool,
     /// The label's file name, JSON or TOML [default: truth.json or expected.toml]

@@ -8,11 +8,11 @@ use crate::cli::home::Home;
 use crate::cli::table::table;
 use crate::knowledge::{Knowledge, Language, Origin};
 
-/// List the rules of causes and whose they are
+/// List the rules of causes and where they come from
 #[derive(Debug, Args)]
 pub(super) struct List {
-    /// The language of the titles: `en` or `zh`
-    #[arg(long, value_name = "LANG", default_value = "en")]
+    /// The language of the titles, `en` or `zh` [default: $OOMDOC_LANG, else your locale]
+    #[arg(long, value_name = "LANG", default_value_t = crate::cli::language::preferred(), hide_default_value = true)]
     lang: Language,
 }
 

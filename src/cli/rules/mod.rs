@@ -18,7 +18,7 @@ use super::error::CliError;
 use super::home::Home;
 use crate::rulebase::RuleSource;
 
-/// List, check, try and import rules: what oomdoc knows of the causes of out-of-memory failures.
+/// List, check, test and import rules: what oomdoc knows of the causes of out-of-memory failures.
 #[derive(Debug, Args)]
 pub(super) struct Rules {
     #[command(subcommand)]

@@ -8,7 +8,7 @@ use crate::history;
 use crate::rulebase::{RuleSource, nearest_rules};
 use crate::store::{DiskStore, own_rules, remove_rules};
 
-/// Forget a rule that was imported; a shipped one that it replaced is back
+/// Remove an imported rule; a shipped rule that it replaced applies again
 #[derive(Debug, Args)]
 pub(super) struct Remove {
     /// The rule's id, or its file as `oomdoc rules check` names it

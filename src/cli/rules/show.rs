@@ -15,11 +15,11 @@ use crate::rulebase::{RuleSource, nearest_rules};
 pub(super) struct Show {
     /// The rule's id, as `oomdoc rules list` shows it
     id: String,
-    /// Print the file as it is, to begin a rule of your own with
+    /// Print the file itself, as a start for a rule of your own
     #[arg(long)]
     toml: bool,
-    /// The language: `en` or `zh`
-    #[arg(long, value_name = "LANG", default_value = "en")]
+    /// The language, `en` or `zh` [default: $OOMDOC_LANG, else your locale]
+    #[arg(long, value_name = "LANG", default_value_t = crate::cli::language::preferred(), hide_default_value = true)]
     lang: Language,
 }
 

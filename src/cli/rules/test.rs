@@ -14,7 +14,7 @@ use crate::rulebase::{RuleSource, Tried, try_examples};
 /// Run the examples of rules through the whole analysis
 #[derive(Debug, Args)]
 pub(super) struct Test {
-    /// A file or folder of rules [default: the shipped ones and those that were imported]
+    /// A file or folder of rules [default: the shipped and the imported ones]
     path: Option<PathBuf>,
 }
 

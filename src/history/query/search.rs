@@ -6,6 +6,7 @@ use serde::Serialize;
 use super::Query;
 use crate::history::outcome::told;
 use crate::history::{Document, HistoryError, records};
+use crate::knowledge::Language;
 use crate::store::Store;
 
 /// What stands first.
@@ -30,6 +31,12 @@ pub struct Page {
 }
 
 impl Page {
+    /// The same with titles in `language`.
+    pub fn in_language(mut self, language: Language) -> Page {
+        self.incidents = self.incidents.into_iter().map(|document| document.in_language(language)).collect();
+        self
+    }
+
     /// Counts `count` more of a facet's value.
     pub(in crate::history) fn count(&mut self, facet: &'static str, value: &str, count: usize) {
         let values = self.facets.entry(facet).or_default();

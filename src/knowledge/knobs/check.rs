@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use super::{Constraint, DefaultValue, Direction, Knob, Spelling, To, Turn, Type};
+use super::{Constraint, DefaultValue, Direction, Knob, Note, Spelling, To, Turn, Type};
 use crate::knowledge::causes::Origin;
 use crate::knowledge::facts::{Fact, FactType};
 use crate::knowledge::levers::Lever;
@@ -36,10 +36,11 @@ pub(in crate::knowledge) fn check<'k>(
         if knob.constraint.iter().any(|constraint| constraint.unless.is_some() && constraint.only.is_some()) {
             return Err(fault("a constraint says either `unless` or `only`".to_owned()));
         }
-        let words = knob.constraint.iter().map(|Constraint { text, .. }| text).chain([&knob.moves, &knob.cost]);
+        let notes = knob.note.iter().map(|Note { text, .. }| text).chain([&knob.moves, &knob.cost]);
+        let mut words = knob.constraint.iter().map(|Constraint { text, .. }| text).chain(notes);
         // Of the user's own, English stands in.
-        if origin == Origin::Shipped && words.into_iter().any(|words| words.is_partial()) {
-            return Err(fault("`moves`, `cost` and each constraint say it in English and Chinese".to_owned()));
+        if origin == Origin::Shipped && words.any(|words| words.is_partial()) {
+            return Err(fault("`moves`, `cost`, each constraint and each note need English and Chinese".to_owned()));
         }
     }
     Ok(())

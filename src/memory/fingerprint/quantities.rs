@@ -61,7 +61,7 @@ pub(super) fn quantities(model: &ModelSize, layout: &Layout) -> Vec<Quantity> {
         let width = Width::exactly(bytes as f64);
         let mut fixed = |name, family, count: Parameters, formula: String| {
             if count.low > 0 {
-                let formula = format!("{formula} × {width} B");
+                let formula = format!("{formula} × {width} bytes");
                 all.push(Quantity { name, family, size: Size::Fixed(count, width), formula });
             }
         };
@@ -135,7 +135,7 @@ fn activations(shape: &Shape, layout: &Layout, bytes: u64, all: &mut Vec<Quantit
         ("hidden states", Family::Activations, shape.hidden, "hidden"),
         ("an intermediate of the MLP", Family::Activations, shape.intermediate.div_ceil(tensor), "intermediate"),
     ] {
-        let formula = format!("{each} {width_name} × {bytes} B");
+        let formula = format!("{each} {width_name} × {bytes} bytes");
         if let Some(tokens) = known {
             let size = Size::Fixed(Parameters::exactly(tokens.saturating_mul(each)), width);
             all.push(Quantity { name, family, size, formula: format!("{tokens} tokens × {formula}") });
@@ -146,7 +146,7 @@ fn activations(shape: &Shape, layout: &Layout, bytes: u64, all: &mut Vec<Quantit
     let times = layout.batch.map_or(1, |batch| batch.micro_batch.max(1)).saturating_mul(shape.heads.div_ceil(tensor));
     if let Some(sequence) = layout.batch.map(|batch| batch.sequence).filter(|sequence| *sequence > 0) {
         let count = Parameters::exactly(sequence.saturating_mul(sequence).saturating_mul(times));
-        let formula = format!("{times} × {sequence}² × {bytes} B");
+        let formula = format!("{times} × {sequence}² × {bytes} bytes");
         all.push(Quantity { name, family, size: Size::Fixed(count, width), formula });
     }
     all.push(Quantity { name, family, size: Size::Square { times, width: bytes }, formula: times.to_string() });

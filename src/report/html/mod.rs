@@ -14,7 +14,7 @@ use super::diff::class;
 use super::lead::{Action, Lead};
 use super::neighbours::BESIDE;
 use super::plain::{
-    amount, describe, describe_job, effects, ended, headline, phase, place_of, strip, sure, title, together,
+    amount, describe, describe_job, effects, ended, headline, phase, place_of, remarks, strip, sure, title, together,
 };
 use super::words::{self, Labels};
 use super::{choice, numbered, telling};
@@ -154,7 +154,7 @@ impl Page<'_> {
         let Labels { who, job: of, when, phase: doing, before, figures, why, proof, next_time, .. } = self.labels;
         html! {
             table {
-                @if !incident.victim.is_unknown() { tr { th { (who) } td { (plain(&describe(&incident.victim))) } } }
+                @if !incident.victim.is_unknown() { tr { th { (who) } td { (plain(&describe(&incident.victim, self.language))) } } }
                 @if let Some(job) = describe_job(&self.report.job, self.labels) { tr { th { (of) } td { (plain(&job)) } } }
                 @if let Some(failed) = &incident.failed_at { tr { th { (when) } td { (plain(failed)) } } }
                 tr { th { (doing) } td { (plain(&phase(incident, self.language))) } }
@@ -226,8 +226,8 @@ impl Page<'_> {
                 (number) ". " code { (plain(&patch.knob)) } " " (plain(&from_to(patch)))
                 @if let Some(effects) = effects(patch, self.language) { span.dim { " (" (effects) ")" } }
             }
-            @for (label, words) in [(self.labels.cost, &patch.cost), (self.labels.needs, &patch.constraint)] {
-                @if let Some(words) = words { p { (label) ": " (plain(words)) } }
+            @for (label, words) in remarks(patch, self.labels) {
+                p { (label) (words::colon(self.language)) (plain(words)) }
             }
             @if let Some(line) = &patch.line { pre { (line) } }
             @if let Some(diff) = &patch.diff {

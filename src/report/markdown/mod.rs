@@ -7,7 +7,7 @@ use std::fmt::{self, Write};
 use super::choice::from_to;
 use super::lead::{Action, Lead};
 use super::outline::{About, Item, Limits, Outline, Section};
-use super::plain::{alike_words, amount, effects, ended, place_of, shorten, sure};
+use super::plain::{alike_words, amount, effects, ended, place_of, remarks, shorten, sure};
 use super::words::{self, Labels};
 use crate::knowledge::Language;
 use crate::model::{Call, Figure, Patch, Report};
@@ -125,10 +125,8 @@ impl Page {
     fn patch(&mut self, number: usize, patch: &Patch) -> fmt::Result {
         let effects = effects(patch, self.language).map(|effects| format!(" ({effects})")).unwrap_or_default();
         writeln!(self.text, "{number}. {} {}{effects}", code(&patch.knob), code(&from_to(patch)))?;
-        for (label, words) in [(self.labels.cost, &patch.cost), (self.labels.needs, &patch.constraint)] {
-            if let Some(words) = words {
-                writeln!(self.text, "   - {label}: {}", inline(words))?;
-            }
+        for (label, words) in remarks(patch, self.labels) {
+            writeln!(self.text, "   - {label}{}{}", words::colon(self.language), inline(words))?;
         }
         if let Some(line) = &patch.line {
             write!(self.text, "\n{}", block(line, "", "   "))?;

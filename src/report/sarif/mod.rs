@@ -107,7 +107,7 @@ impl Writer<'_> {
         let mut text = headline(incident, self.language);
         // Writing to a string does not fail.
         if !incident.victim.is_unknown() {
-            let _ = write!(text, " ({})", describe(&incident.victim));
+            let _ = write!(text, " ({})", describe(&incident.victim, self.language));
         }
         if let Some(first) = incident.diagnoses.first() {
             let _ = write!(text, ". {:.0}% {}: {}", first.confidence * 100.0, first.title, first.why);

@@ -2,10 +2,11 @@
 
 use super::super::choice::{change, from_to};
 use super::super::outline::Item;
-use super::super::plain::{alike_words, amount, effects, ended, place_of, shorten, shorten_to, sure};
+use super::super::plain::{alike_words, amount, effects, ended, place_of, remarks, shorten, shorten_to, sure};
 use super::super::words;
 use super::wrap::padded;
 use super::{ADDED, DIM, GOOD, GUTTER, INDENT, Length, Page, REMOVED, WARN};
+use crate::knowledge::in_terms;
 use crate::model::{Bytes, Call, Citation, Consumer, Figure, InputSummary, Patch};
 
 impl Page {
@@ -53,10 +54,8 @@ impl Page {
         for line in patch.line.iter().flat_map(|line| line.lines()) {
             self.text.extend([indent.as_str(), line, "\n"]);
         }
-        for (label, words) in [(self.labels.cost, &patch.cost), (self.labels.needs, &patch.constraint)] {
-            if let Some(words) = words {
-                self.line(INDENT, &format!("{DIM}{label}: {words}{DIM:#}"));
-            }
+        for (label, words) in remarks(patch, self.labels) {
+            self.line(INDENT, &format!("{DIM}{label}{}{words}{DIM:#}", words::colon(self.language)));
         }
     }
 
@@ -87,7 +86,11 @@ impl Page {
                 return std::iter::once(diagnosis.why.clone()).chain(tried).collect();
             }
             Item::OtherCause(diagnosis) => {
-                let why = if self.length == Length::Full { format!(": {}", diagnosis.why) } else { String::new() };
+                let why = if self.length == Length::Full {
+                    words::sentence(&diagnosis.why, self.language)
+                } else {
+                    String::new()
+                };
                 let (share, cause) = (sure(diagnosis), &diagnosis.cause);
                 format!("{share}  {}{why}  {DIM}{cause}{DIM:#}", diagnosis.title)
             }
@@ -96,7 +99,7 @@ impl Page {
             Item::Holders(group) => self.holders(group),
             Item::Call(call) => self.call(call),
             Item::End(end) => format!("{}  {DIM}{}{DIM:#}", ended(end, self.language), end.source.location),
-            Item::Useless(row) => format!("{}: {}", row.knob, row.why),
+            Item::Useless(row) => format!("{}{}{}", row.knob, words::colon(self.language), row.why),
             Item::Follower(other) => {
                 let what = if other.recovered { labels.went_on } else { labels.followed };
                 let at = other.evidence.first().map(|cite| cite.location.to_string()).unwrap_or_default();
@@ -144,10 +147,14 @@ impl Page {
         if let Some(warning) = &input.warning {
             return format!("{WARN}{}: {warning}{WARN:#}", input.path);
         }
-        let role = format!("{:?}", input.role).to_lowercase();
-        let lines = if input.lines > 0 { format!(", {} lines", input.lines) } else { String::new() };
+        let what = words::input(input.role, input.lines, self.language);
+        let comma = words::comma(self.language);
         let producers =
             if input.producers.is_empty() { String::new() } else { format!(": {}", input.producers.join(", ")) };
-        format!("{}  {DIM}{role}{lines}, {}{producers}{DIM:#}", input.path, Bytes(input.bytes as i64))
+        format!(
+            "{}  {DIM}{what}{comma}{}{producers}{DIM:#}",
+            input.path,
+            in_terms(&Bytes(input.bytes as i64).to_string(), self.language)
+        )
     }
 }

@@ -82,4 +82,10 @@ fn asked(knob: &Knob, index: usize, conditions: &Conditions, notes: &mut Notes<'
             }
         }
     }
+    for (row, condition) in knob.note.iter().enumerate().filter_map(|(row, note)| Some((row, note.when.as_ref()?))) {
+        for (problem, advice) in conditions.faults(condition, Kind::ALL) {
+            let path = ["knob", &index.to_string(), "note", &row.to_string(), "when"];
+            notes.error(&path, format!("{}: {problem}", knob.id), advice);
+        }
+    }
 }

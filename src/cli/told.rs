@@ -1,0 +1,166 @@
+//! Errors, warnings, hints and small words in the reader's language.
+//!
+//! They are worded in English where they arise; one table has the same in Chinese, with names for what was filled in. What the
+//! table lacks stays English.
+
+use std::borrow::Cow;
+
+use crate::knowledge::{Language, again};
+
+/// `words`, and what was filled into them, in `language`.
+pub(super) fn told(words: &str, language: Language) -> Cow<'_, str> {
+    match language {
+        Language::En => Cow::Borrowed(words),
+        Language::Zh => {
+            again(words, TABLE, &|part| told(part, language).into_owned()).map_or(Cow::Borrowed(words), Cow::Owned)
+        }
+    }
+}
+
+const TABLE: &[(&str, &str)] = &[
+    ("error", "错误"),
+    ("warning", "警告"),
+    ("hint", "提示"),
+    // What went wrong.
+    ("nothing could be read as a log", "没有可作为日志读取的内容"),
+    ("nothing could be read", "什么也没有读到"),
+    ("cannot read {path}: {error}", "无法读取 {path}：{error}"),
+    ("cannot write {path}: {error}", "无法写入 {path}：{error}"),
+    ("{path}: no lines of a log", "{path}：没有日志行"),
+    ("{path}: a configuration", "{path}：是配置文件"),
+    ("{path}: a launch script", "{path}：是启动脚本"),
+    ("{path}: code or a document, not what a program printed: not read", "{path}：是代码或文档，不是程序输出：未读取"),
+    ("{path} holds no incident", "{path} 中没有事件"),
+    ("{path} was not imported", "{path} 没有导入"),
+    ("{path} was not changed: {why}", "{path} 没有修改：{why}"),
+    ("there is no imported rule `{id}`", "没有导入过规则 `{id}`"),
+    ("nothing is called `{word}`", "没有名为 `{word}` 的内容"),
+    ("no incident `{id}`", "没有事件 `{id}`"),
+    ("there is nothing to fix: {why}", "没有可修改的内容：{why}"),
+    ("there is no patch `{asked}`; there are {known}", "没有修改 `{asked}`；共有 {known}"),
+    ("none of the given files sets {knob}", "给出的文件都没有设置 {knob}"),
+    ("no model was given", "没有给出模型"),
+    ("no model is called `{name}`, and it names no size", "没有名为 `{name}` 的模型，名字中也没有规模"),
+    (
+        "model `{name}` is named but unknown: give --parameters or its config.json",
+        "模型 `{name}` 未知：请给出 --parameters 或其 config.json",
+    ),
+    ("`{file}` sets how the job is sharded, but was not given", "`{file}` 决定作业如何切分，但没有给出"),
+    ("weights are quantised, but no adapter was given", "权重已量化，但没有给出适配器"),
+    ("nothing was sent because secrets could not be masked: {error}", "没有发送，因为无法遮盖机密：{error}"),
+    ("no message was sent: {error}", "没有发出消息：{error}"),
+    ("the store {path} is in use by {holder}", "存储 {path} 正被 {holder} 使用"),
+    ("the store {path} is damaged: {what}", "存储 {path} 已损坏：{what}"),
+    ("the disk of {path} is full", "{path} 所在磁盘已满"),
+    ("{path} cannot be written: {error}", "{path} 无法写入：{error}"),
+    ("{path} is damaged", "{path} 已损坏"),
+    ("the incident is not kept: {error}", "事件没有保存：{error}"),
+    ("your rules are left out: {error}", "未使用你的规则：{error}"),
+    ("your rules and history are left out: {error}", "未使用你的规则和历史：{error}"),
+    (
+        "{masked} of the texts above contain what looks like a secret, copied from the inputs",
+        "上文有 {masked} 处疑似机密，来自输入",
+    ),
+    // Lists.
+    ("no incident", "没有事件"),
+    ("{shown} in all", "共 {shown} 个"),
+    ("{from}–{to} of {total}", "第 {from}–{to} 个，共 {total} 个"),
+    ("none of {total} stands there", "该处没有事件，共 {total} 个"),
+    ("grouped by {parts}", "分组依据：{parts}"),
+    ("solved", "已解决"),
+    ("not yet", "未解决"),
+    ("worked", "有效"),
+    ("failed", "无效"),
+    // What to do about it.
+    (
+        "set it yourself:{lines}or pick one that edits a file: {numbers}\nor name the launch script or configuration that sets it, next to the log",
+        "请自行设置：{lines}或选择会修改文件的一项：{numbers}\n或在日志之外再给出设置它的启动脚本或配置",
+    ),
+    (
+        "set it yourself:{lines}or name the launch script or configuration that sets it, next to the log",
+        "请自行设置：{lines}或在日志之外再给出设置它的启动脚本或配置",
+    ),
+    (
+        "pick one that edits a file: {numbers}\nor name the launch script or configuration that sets it, next to the log",
+        "请选择会修改文件的一项：{numbers}\n或在日志之外再给出设置它的启动脚本或配置",
+    ),
+    (
+        "name the launch script or configuration that sets it, next to the log",
+        "请在日志之外再给出设置它的启动脚本或配置",
+    ),
+    (
+        "name a log file, a folder of logs, or `-` for standard input: `oomdoc analyze job.log dmesg.log`",
+        "请给出日志文件、日志文件夹，或用 `-` 表示标准输入：`oomdoc analyze job.log dmesg.log`",
+    ),
+    ("this is a bug in oomdoc: please report it", "这是 oomdoc 自身的缺陷：请报告"),
+    (
+        "name the job's launch script or configuration: `oomdoc estimate --from launch.sh`",
+        "请给出作业的启动脚本或配置：`oomdoc estimate --from launch.sh`",
+    ),
+    (
+        "name a size, a model or its config.json: `oomdoc estimate --model 8b --gpus 8 --zero 3`",
+        "请给出规模、模型或其 config.json：`oomdoc estimate --model 8b --gpus 8 --zero 3`",
+    ),
+    (
+        "give `--parameters 8.03b`, or `--model config.json` with the file next to its weights",
+        "请给出 `--parameters 8.03b`，或用 `--model config.json` 给出权重旁的文件",
+    ),
+    (
+        "give it too: `--from launch.sh --from ds_config.json`, or set --zero",
+        "请一并给出：`--from launch.sh --from ds_config.json`，或设置 --zero",
+    ),
+    ("give an adapter's rank with --lora", "请用 --lora 给出适配器的秩"),
+    ("give the config.json next to the model's weights", "请给出模型权重旁的 config.json"),
+    ("`oomdoc analyze` with the same paths says what happened", "用同样的路径运行 `oomdoc analyze` 查看发生了什么"),
+    ("`oomdoc analyze` numbers them", "`oomdoc analyze` 会给出编号"),
+    ("write one of them with --pick, and make the other change by hand", "用 --pick 写入其中一项，另一项手动修改"),
+    (
+        "copy your own change over by hand, remove the backup and run it again",
+        "请手动转移你自己的修改，删除备份后重新运行",
+    ),
+    ("nothing was changed", "没有任何修改"),
+    (
+        "nothing was changed; `oomdoc fix … --diff` shows the edit for you to make",
+        "没有任何修改；`oomdoc fix … --diff` 显示修改，可手动进行",
+    ),
+    (
+        "name a .toml file or a folder of them; docs/writing-rules.md shows how to write one",
+        "请给出 .toml 文件或其文件夹；写法见 docs/writing-rules.md",
+    ),
+    ("name a log that ended with an out-of-memory failure", "请给出以内存不足告终的日志"),
+    ("name a folder with --home or $OOMDOC_HOME", "请用 --home 或 $OOMDOC_HOME 指定文件夹"),
+    ("fix the errors above; `oomdoc rules check` shows them again", "请改正以上错误；`oomdoc rules check` 会再次显示"),
+    ("`oomdoc rules check` says what to fix", "`oomdoc rules check` 会指出要改正之处"),
+    ("`oomdoc rules list` lists the rules", "`oomdoc rules list` 列出规则"),
+    ("`oomdoc history list` lists them", "`oomdoc history list` 列出事件"),
+    ("did you mean {names}?", "是否指 {names}？"),
+    ("write more of the id", "请写出 id 的更多位"),
+    ("the report covers the others", "报告只涉及其余输入"),
+    ("`--redact` masks it; what is kept or sent is always masked", "`--redact` 可将其遮盖；保存或发送的内容总会遮盖"),
+    ("`oomdoc history reindex` rebuilds the index", "`oomdoc history reindex` 可重建索引"),
+    ("`oomdoc history reindex` rebuilds it; nothing is lost", "`oomdoc history reindex` 可重建；不会丢失任何内容"),
+    ("name a folder with --home, or say --no-save", "请用 --home 指定文件夹，或使用 --no-save"),
+    (
+        "wait until that process is done, or end it; analyses go on meanwhile",
+        "请等待该进程结束或将其终止；分析不受影响",
+    ),
+    ("make room and try again; what was acknowledged before is safe", "请腾出空间后重试；此前已确认的内容是安全的"),
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn errors_and_hints_are_told_in_chinese() {
+        for (english, chinese) in [
+            ("nothing could be read as a log", "没有可作为日志读取的内容"),
+            ("the incident is not kept: the disk of /data is full", "事件没有保存：/data 所在磁盘已满"),
+            ("nothing is called `optimiser_step`", "没有名为 `optimiser_step` 的内容"),
+            ("something new", "something new"),
+        ] {
+            assert_eq!(told(english, Language::Zh), chinese);
+            assert_eq!(told(english, Language::En), english);
+        }
+    }
+}
