@@ -61,6 +61,51 @@ const TABLE: &[(&str, &str)] = &[
         "Analyze in a pipeline: report files, an annotation, the step's summary, one comment on the pull or merge request",
         "在流水线中分析：报告文件、注解、步骤摘要，以及合并请求上的一条评论",
     ),
+    ("Count by these only; comma-separated", "只按这些统计，逗号分隔"),
+    ("Count only what `oomdoc history search` would find", "只统计 `oomdoc history search` 能找到的事件"),
+    (
+        "Count only what happened since: `30d`, `12w`, `6m`, `1y`, or a date",
+        "只统计此后发生的：`30d`、`12w`、`6m`、`1y` 或日期",
+    ),
+    (
+        "Name an incident's job and tag it, so that `job:` and `tag:` find it",
+        "给事件的作业命名并加标签，之后可用 `job:` 和 `tag:` 找到",
+    ),
+    ("Name the job", "作业的名字"),
+    ("Name the job, so that `history search job:NAME` finds it", "给作业命名，之后可用 `history search job:NAME` 找到"),
+    (
+        "Say when it happened, where the log does not: `2026-11-20T10:00`, or a date",
+        "日志没有写明时，指定发生的时间：`2026-11-20T10:00` 或日期",
+    ),
+    (
+        "Show an incident as it was analysed, what was tried and what people say of it",
+        "显示事件当时的分析、试过的办法和大家的备注",
+    ),
+    (
+        "Tag the incident, so that `history search tag:TAG` finds it; comma-separated or repeated",
+        "给事件加标签，之后可用 `history search tag:TAG` 找到；逗号分隔或重复给出",
+    ),
+    ("Take off these tags; comma-separated or repeated", "去掉这些标签；逗号分隔或重复给出"),
+    ("The folder of your rules", "你的规则所在的文件夹"),
+    ("The tags to add", "要添加的标签"),
+    (
+        "What else there is to say; with --worked and no change, what you did",
+        "其他说明；与 --worked 同用且未给出修改时，即你的做法",
+    ),
+    ("What to call it: small letters, digits and `_`", "名字：小写字母、数字和 `_`"),
+    (
+        "What you did instead, in your words: `--did \"moved the job to H200 nodes\"`",
+        "你实际的做法，用自己的话：`--did \"把作业移到 H200 节点\"`",
+    ),
+    ("Where more is said: a ticket, a page, a merge request", "更多信息所在：工单、页面或合并请求"),
+    (
+        "Words, \"words in a row\", field:value, figure:>2GiB, figure:[1GiB TO *], since:2026-10-01 or since:30d, and a minus for none of it; `--` before a query that begins with one",
+        "词、\"连续的词\"、field:value、figure:>2GiB、figure:[1GiB TO *]、since:2026-10-01 或 since:30d，前加减号表示排除；以减号开头的查询前请加 `--`",
+    ),
+    (
+        "Write a commented rule to begin with, and a message of your own program by which it is told",
+        "生成带注释的规则骨架，以及识别你自己程序的一条消息",
+    ),
     ("Any other change: `--knob=--zero_stage=3`", "其他任何修改：`--knob=--zero_stage=3`"),
     (
         "Check your rules and keep them: from then on every analysis uses them",

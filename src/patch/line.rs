@@ -60,7 +60,10 @@ fn flag(launch: &Launch<'_>, spelling: &str, to: &Scalar) -> String {
 fn nested(spelling: &str, to: &Scalar) -> String {
     let steps: Vec<&str> = spelling.split('.').collect();
     let indented = steps.iter().enumerate().map(|(depth, step)| format!("{}{step}:", "  ".repeat(depth)));
-    format!("{} {}", indented.collect::<Vec<_>>().join("\n"), in_words(to))
+    // A list or a mapping is written as it is.
+    let words = to.to_string();
+    let value = if words.starts_with(['[', '{']) { words } else { in_words(to) };
+    format!("{} {value}", indented.collect::<Vec<_>>().join("\n"))
 }
 
 fn in_sections(spelling: &str, to: &Scalar) -> serde_json::Value {
@@ -112,5 +115,17 @@ impl Launch<'_> {
         let is_override = |key: &str| knob.names().any(|name| name.split('.').next() == key.split('.').next());
         let entries = self.documents().iter().flat_map(|document| document.entries());
         entries.into_iter().any(|entry| entry.kind == EntryKind::Override && is_override(&entry.key))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_list_is_not_quoted_in_yaml() {
+        let list = Scalar::Text("['model']".to_owned());
+        assert_eq!(nested("checkpoint.save_contents", &list), "checkpoint:\n  save_contents: ['model']");
+        assert_eq!(nested("a.b", &Scalar::Text("x: y".to_owned())), "a:\n  b: 'x: y'");
     }
 }
