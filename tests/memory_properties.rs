@@ -156,7 +156,12 @@ proptest! {
             parts.iter().filter(|part| part.name == "optimizer states").map(each).sum()
         };
         let offload = OptimizerOffload { ratio, ..OptimizerOffload::to_cpu(false) };
-        prop_assert_eq!(states(None), states(Some(offload)));
+        // Of a model whose size is a range the larger may leave less to the host than the smaller: both ends of what the host has,
+        // and of what a device has, are apart by less than one group.
+        let Parameters { low, high } = model.parameters;
+        let group = if low == high { 0 } else { 1_000_000 * 16 * layout.cluster.devices_per_node as i64 };
+        let (whole, parts) = (states(None), states(Some(offload)));
+        prop_assert!((whole..=whole + group).contains(&parts), "{} {}", whole, parts);
     }
 
     /// Whatever is said to match does so as it would be printed.
