@@ -115,8 +115,7 @@ pub fn analyze(paths: &[String], options: &Options) -> Result<Report, Error> {
 pub fn analyze_jobs(paths: &[String], options: &Options, grouping: Grouping) -> Result<Vec<Report>, Error> {
     let knowledge = known(options)?;
     read_ahead(&knowledge, options);
-    let readings = read(paths, &knowledge, options)?.by_job(paths, grouping, &knowledge);
-    readings.into_iter().map(|reading| conclude(reading, &knowledge, options)).collect()
+    conclude_each(read(paths, &knowledge, options)?.by_job(paths, grouping, &knowledge), &knowledge, options)
 }
 
 /// Reads everything that `paths` name.
@@ -139,9 +138,7 @@ pub fn analyze_inputs(
     options: &Options,
 ) -> Result<Report, Error> {
     let knowledge = known(options)?;
-    let mut reading = reading::read_all(inputs, Ok, &grammars(&knowledge)?, options);
-    reading.unreadable.splice(..0, unreadable);
-    conclude(reading, &knowledge, options)
+    conclude(read_inputs(inputs, unreadable, &knowledge, options)?, &knowledge, options)
 }
 
 /// [`analyze_jobs`] for streams that are open already; `named` are the paths that the user gave.
@@ -152,10 +149,24 @@ pub fn analyze_inputs_by_job(
     options: &Options,
 ) -> Result<Vec<Report>, Error> {
     let knowledge = known(options)?;
-    let mut reading = reading::read_all(inputs, Ok, &grammars(&knowledge)?, options);
+    let reading = read_inputs(inputs, unreadable, &knowledge, options)?;
+    conclude_each(reading.by_job(named, Grouping::ByJob, &knowledge), &knowledge, options)
+}
+
+/// Reads streams that are open already, beside those that could not be opened.
+fn read_inputs(
+    inputs: Vec<Input<'static>>,
+    unreadable: Vec<SourceError>,
+    knowledge: &Knowledge,
+    options: &Options,
+) -> Result<Reading, Error> {
+    let mut reading = reading::read_all(inputs, Ok, &grammars(knowledge)?, options);
     reading.unreadable.splice(..0, unreadable);
-    let readings = reading.by_job(named, Grouping::ByJob, &knowledge);
-    readings.into_iter().map(|reading| conclude(reading, &knowledge, options)).collect()
+    Ok(reading)
+}
+
+fn conclude_each(readings: Vec<Reading>, knowledge: &Knowledge, options: &Options) -> Result<Vec<Report>, Error> {
+    readings.into_iter().map(|reading| conclude(reading, knowledge, options)).collect()
 }
 
 /// Reads the rules for incidents while the logs are read: most logs that somebody brings are of jobs that died.

@@ -41,13 +41,14 @@ pub fn framework(events: &[Event], knowledge: &Knowledge) -> Option<String> {
         _ => None,
     });
     let files: Vec<Cow<'_, str>> = stacks.flatten().map(path_of).collect();
+    let modules: Vec<String> = events.iter().flat_map(|event| modules(&event.at.text)).collect();
     let places = || events.iter().filter_map(|event| event.setting.place.as_deref());
     let producers = || events.iter().map(|event| event.producer);
     let roles = || events.iter().flat_map(roles);
     let shows = |framework: &&Framework| {
         framework.paths.iter().any(|path| files.iter().any(|file| file.contains(path.as_str())))
             || framework.places.iter().any(|known| places().any(|place| place == known))
-            || framework.paths.iter().any(|path| events.iter().any(|event| names_module(&event.at.text, path)))
+            || framework.paths.iter().any(|path| modules.iter().any(|module| module.starts_with(path.as_str())))
             || framework.producers.iter().any(|known| producers().any(|producer| producer == known))
             || framework.roles.iter().any(|known| roles().any(|role| role.contains(known.as_str())))
     };
@@ -70,10 +71,12 @@ fn with_slashes(path: &str) -> Cow<'_, str> {
     }
 }
 
-/// Whether `text` names a source file below an installed package of which `path` is part: a message without its stack.
-fn names_module(text: &str, path: &str) -> bool {
+/// What `text` names below the folders in which packages are installed: a message without its stack. Each up to the next blank, which
+/// no path of a framework has.
+fn modules(text: &str) -> Vec<String> {
     let text = with_slashes(text);
-    text.match_indices("-packages/").any(|(at, before)| text[at + before.len()..].starts_with(path))
+    let below = text.split("-packages/").skip(1);
+    below.map(|rest| rest.split(' ').next().unwrap_or_default().to_owned()).collect()
 }
 
 /// What the processes that `event` speaks of call themselves.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::Case;
 use super::root::Group;
-use super::victims::{named, of_origin};
+use super::victims::{is_nobody, named, of_origin};
 use crate::model::{Clock, End, Ending, Event, Exit, OtherFailureName, Severity, Timestamp, Victim, What};
 
 /// More lines than this are counted by nobody.
@@ -104,10 +104,6 @@ impl Key {
             _ => Key::Input(Arc::clone(&event.at.location.path)),
         }
     }
-}
-
-fn is_nobody(process: &Victim) -> bool {
-    *process == Victim { host: process.host.clone(), ..Victim::default() }
 }
 
 /// The rank of each process, as far as any message names both.

@@ -242,7 +242,7 @@ impl Crowd {
 }
 
 /// Whether nothing but the host is known.
-fn is_nobody(victim: &Victim) -> bool {
+pub(super) fn is_nobody(victim: &Victim) -> bool {
     let Victim { host: _, rank, device, pid, role } = victim;
     rank.is_none() && device.is_none() && pid.is_none() && role.is_none()
 }

@@ -48,13 +48,14 @@ pub(crate) fn of_logs(reads: &[Read], named: &[String], grouping: Grouping, know
         .iter()
         .map(|read| {
             let trace = Trace::of(read, named, knowledge);
-            match known.get(&trace.place.key()) {
+            let key = trace.place.key();
+            match known.get(&key) {
                 Some(index) if !traces[*index].contradicts(&trace) => {
                     traces[*index].join(trace);
                     *index
                 }
                 _ => {
-                    known.insert(trace.place.key(), traces.len());
+                    known.insert(key, traces.len());
                     traces.push(trace);
                     traces.len() - 1
                 }

@@ -1,5 +1,3 @@
-use std::sync::Arc;
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -84,9 +82,4 @@ pub enum Ending {
 impl End {
     /// More processes than these are counted.
     pub const MOST_PROCESSES: usize = 64;
-
-    /// The program that a nameless process is known by.
-    pub fn role(&self) -> Option<&Arc<str>> {
-        self.processes.first()?.role.as_ref()
-    }
 }

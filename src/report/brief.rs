@@ -1,6 +1,6 @@
 //! A few lines for whoever only glances: an annotation, a message in a chat.
 
-use super::plain::{describe, shorten, strip, title};
+use super::plain::{describe, shorten, strip, sure, title};
 use super::{change, numbered, telling};
 use crate::knowledge::Language;
 use crate::model::Report;
@@ -14,9 +14,10 @@ pub fn brief(report: &Report, language: Language) -> String {
         }
         let causes = telling(&incident.diagnoses);
         lines.extend(
-            causes.iter().take(1).map(|diagnosis| {
-                format!("{:.0}% {}: {}", diagnosis.confidence * 100.0, diagnosis.title, diagnosis.why)
-            }),
+            causes
+                .iter()
+                .take(1)
+                .map(|diagnosis| format!("{} {}: {}", sure(diagnosis), diagnosis.title, diagnosis.why)),
         );
         lines.extend((1..).zip(numbered(incident)).map(|(number, patch)| format!("{number}. {}", change(patch))));
     }

@@ -2,7 +2,7 @@
 
 use super::choice::{change, proposed, telling};
 use super::plain::{amount, describe, effects, title, together};
-use super::words::{self, Amounts};
+use super::words::{self, Amounts, Labels};
 use crate::diagnosis::UNKNOWN;
 use crate::knowledge::Language;
 use crate::model::{Diagnosis, FigureName, Incident, Phase, Report};
@@ -25,6 +25,17 @@ pub(super) enum Action {
     Try(String),
     /// Record this, so that the next report can tell.
     Record(String),
+}
+
+impl Action {
+    /// The word before it, and its own words.
+    pub fn told(&self, labels: &Labels) -> (&'static str, &str) {
+        match self {
+            Action::Change(words) => (labels.action, words),
+            Action::Try(words) => (labels.attempt, words),
+            Action::Record(words) => (labels.record, words),
+        }
+    }
 }
 
 impl Lead<'_> {

@@ -11,7 +11,7 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use super::choice::from_to;
 use super::diff::class;
-use super::lead::{Action, Lead};
+use super::lead::Lead;
 use super::neighbours::BESIDE;
 use super::plain::{
     amount, describe, describe_job, effects, ended, headline, phase, place_of, remarks, strip, sure, title, together,
@@ -100,12 +100,7 @@ impl Page<'_> {
     /// What ran out, why, and what to do.
     fn lead(&self) -> Markup {
         let lead = Lead::of(self.report, self.language);
-        let action = match &lead.action {
-            Some(Action::Change(words)) => Some((self.labels.action, words)),
-            Some(Action::Try(words)) => Some((self.labels.attempt, words)),
-            Some(Action::Record(words)) => Some((self.labels.record, words)),
-            None => None,
-        };
+        let action = lead.action.as_ref().map(|action| action.told(self.labels));
         html! {
             h1 class=(self.mood()) { (plain(&lead.what)) }
             @if let Some(why) = lead.why {
@@ -192,7 +187,7 @@ impl Page<'_> {
 
     /// What speaks for a cause; of all but the first folded away, so that the change is not far below.
     fn diagnosis(&self, place: usize, diagnosis: &Diagnosis) -> Markup {
-        let percent = format!("{:.0}%", diagnosis.confidence * 100.0);
+        let percent = sure(diagnosis);
         html! {
             h3 { (percent) " " (plain(&diagnosis.title)) " " code.dim { (diagnosis.cause) } }
             p { (plain(&diagnosis.why)) }

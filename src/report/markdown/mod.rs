@@ -52,12 +52,10 @@ impl Page {
             let (share, title, cause) = (sure(why), inline(&why.title), code(&why.cause));
             writeln!(self.text, "**{}** {title} ({share}) {cause}\n", self.labels.why)?;
         }
-        let (label, words) = match &lead.action {
-            Some(Action::Change(words)) => (self.labels.action, code(words)),
-            Some(Action::Try(words)) => (self.labels.attempt, code(words)),
-            Some(Action::Record(words)) => (self.labels.record, inline(words)),
-            None => return Ok(()),
-        };
+        let Some(action) = &lead.action else { return Ok(()) };
+        let (label, words) = action.told(self.labels);
+        // What to record is a sentence; a change is code.
+        let words = if matches!(action, Action::Record(_)) { inline(words) } else { code(words) };
         writeln!(self.text, "**{label}** {words}\n")
     }
 

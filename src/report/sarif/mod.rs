@@ -7,7 +7,7 @@ use std::fmt::Write;
 use std::path::Path;
 
 use super::place::{place, within};
-use super::plain::{describe, headline, strip, title};
+use super::plain::{describe, headline, strip, sure, title};
 use super::{change, numbered};
 use crate::diagnosis::UNKNOWN;
 use crate::knowledge::{CauseRule, Language};
@@ -110,7 +110,7 @@ impl Writer<'_> {
             let _ = write!(text, " ({})", describe(&incident.victim, self.language));
         }
         if let Some(first) = incident.diagnoses.first() {
-            let _ = write!(text, ". {:.0}% {}: {}", first.confidence * 100.0, first.title, first.why);
+            let _ = write!(text, ". {} {}: {}", sure(first), first.title, first.why);
         }
         for patch in numbered(incident).iter().take(1) {
             let _ = write!(text, " → {}", change(patch));

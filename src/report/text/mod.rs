@@ -5,7 +5,7 @@ mod wrap;
 
 use anstyle::{AnsiColor, Style};
 
-use super::lead::{Action, Lead};
+use super::lead::Lead;
 use super::outline::{About, Item, Limits, Outline, Section};
 use super::plain::{nearby, printable, strip, sure};
 use super::words::{self, Labels};
@@ -95,13 +95,9 @@ impl Page {
             let words = format!("{} ({})  {DIM}{}{DIM:#}", why.title, sure(why), why.cause);
             self.labelled(self.labels.why, &[words]);
         }
-        let (label, words) = match &lead.action {
-            Some(Action::Change(words)) => (self.labels.action, words.clone()),
-            Some(Action::Try(words)) => (self.labels.attempt, words.clone()),
-            Some(Action::Record(words)) => (self.labels.record, words.clone()),
-            None => return,
-        };
-        self.labelled(label, &[format!("{BOLD}{words}{BOLD:#}")]);
+        if let Some((label, words)) = lead.action.as_ref().map(|action| action.told(self.labels)) {
+            self.labelled(label, &[format!("{BOLD}{words}{BOLD:#}")]);
+        }
     }
 
     fn body(&mut self, outline: &Outline<'_>) {
