@@ -52,3 +52,14 @@ fn holders_of_two_devices_are_not_added_up_and_a_process_is_not_its_own_neighbou
     assert_eq!(examined.found.incident.consumers.len(), 2);
     Ok(())
 }
+
+#[test]
+fn a_process_that_does_not_find_itself_on_its_device_has_no_neighbours_there() -> Result<(), Box<dyn Error>> {
+    let log = "[rank1]: torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 1.50 GiB. GPU 1 has a total capacity of 23.43 GiB of which 310.06 MiB is free. Including non-PyTorch memory, this process has 0 bytes memory in use. Of the allocated memory 22.31 GiB is allocated by PyTorch, and 198.12 MiB is reserved by PyTorch but unallocated.\n";
+    let input = Input::new("job.log", Cursor::new(log.as_bytes().to_vec()))?;
+    let report = analyze_inputs(vec![input], Vec::new(), &Options::default())?;
+    let incident = report.incidents.first().ok_or("no incident")?;
+    let shared = incident.diagnoses.iter().find(|diagnosis| &*diagnosis.cause == "gpu_shared_with_others");
+    assert!(shared.is_none_or(|diagnosis| diagnosis.confidence < 0.2), "{shared:?}");
+    Ok(())
+}

@@ -104,7 +104,9 @@ fn device(facts: &mut Facts, incident: &Incident) {
         known(&[TorchReserved], first).or_else(|| known(&[TorchAllocated, TorchReservedUnallocated], |a| a[0] + a[1]));
     let unused =
         known(&[TorchReservedUnallocated], first).or_else(|| known(&[TorchReserved, TorchAllocated], difference));
-    let own = known(&[ProcessInUse], first).or_else(|| held.clone());
+    // In a container a process may not find itself among those of the device: "this process has 0 bytes memory in use".
+    let told = known(&[ProcessInUse], first);
+    let own = told.filter(|(told, _)| held.as_ref().is_none_or(|(held, _)| told >= held)).or_else(|| held.clone());
     let taken = known(&[GpuTotal, GpuFree], difference);
     let others = own.clone().zip(taken).map(|((own, mut from), (taken, more))| {
         from.extend(more);
@@ -189,7 +191,8 @@ fn own_under_another_pid(incident: &Incident) -> Option<&Consumer> {
         let unused = figure(FigureName::TorchReservedUnallocated).unwrap_or_default();
         figure(FigureName::TorchAllocated).map(|allocated| Bytes(allocated.0 + unused.0))
     })?;
-    let is_unsaid = incident.kind == Kind::GpuOom && figure(FigureName::ProcessInUse).is_none();
+    let is_unsaid =
+        incident.kind == Kind::GpuOom && figure(FigureName::ProcessInUse).is_none_or(|told| told < reserved);
     let is_own = |consumer: &&Consumer| (reserved.0..=reserved.0 + CONTEXT).contains(&consumer.bytes.0);
     incident.consumers.iter().filter(|_| is_unsaid).find(is_own)
 }

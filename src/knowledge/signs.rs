@@ -116,8 +116,10 @@ pub enum MemoryOf {
     Kernel,
     /// What a control group, container or pod may use.
     Container,
-    /// What a daemon or a scheduler in user space watches.
+    /// What a daemon in user space watches.
     Daemon,
+    /// What a scheduler, a supervisor or a runtime allows a job.
+    Job,
     /// What Ray's monitor watches.
     Ray,
     /// Memory that processes share: /dev/shm, an object store.

@@ -5,14 +5,15 @@
 //! UCX's `mm_posix.c`, CPython's `OSError`, coreutils' `df`.
 
 use nom::branch::alt;
-use nom::bytes::complete::take_till1;
-use nom::bytes::complete::{tag, take_until};
+use nom::bytes::complete::{tag, take_till1, take_until};
+use nom::bytes::streaming;
 use nom::character::complete::multispace1;
 use nom::combinator::{recognize, rest};
 use nom::sequence::{delimited, preceded, terminated};
 use nom::{IResult, Parser};
 
 use super::text::{self, Size};
+use super::wrap::{self, Progress};
 use super::{Example, Follow, Grammar, Joint, Line, Record, statement};
 use crate::model::{Bytes, Event, FactValue, FigureName, Kind, OtherFailureName, Victim};
 
@@ -57,10 +58,12 @@ impl Grammar for SharedMemory {
     fn follows(&self, record: &Record, next: &Line<'_>) -> Follow {
         let goes_on = |first: &str, second: &str| record.text().contains(first) && next.body().contains(second);
         let is_whole = goes_on("NCCL WARN Call to ", "shared memory segment") || goes_on(SEMAPHORE, NO_SPACE);
-        let is_wrapped = record.last_line().trim_end().ends_with("is killed by signal:");
-        match record.len() == 1 {
-            true if is_whole => Follow::Join(Joint::Line),
-            true if is_wrapped && next.body().starts_with("Bus error") => Follow::Join(Joint::Blank),
+        let cut = text::spoken(record.text(), WORKER)
+            .next()
+            .and_then(|begun| wrap::joint(begun, next.body(), told_of_worker));
+        match (cut, record.len()) {
+            (_, 1) if is_whole => Follow::Join(Joint::Line),
+            (Some(joint), 1 | 2) => Follow::Join(joint),
             _ => Follow::End,
         }
     }
@@ -94,7 +97,7 @@ fn torch(record: &Record) -> Option<Event> {
     if let Some(reason) = text::after(text, SEMAPHORE).and_then(|behind| text::each(behind, NO_SPACE).next()) {
         return Some(exhausted(record, text::line(reason), statement::speaker(record)));
     }
-    if let Some(words) = text::spoken(text, "DataLoader worker (pid").next() {
+    if let Some(words) = text::spoken(text, WORKER).next() {
         return worker_killed(record, text::line(words));
     }
     if let Some(words) = text::spoken(text, "Unexpected bus error encountered in worker").next() {
@@ -132,6 +135,15 @@ fn worker_killed(record: &Record, words: &str) -> Option<Event> {
     Some(event)
 }
 
+/// How PyTorch begins to speak of one of its data loader's workers.
+const WORKER: &str = "DataLoader worker (pid";
+
+/// How far the message of a worker's bus error is read in `text`.
+fn told_of_worker(text: &str) -> Progress {
+    let pid = (streaming::tag(WORKER), streaming::take_until(")"), streaming::tag(")"));
+    wrap::progress(text, (pid, streaming::tag(" is killed by signal: Bus error")))
+}
+
 /// `DataLoader worker (pid 4711) `
 fn loader_worker(text: &str) -> IResult<&str, &str> {
     let pid = delimited(alt((tag("(pid "), tag("(pid(s) "))), text::digits, tag(") "));
@@ -158,7 +170,8 @@ fn nccl(record: &Record) -> Option<Event> {
     let reason =
         text::after(text, "error: ").or_else(|| text::after(text, " error ")).or_else(|| text::after(text, "failed: "));
     let mut event = match reason.is_none_or(|reason| reason.contains("No space left on device")) {
-        true => exhausted(record, words, statement::speaker(record)),
+        // What stands in brackets before NCCL's messages is the index of its GPU.
+        true => exhausted(record, words, Victim { device: record.origin().local_rank, ..statement::speaker(record) }),
         false => statement::failure(record, PRODUCER, words, OtherFailureName::NcclError),
     };
     event.evidence = record.cites(text).into_iter().filter(|cite| cite.location != event.at.location).collect();
@@ -241,9 +254,20 @@ const EXAMPLES: &[Example] = &[
         states: &[("kind", "shm_exhausted"), ("pid", "31402"), ("victim_pid", "31402")],
     },
     Example {
+        version: "torch, as narrow windows wrap it",
+        text: "RuntimeError: DataLoader worker (pid 31402) is killed by signal: Bus\nerror. It is possible that dataloader's workers are out of shared\nmemory. Please try to raise your shared memory limit.",
+        states: &[("kind", "shm_exhausted"), ("victim_pid", "31402")],
+    },
+    Example {
         version: "NCCL ≥2.18",
         text: "node3:1234:5678 [2] misc/shmutils.cc:87 NCCL WARN Error while creating shared memory segment /dev/shm/nccl-Ab12Cd (size 16515072), error: No space left on device (28)",
-        states: &[("kind", "shm_exhausted"), ("requested", "size 16515072"), ("host", "node3"), ("pid", "1234")],
+        states: &[
+            ("kind", "shm_exhausted"),
+            ("requested", "size 16515072"),
+            ("host", "node3"),
+            ("pid", "1234"),
+            ("device", "2"),
+        ],
     },
     Example {
         version: "NCCL ≥2.18, the lines before it",

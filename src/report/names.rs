@@ -19,7 +19,7 @@ pub(super) fn headline(kind: Kind, language: Language) -> &'static str {
             ("Container or cgroup out of memory, killed by the kernel", "容器或 cgroup 内存耗尽，被内核杀死")
         }
         Kind::HostOomUserspace => {
-            ("Host out of memory, killed by a memory daemon", "主机内存不足，被用户态守护进程杀死")
+            ("Host out of memory, killed by a daemon or scheduler", "主机内存不足，被守护进程或调度器杀死")
         }
         Kind::HostOomRay => ("Node out of memory, killed by Ray's monitor", "节点内存不足，被 Ray 内存监控杀死"),
         Kind::HostAllocFailure => ("Host memory could not be allocated", "主机内存分配失败"),
@@ -75,7 +75,7 @@ pub(super) fn figure(name: FigureName, language: Language) -> &'static str {
         FigureName::NodeTotal => ("node memory, total", "节点内存总量"),
         FigureName::NodeFraction => ("node memory in use, share", "节点内存使用率"),
         FigureName::NodeThreshold => ("kill threshold", "终止进程的阈值"),
-        FigureName::WorkerUsed => ("held by the process Ray chose", "Ray 选中进程的内存"),
+        FigureName::WorkerUsed => ("held by the chosen process", "被选中进程占用的内存"),
         FigureName::TotalVm => ("victim's virtual size", "被杀进程虚拟内存"),
         FigureName::AnonRss => ("victim's anon-rss", "被杀进程 anon-rss"),
         FigureName::FileRss => ("victim's file-rss", "被杀进程 file-rss"),

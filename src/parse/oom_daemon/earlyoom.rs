@@ -135,10 +135,11 @@ fn read(line: &str, is_ours: bool) -> Option<Part<'_>> {
         let at = text.find("SIG").or_else(|| text.find("sig"))?;
         return text[at..].contains("limits").then(|| Part::Limit(text[at..].trim_end()));
     }
+    // A timer that expires was waiting for the process to go, which was sent its signal.
+    let other = ["escalating to SIGKILL after ", " exited after ", " did not exit", "kill failed: Timer expired"];
     let nothing = ["dryrun, not actually sending any signal", "kill failed: ", "kill() failed: "];
-    let other = ["escalating to SIGKILL after ", " exited after ", " did not exit"];
     let says = |words: &[&str]| words.iter().any(|words| line.contains(words));
-    let outcome = says(&nothing).then_some(Outcome::Nothing).or_else(|| says(&other).then_some(Outcome::Other));
+    let outcome = says(&other).then_some(Outcome::Other).or_else(|| says(&nothing).then_some(Outcome::Nothing));
     outcome.map(Part::Outcome)
 }
 
@@ -342,6 +343,12 @@ const EXAMPLES: &[Example] = &[
             ("other", "oom_score 712"),
             ("earlyoom.command", "python -m vllm serve"),
         ],
+    },
+    Example {
+        version: "1.3–1.8, a process that took longer than it was given",
+        text: "earlyoom[812]: sending SIGTERM to process 2232 uid 1000 \"vllm\": badness 712, VmRSS 4514 MiB\n\
+            earlyoom[812]: kill failed: Timer expired",
+        states: &[("kind", "host_oom_userspace"), ("worker_used", "4514 MiB")],
     },
     Example {
         version: "≥1.6, only asked what it would do",

@@ -107,7 +107,7 @@ fn whole_of(memory: MemoryOf, before: &str) -> Option<FigureName> {
         _ if !is_amount => None,
         MemoryOf::Device => Some(FigureName::GpuTotal),
         MemoryOf::Host | MemoryOf::Kernel => Some(FigureName::NodeTotal),
-        MemoryOf::Container | MemoryOf::Daemon => Some(FigureName::MemcgLimit),
+        MemoryOf::Container | MemoryOf::Daemon | MemoryOf::Job => Some(FigureName::MemcgLimit),
         MemoryOf::Ray | MemoryOf::Shared => None,
     }
 }

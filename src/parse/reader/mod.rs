@@ -336,6 +336,9 @@ fn event(candidate: &Candidate, message: &Message<'_>, judgement: &Judgement, si
                 shortage.severity = Severity::Retried;
             }
             event.figures = figures;
+            if memory == MemoryOf::Job {
+                event.facts.push(record.fact("limit.exceeded", words));
+            }
             event
         }
     };
@@ -374,7 +377,7 @@ fn kind(memory: MemoryOf) -> Kind {
         MemoryOf::Host => Kind::HostAllocFailure,
         MemoryOf::Kernel => Kind::HostOomKernel,
         MemoryOf::Container => Kind::HostOomCgroup,
-        MemoryOf::Daemon => Kind::HostOomUserspace,
+        MemoryOf::Daemon | MemoryOf::Job => Kind::HostOomUserspace,
         MemoryOf::Ray => Kind::HostOomRay,
         MemoryOf::Shared => Kind::ShmExhausted,
     }

@@ -420,13 +420,25 @@ fn is_warning(before: &str) -> bool {
 }
 
 /// Which of the processes is the one that failed. In a container NVML counts processes otherwise than the process itself
-/// does, so that the own one stands among the others: it is the one that is just larger than what PyTorch holds.
+/// does, so that the own one stands among the others: it is the one that is just larger than what PyTorch holds, or the
+/// only one, where it holds all that is taken of the device.
 fn own_process(figures: &[Figure], processes: &[(u32, Figure)]) -> Option<u32> {
     let bytes = |name| figures.iter().find(|figure: &&Figure| figure.name == name).and_then(|figure| figure.bytes);
-    if bytes(FigureName::ProcessInUse).is_some() {
+    let held = || Some(bytes(FigureName::TorchAllocated)? + bytes(FigureName::TorchReservedUnallocated)?);
+    if bytes(FigureName::ProcessInUse).is_some_and(|told| held().is_none_or(|held| told >= held)) {
         return None;
     }
-    let held = bytes(FigureName::TorchAllocated)? + bytes(FigureName::TorchReservedUnallocated)?;
+    let Some(held) = held() else { return only_holder(figures, processes) };
     let larger = processes.iter().filter(|(_, figure)| figure.bytes.is_some_and(|bytes| bytes + Bytes::MIB >= held));
     larger.min_by_key(|(_, figure)| figure.bytes).map(|(pid, _)| *pid)
+}
+
+/// The only process that is named, if what is taken beside it has no room for the context of another.
+fn only_holder(figures: &[Figure], processes: &[(u32, Figure)]) -> Option<u32> {
+    /// No context of CUDA is as small.
+    const SMALLEST_CONTEXT: i64 = 128 << 20;
+    let [(pid, process)] = processes else { return None };
+    let bytes = |name| figures.iter().find(|figure: &&Figure| figure.name == name)?.bytes;
+    let taken = bytes(FigureName::GpuTotal)?.0 - bytes(FigureName::GpuFree)?.0;
+    (taken - process.bytes?.0 < SMALLEST_CONTEXT).then_some(*pid)
 }

@@ -125,7 +125,7 @@ fn prefix(text: &str) -> IResult<&str, Facts<'_>> {
         .parse(text),
         Some(b'(') => alt((vllm_worker, ray_actor)).parse(text),
         Some(b'<') => alt((kernel_level, syslog_5424)).parse(text),
-        Some(b'0'..=b'9') => alt((cri, plain_time, mpi_task, slurm_task, address)).parse(text),
+        Some(b'0'..=b'9') => alt((cri, klog, plain_time, mpi_task, slurm_task, address)).parse(text),
         Some(b'A'..=b'Z') => alt((level, klog, syslog_time, bare_rank)).parse(text),
         Some(b'a'..=b'z') => {
             let process = alt((slurm_daemon, nccl, daemon, compose, host_label, torchrun_label, bare_rank));
@@ -459,10 +459,11 @@ fn level_name(text: &str) -> IResult<&str, &str> {
     .parse(text)
 }
 
-/// `E0301 10:40:00.000000 4711 torch/distributed/run.py:874] ` of glog and of torch's Python logging.
+/// `E0301 10:40:00.000000 4711 torch/distributed/run.py:874] ` of glog and of torch's Python logging; the letter gets lost where
+/// people copy a line.
 fn klog(text: &str) -> IResult<&str, Facts<'_>> {
     let (rest, (_, time, _, pid, place)) =
-        (one_of("IWEF"), clock::month_day, space1, opt(terminated(integer, space1)), source_place).parse(text)?;
+        (opt(one_of("IWEF")), clock::month_day, space1, opt(terminated(integer, space1)), source_place).parse(text)?;
     let (rest, _) = (char(']'), blank).parse(rest)?;
     Ok((rest, Facts { time: Some(time), pid, place: Some(place), ..Facts::default() }))
 }

@@ -74,6 +74,7 @@ fn peels_what_others_put_before_a_line() {
     peels("[INFO 2020-05-26 20:08:23] x", "time=2020-05-26T20:08:23", "x");
     peels("WARNING:torch.distributed.api:Sending", "", "Sending");
     peels("E0301 10:40:00.000000 4711 torch/api.py:874] failed", "pid=4711 time=03-01T10:40:00", "failed");
+    peels("0301 10:40:00.000000 4711 operator.cc:179] raises", "pid=4711 time=03-01T10:40:00", "raises");
     peels("2026-11-20 07:35:30,054\tINFO worker.py:2038 -- Started", "time=2026-11-20T07:35:30", "Started");
     peels("[2026-03-01 10:00:00 DP0 TP1] x", "role=DP0 TP1 time=2026-03-01T10:00:00", "x");
     peels("[INFO|2026-03-01 10:00:00] logging.py:143 >> x", "time=2026-03-01T10:00:00", "x");
