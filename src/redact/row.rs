@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::OnceLock;
 
-use regex::{Captures, Regex};
+use regex::bytes::{Captures, Regex, RegexBuilder};
 
 use crate::knowledge::Secret;
 
@@ -28,9 +28,18 @@ struct Refuter {
     harmless: Vec<Regex>,
 }
 
+/// `pattern`, to be looked for byte by byte where it is of ASCII: the tables of Unicode take longer to prepare than all else
+/// here, and letters of other alphabets are no part of secrets.
+fn read(pattern: &str) -> Result<Regex, regex::Error> {
+    match pattern.is_ascii() {
+        true => RegexBuilder::new(pattern).unicode(false).build().or_else(|_| Regex::new(pattern)),
+        false => Regex::new(pattern),
+    }
+}
+
 impl Finder {
     fn read(pattern: &str) -> Result<Finder, regex::Error> {
-        let pattern = Regex::new(pattern)?;
+        let pattern = read(pattern)?;
         let named = pattern.capture_names().enumerate();
         let groups = named.filter(|(_, name)| name.is_some_and(|name| name.starts_with("secret")));
         let groups = groups.map(|(place, _)| place).collect();
@@ -38,10 +47,12 @@ impl Finder {
     }
 
     /// Where the secret stands in what was found, without what only surrounds it.
-    fn secret(&self, found: &Captures<'_>) -> Range<usize> {
+    fn secret(&self, text: &str, found: &Captures<'_>) -> Range<usize> {
         let value = self.groups.iter().find_map(|group| found.get(*group)).unwrap_or(found.get_match());
-        let (skipped, words) = if self.groups.is_empty() { (0, value.as_str()) } else { bare(value.as_str()) };
-        let start = value.start() + skipped;
+        let range = whole_characters(text, value.range());
+        let value = &text[range.clone()];
+        let (skipped, words) = if self.groups.is_empty() { (0, value) } else { bare(value) };
+        let start = range.start + skipped;
         start..start + words.len()
     }
 }
@@ -49,7 +60,7 @@ impl Finder {
 impl Refuter {
     /// A pattern that cannot be read refutes nothing: rather is too much masked.
     fn read(secret: &Secret) -> Refuter {
-        let read = |pattern: &String| Regex::new(pattern).ok();
+        let read = |pattern: &String| read(pattern).ok();
         Refuter {
             unless: secret.unless.as_ref().and_then(read),
             harmless: secret.harmless.iter().filter_map(read).collect(),
@@ -58,8 +69,8 @@ impl Refuter {
 
     /// Whether `words` are no secret, which were found with what stands around them.
     fn refutes(&self, found: &str, words: &str) -> bool {
-        let is = |pattern: &Regex| pattern.is_match(words);
-        self.unless.as_ref().is_some_and(|unless| unless.is_match(found)) || self.harmless.iter().any(is)
+        let is = |pattern: &Regex| pattern.is_match(words.as_bytes());
+        self.unless.as_ref().is_some_and(|unless| unless.is_match(found.as_bytes())) || self.harmless.iter().any(is)
     }
 }
 
@@ -75,16 +86,21 @@ impl Row {
             // Patterns were read before they came here; all else would let a secret through.
             return tell(0, 0..text.len());
         };
-        for found in finder.pattern.captures_iter(text) {
-            let (whole, secret) = (found.get_match(), finder.secret(&found));
+        for found in finder.pattern.captures_iter(text.as_bytes()) {
+            let (whole, secret) = (whole_characters(text, found.get_match().range()), finder.secret(text, &found));
             let refuter = self.refuter.get_or_init(|| Refuter::read(&self.secret));
             if !secret.is_empty()
-                && !refuter.refutes(&text[word_before(text, whole.start())..whole.end()], &text[secret.clone()])
+                && !refuter.refutes(&text[word_before(text, whole.start)..whole.end], &text[secret.clone()])
             {
-                tell(whole.start(), secret);
+                tell(whole.start, secret);
             }
         }
     }
+}
+
+/// `range` of `text`, with the whole of the characters that it begins and ends in.
+fn whole_characters(text: &str, range: Range<usize>) -> Range<usize> {
+    text.floor_char_boundary(range.start)..text.ceil_char_boundary(range.end)
 }
 
 /// Where the word begins that stands directly before `at`, one blank between: the `backward` of "backward pass: 3".

@@ -10,9 +10,28 @@ pub struct Literals {
     /// Literals of eight bytes and more, by their last eight; of fewer, by their last four; of fewer than these, by the last one.
     long: Table,
     middle: Table,
-    short: Vec<Vec<u32>>,
+    short: Vec<Vec<Short>>,
     /// Which bytes such a short one ends with.
     short_ends: [bool; 256],
+}
+
+/// A literal of few bytes: they are compared as one number.
+struct Short {
+    bytes: u64,
+    length: u32,
+    index: u32,
+}
+
+impl Short {
+    fn new(literal: &[u8], index: u32) -> Short {
+        let bytes = literal.iter().fold(0, |bytes, byte| bytes << 8 | u64::from(*byte));
+        Short { bytes, length: literal.len() as u32, index }
+    }
+
+    /// Whether it stands at the end of what was read last, the `tail`; a line's beginning is filled with zeros, which no literal has.
+    fn ends(&self, tail: u64) -> bool {
+        tail & ((1 << (8 * self.length)) - 1) == self.bytes
+    }
 }
 
 /// Literals by how they end, the longest of a bucket first.
@@ -49,7 +68,8 @@ impl Literals {
         let all: Vec<Box<[u8]>> = literals.into_iter().map(|literal| Box::from(literal.as_ref())).collect();
         let mut ends = vec![0; (1 << ENDS_BITS) / 64].into_boxed_slice();
         let (mut long, mut middle, mut short, mut short_ends) =
-            (Vec::with_capacity(all.len()), Vec::new(), vec![Vec::new(); 256], [false; 256]);
+            (Vec::with_capacity(all.len()), Vec::new(), Vec::new(), [false; 256]);
+        short.resize_with(256, Vec::new);
         for (literal, index) in all.iter().zip(0..) {
             if let Some(gram) = literal.last_chunk::<GRAM>() {
                 let gram = u32::from_be_bytes(*gram);
@@ -59,11 +79,11 @@ impl Literals {
                     None => middle.push((u64::from(gram), index)),
                 }
             } else if let Some(end) = literal.last() {
-                short[usize::from(*end)].push(index);
+                short[usize::from(*end)].push(Short::new(literal, index));
                 short_ends[usize::from(*end)] = true;
             }
         }
-        let longest_first = |own: &mut Vec<u32>| own.sort_by_key(|index| std::cmp::Reverse(all[*index as usize].len()));
+        let longest_first = |own: &mut Vec<Short>| own.sort_by_key(|short| std::cmp::Reverse(short.length));
         short.iter_mut().for_each(longest_first);
         let (long, middle) = (Table::new(long, &all), Table::new(middle, &all));
         Literals { all, ends, long, middle, short, short_ends }
@@ -80,7 +100,8 @@ impl Literals {
                 self.ended(line, tail, at + 1, &mut found);
             }
             if self.short_ends[usize::from(byte)] {
-                self.short[usize::from(byte)].iter().for_each(|index| self.at(line, *index, at + 1, &mut found));
+                let short = self.short[usize::from(byte)].iter().filter(|short| short.ends(tail));
+                short.for_each(|short| found(short.index as usize, at + 1));
             }
         }
     }

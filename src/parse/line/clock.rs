@@ -1,6 +1,7 @@
 //! Time stamps as loggers, kernels and log shippers write them.
 
 use jiff::civil::{Date, DateTime, Time};
+use jiff::tz::Offset;
 use nom::branch::alt;
 use nom::bytes::complete::{tag, take_while, take_while_m_n, take_while1};
 use nom::character::complete::{char, digit1, one_of, space0, space1};
@@ -82,8 +83,8 @@ pub(in crate::parse) fn uptime(input: &str) -> IResult<&str, Timestamp> {
 fn at(rest: &str, clock: Clock, year: i16, month: u32, day: u32, time: Time, extra: f64) -> IResult<&str, Timestamp> {
     let invalid = || nom::Err::Error(nom::error::Error::new(rest, nom::error::ErrorKind::Verify));
     let date = Date::new(year, month as i8, day as i8).map_err(|_| invalid())?;
-    let zoned = DateTime::from_parts(date, time).to_zoned(jiff::tz::TimeZone::UTC).map_err(|_| invalid())?;
-    Ok((rest, Timestamp { clock, seconds: zoned.timestamp().as_second() as f64 + extra }))
+    let instant = Offset::UTC.to_timestamp(DateTime::from_parts(date, time)).map_err(|_| invalid())?;
+    Ok((rest, Timestamp { clock, seconds: instant.as_second() as f64 + extra }))
 }
 
 /// `hh:mm:ss` and a fraction behind a point or comma.
@@ -91,12 +92,19 @@ fn clock_time(input: &str) -> IResult<&str, (Time, f64)> {
     let (rest, (hour, _, minute, _, second)) =
         (number(2, 2), char(':'), number(2, 2), char(':'), number(2, 2)).parse(input)?;
     let (rest, fraction) = opt(preceded(one_of(".,"), digit1)).parse(rest)?;
-    let fraction = fraction.and_then(|digits: &str| format!("0.{digits}").parse().ok()).unwrap_or(0.0);
+    let fraction = fraction.map_or(0.0, fraction_of);
     let time = Time::new(hour as i8, minute as i8, second.min(59) as i8, 0);
     match time {
         Ok(time) => Ok((rest, (time, fraction))),
         Err(_) => Err(nom::Err::Error(nom::error::Error::new(input, nom::error::ErrorKind::Verify))),
     }
+}
+
+/// What `digits` behind a point are worth.
+fn fraction_of(digits: &str) -> f64 {
+    // More than nanoseconds no clock writes.
+    let digits = &digits[..digits.len().min(9)];
+    digits.parse::<u32>().map_or(0.0, |number| f64::from(number) / 10f64.powi(digits.len() as i32))
 }
 
 /// `Z`, `+00:00`, `+0200`; seconds east of Greenwich.
@@ -107,8 +115,16 @@ fn zone(input: &str) -> IResult<&str, i32> {
     alt((tag("Z").map(|_| 0), offset)).parse(input)
 }
 
+/// From `least` to `most` digits. Each line of a log is asked for a date and most lines have none: it looks at bytes.
 fn number<'a>(least: usize, most: usize) -> impl Parser<&'a str, Output = u32, Error = nom::error::Error<&'a str>> {
-    map_opt(take_while_m_n(least, most, |c: char| c.is_ascii_digit()), |digits: &str| digits.parse().ok())
+    move |input: &'a str| {
+        let digits = input.bytes().take(most).take_while(u8::is_ascii_digit).count();
+        if digits < least {
+            return Err(nom::Err::Error(nom::error::Error::new(input, nom::error::ErrorKind::TakeWhileMN)));
+        }
+        let number = input.bytes().take(digits).fold(0, |number, digit| number * 10 + u32::from(digit - b'0'));
+        Ok((&input[digits..], number))
+    }
 }
 
 /// A month's name as `date` abbreviates it in the languages that logs were seen in.
