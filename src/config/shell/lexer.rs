@@ -90,11 +90,11 @@ impl<'a> Lexer<'a> {
         self.at += length;
     }
 
-    /// Where the next line begins, if a backslash here joins it to this one.
+    /// Where the next line begins, if a backslash here joins it to this one. One at the end of the text joins what was cut off.
     fn continuation(&self) -> Option<usize> {
-        let rest = self.rest().strip_prefix('\\')?;
-        let blanks = rest.len() - rest.trim_start_matches([' ', '\t', '\r']).len();
-        rest[blanks..].starts_with('\n').then_some(self.at + blanks + 2)
+        let rest = self.rest().strip_prefix('\\')?.trim_start_matches([' ', '\t', '\r']);
+        let next = rest.strip_prefix('\n').or(rest.is_empty().then_some(rest))?;
+        Some(self.text.len() - next.len())
     }
 
     /// Goes on with the next line.
