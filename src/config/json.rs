@@ -2,6 +2,9 @@
 //!
 //! Mirrors `deepspeed/runtime/config.py` (`hjson.load`, 0.3–0.19): `//`, `#` and `/*…*/` comments, trailing and missing
 //! commas, keys without quotes, single quotes. Not hjson's strings without quotes, nor those in three.
+//!
+//! Edits are made in the text. `jsonc-parser`'s tree for edits (`cst`, 0.34) reads no `#` comment, which `CONFIG` in the tests has, and
+//! spreads over several lines what stands in one where a key is added (`a_new_key_goes_behind_its_siblings`).
 
 use std::ops::Range;
 use std::sync::Arc;

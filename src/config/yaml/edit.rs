@@ -1,4 +1,8 @@
 //! Changes to YAML: in the brackets of flow style as in JSON, in block style by lines.
+//!
+//! Not by `yamlpatch` (1.32): of a mapping in braces it leaves the first key alone with the new value
+//! (`replaces_a_value_in_its_style`), with a value it takes its anchor away (`an_alias_is_what_it_stands_for`), and it finds only the
+//! first document of a stream (`a_stream_has_many_documents`). It wants Rust 1.97 besides, and a grammar in C.
 
 use std::ops::Range;
 
