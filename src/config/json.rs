@@ -18,7 +18,7 @@ use super::error::Remark;
 use super::flow::{self, Layout};
 use super::path::Step;
 use super::tree::{Member, Node, Shape, Target};
-use super::value::{number, number_like, plain};
+use super::value::{based_number, number, number_like, plain};
 use super::{EditError, Value};
 
 /// The settings in `text`, or what is wrong with it and where.
@@ -45,12 +45,7 @@ fn node(value: &ast::Value<'_>) -> Node {
         ast::Value::StringLit(literal) => Shape::Scalar(Value::Text(literal.value.to_string())),
         ast::Value::NumberLit(literal) => {
             let words = literal.value;
-            let hexadecimal = || {
-                let digits = words.trim_start_matches(['-', '+']).strip_prefix("0x")?;
-                let sign = if words.starts_with('-') { -1.0 } else { 1.0 };
-                u64::from_str_radix(digits, 16).ok().map(|number| number as f64 * sign)
-            };
-            let number = number(words).or_else(hexadecimal);
+            let number = number(words).or_else(|| based_number(words));
             Shape::Scalar(number.map_or_else(|| Value::Text(words.to_owned()), Value::Number))
         }
         ast::Value::Array(array) => Shape::List(array.elements.iter().map(|item| Arc::new(node(item))).collect()),
@@ -180,21 +175,11 @@ fn scalar(value: &Value, old: &str) -> String {
 }
 
 fn string(text: &str, quote: char) -> String {
-    let mut written = String::with_capacity(text.len() + 2);
-    written.push(quote);
-    for c in text.chars() {
-        match c {
-            '\\' => written.push_str("\\\\"),
-            '\n' => written.push_str("\\n"),
-            '\r' => written.push_str("\\r"),
-            '\t' => written.push_str("\\t"),
-            c if c == quote => written.extend(['\\', c]),
-            c if c < ' ' => written.push_str(&format!("\\u{:04x}", u32::from(c))),
-            c => written.push(c),
-        }
+    let written = serde_json::Value::from(text).to_string();
+    match quote {
+        '"' => written,
+        _ => format!("'{}'", written[1..written.len() - 1].replace("\\\"", "\"").replace('\'', "\\'")),
     }
-    written.push(quote);
-    written
 }
 
 #[cfg(test)]

@@ -147,16 +147,10 @@ fn insert(
     }
     match &parent.shape {
         Shape::Scalar(_) => instead_of_null(text, parent, above, rest, value, block),
-        Shape::Map(_) => {
+        Shape::Map(_) | Shape::List(_) => {
             let (first, last) = (children.first()?, children.last()?);
-            let indent = column(text, first.start);
-            let at = line_end(text, last.end);
-            Some(vec![Edit::insert(at, block.line(indent) + &block.write(rest, value, indent))])
-        }
-        Shape::List(_) => {
-            let (first, last) = (children.first()?, children.last()?);
-            let indent = column(text, dash(text, first)?);
-            let at = line_end(text, last.end);
+            let start = if matches!(parent.shape, Shape::List(_)) { dash(text, first)? } else { first.start };
+            let (indent, at) = (column(text, start), line_end(text, last.end));
             Some(vec![Edit::insert(at, block.line(indent) + &block.write(rest, value, indent))])
         }
         Shape::Alias(_) => None,
