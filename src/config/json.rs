@@ -2,6 +2,9 @@
 //!
 //! Mirrors `deepspeed/runtime/config.py` (`hjson.load`, 0.3–0.19): `//`, `#` and `/*…*/` comments, trailing and missing
 //! commas, keys without quotes, single quotes. Not hjson's strings without quotes, nor those in three.
+//!
+//! Edits are made in the text. `jsonc-parser`'s tree for edits (`cst`, 0.34) reads no `#` comment, which `CONFIG` in the tests has, and
+//! spreads over several lines what stands in one where a key is added (`a_new_key_goes_behind_its_siblings`).
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -15,7 +18,7 @@ use super::error::Remark;
 use super::flow::{self, Layout};
 use super::path::Step;
 use super::tree::{Member, Node, Shape, Target};
-use super::value::{number, number_like, plain};
+use super::value::{based_number, number, number_like, plain};
 use super::{EditError, Value};
 
 /// The settings in `text`, or what is wrong with it and where.
@@ -42,12 +45,7 @@ fn node(value: &ast::Value<'_>) -> Node {
         ast::Value::StringLit(literal) => Shape::Scalar(Value::Text(literal.value.to_string())),
         ast::Value::NumberLit(literal) => {
             let words = literal.value;
-            let hexadecimal = || {
-                let digits = words.trim_start_matches(['-', '+']).strip_prefix("0x")?;
-                let sign = if words.starts_with('-') { -1.0 } else { 1.0 };
-                u64::from_str_radix(digits, 16).ok().map(|number| number as f64 * sign)
-            };
-            let number = number(words).or_else(hexadecimal);
+            let number = number(words).or_else(|| based_number(words));
             Shape::Scalar(number.map_or_else(|| Value::Text(words.to_owned()), Value::Number))
         }
         ast::Value::Array(array) => Shape::List(array.elements.iter().map(|item| Arc::new(node(item))).collect()),
@@ -177,21 +175,11 @@ fn scalar(value: &Value, old: &str) -> String {
 }
 
 fn string(text: &str, quote: char) -> String {
-    let mut written = String::with_capacity(text.len() + 2);
-    written.push(quote);
-    for c in text.chars() {
-        match c {
-            '\\' => written.push_str("\\\\"),
-            '\n' => written.push_str("\\n"),
-            '\r' => written.push_str("\\r"),
-            '\t' => written.push_str("\\t"),
-            c if c == quote => written.extend(['\\', c]),
-            c if c < ' ' => written.push_str(&format!("\\u{:04x}", u32::from(c))),
-            c => written.push(c),
-        }
+    let written = serde_json::Value::from(text).to_string();
+    match quote {
+        '"' => written,
+        _ => format!("'{}'", written[1..written.len() - 1].replace("\\\"", "\"").replace('\'', "\\'")),
     }
-    written.push(quote);
-    written
 }
 
 #[cfg(test)]

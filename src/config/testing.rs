@@ -1,6 +1,6 @@
 //! Documents in a line, for tests. What goes wrong shows as `error: …`.
 
-use super::{ConfigError, Document, Value};
+use super::{ConfigError, Document, EditError, Value};
 
 fn read(text: &str) -> Result<Document, ConfigError> {
     Document::read("file", text)
@@ -35,16 +35,16 @@ pub(super) fn error(text: &str) -> String {
 
 /// `text` with `key` set.
 pub(super) fn set(text: &str, key: &str, value: impl Into<Value>) -> String {
-    let edited = read(text).map_err(|error| error.to_string());
-    edited
-        .and_then(|document| document.set(key, &value.into()).map_err(|error| error.to_string()))
-        .unwrap_or_else(|error| format!("error: {error}"))
+    edited(text, |document| document.set(key, &value.into()))
 }
 
 /// `text` without `key`.
 pub(super) fn remove(text: &str, key: &str) -> String {
-    let edited = read(text).map_err(|error| error.to_string());
-    edited
-        .and_then(|document| document.remove(key).map_err(|error| error.to_string()))
-        .unwrap_or_else(|error| format!("error: {error}"))
+    edited(text, |document| document.remove(key))
+}
+
+fn edited(text: &str, edit: impl FnOnce(Document) -> Result<String, EditError>) -> String {
+    let document = read(text).map_err(|error| error.to_string());
+    let edited = document.and_then(|document| edit(document).map_err(|error| error.to_string()));
+    edited.unwrap_or_else(|error| format!("error: {error}"))
 }

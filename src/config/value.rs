@@ -26,11 +26,6 @@ impl Value {
         if let Value::Bool(yes) = self { Some(*yes) } else { None }
     }
 
-    /// The words, where it is words.
-    pub fn as_text(&self) -> Option<&str> {
-        if let Value::Text(text) = self { Some(text) } else { None }
-    }
-
     /// A word of a command line, or printed by Python: such words carry no type, it is what they look like.
     pub fn of_word(word: &str) -> Value {
         match word {
@@ -69,6 +64,19 @@ impl From<&str> for Value {
     fn from(text: &str) -> Value {
         Value::Text(text.to_owned())
     }
+}
+
+/// How many bytes at the beginning of `text` are of a name: letters, digits and `_`.
+pub(super) fn word_length(text: &str) -> usize {
+    text.bytes().take_while(|byte| byte.is_ascii_alphanumeric() || *byte == b'_').count()
+}
+
+/// The number that a word is which says its base, `0x10` or `0o17`, with its sign.
+pub(super) fn based_number(word: &str) -> Option<f64> {
+    let digits = word.trim_start_matches(['-', '+']);
+    let of = |prefix, base| u64::from_str_radix(digits.strip_prefix(prefix)?, base).ok();
+    let size = of("0x", 16).or_else(|| of("0o", 8))? as f64;
+    Some(if word.starts_with('-') { -size } else { size })
 }
 
 /// `-1.5`, `5e8`, `1_000_000`, `.5`, `5.` as Python and YAML read them. Not `1__0`, `_1`, `nan`, `inf`.

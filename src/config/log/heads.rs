@@ -7,6 +7,7 @@ use memchr::memmem::Finder;
 use memchr::{memchr_iter, memchr2, memchr3};
 
 use super::super::shell;
+use super::super::value::word_length;
 use super::MANY;
 
 /// A printed configuration, by its first line.
@@ -161,7 +162,7 @@ fn call(body: &str) -> Option<Range<usize>> {
     body.match_indices('(').find_map(|(at, _)| {
         let name = body[..at].bytes().rev().take_while(|byte| byte.is_ascii_alphanumeric() || *byte == b'_').count();
         let (name, rest) = (at - name..at, &body[at + 1..]);
-        let field = rest.bytes().take_while(|byte| byte.is_ascii_alphanumeric() || *byte == b'_').count();
+        let field = word_length(rest);
         let is_open = rest.trim().is_empty() || field > 0 && rest[field..].starts_with('=');
         let word = &body[name.clone()];
         let is_name = word.starts_with(|c: char| c.is_ascii_uppercase()) && ENDS.iter().any(|end| word.ends_with(end));
@@ -173,7 +174,7 @@ fn call(body: &str) -> Option<Range<usize>> {
 /// key and the value stand.
 pub(super) fn dots(body: &str) -> Option<(Range<usize>, Range<usize>)> {
     let start = body.len() - body.trim_start().len();
-    let name = body[start..].bytes().take_while(|byte| byte.is_ascii_alphanumeric() || *byte == b'_').count();
+    let name = word_length(&body[start..]);
     let rest = body[start + name..].strip_prefix(' ')?;
     let dots = rest.bytes().take_while(|byte| *byte == b'.').count();
     // DeepSpeed fills up to 29 columns, Megatron to 48.

@@ -14,6 +14,7 @@ use std::sync::Arc;
 
 use super::entry::Found;
 use super::tree::{Member, Node};
+use super::value::word_length;
 use super::{Body, Document, Format, Parsed, Value, flatten, shell, tree};
 use crate::model::{Citation, Column, LineNumber, Location};
 use crate::parse::Line;
@@ -240,7 +241,7 @@ impl<'a> Printed<'a> {
                 });
             }
             Shape::List => {
-                let node = python::value(text)?;
+                let node = python::value(text, 0)?;
                 let tree::Shape::List(items) = &node.shape else { return None };
                 let words = items.iter().filter_map(|item| match &item.shape {
                     tree::Shape::Scalar(Value::Text(word)) => Some((word.clone(), item.span.clone())),
@@ -250,9 +251,9 @@ impl<'a> Printed<'a> {
                 let is_command = parsed.commands.first().is_some_and(|command| shell::starts_program(&command.program));
                 return (is_command && !parsed.found.is_empty()).then_some(Parsed { body: Body::Printed, ..parsed });
             }
-            Shape::Fields => (python::fields(text), 3),
+            Shape::Fields => (python::fields(text, 0), 3),
             Shape::Brackets { is_named } => {
-                (python::value(text)?, if is_named || self.pieces.len() > 1 { FEW } else { MANY })
+                (python::value(text, 0)?, if is_named || self.pieces.len() > 1 { FEW } else { MANY })
             }
             Shape::Assignments => (self.listed(assignment), 2),
             Shape::Dots => (self.listed(heads::dots), 3),
@@ -295,44 +296,20 @@ fn writer<'l>(line: &'l Line<'_>) -> (Option<&'l str>, Option<&'l str>, Option<u
 /// A value as `str()` prints it: strings without quotes.
 fn printed_value(text: &str, span: Range<usize>) -> Node {
     let words = &text[span.clone()];
-    let looks_like_fields = words.split('=').next().is_some_and(|name| {
-        !name.is_empty()
-            && name.len() < words.len()
-            && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
-    });
+    let name = word_length(words);
+    let looks_like_fields = name > 0 && words[name..].starts_with('=');
     let node = match words.as_bytes().first() {
-        Some(b'{' | b'[' | b'(' | b'<') => python::value(words),
+        Some(b'{' | b'[' | b'(' | b'<') => python::value(&text[..span.end], span.start),
         // DeepSpeed's sections: `stage=2 contiguous_gradients=True …`
-        _ if looks_like_fields && words.contains(' ') => Some(python::fields(words)),
+        _ if looks_like_fields && words.contains(' ') => Some(python::fields(&text[..span.end], span.start)),
         _ => None,
     };
-    node.map_or_else(
-        || Node::new(span.clone(), tree::Shape::Scalar(Value::of_word(words.trim()))),
-        |node| moved(&node, span.start),
-    )
-}
-
-/// The same node in a text of which its own is the part that begins at `offset`.
-fn moved(node: &Node, offset: usize) -> Node {
-    let shift = |span: &Range<usize>| span.start + offset..span.end + offset;
-    let shape = match &node.shape {
-        tree::Shape::List(items) => tree::Shape::List(items.iter().map(|item| Arc::new(moved(item, offset))).collect()),
-        tree::Shape::Map(members) => {
-            let member = |member: &Member| Member {
-                key: member.key.clone(),
-                at: shift(&member.at),
-                value: Arc::new(moved(&member.value, offset)),
-            };
-            tree::Shape::Map(members.iter().map(member).collect())
-        }
-        shape => shape.clone(),
-    };
-    Node { span: shift(&node.span), whole: shift(&node.whole), is_flow: node.is_flow, shape }
+    node.unwrap_or_else(|| Node::new(span.clone(), tree::Shape::Scalar(Value::of_word(words.trim()))))
 }
 
 /// `key=value,` of `TrainingArguments.__str__`: where the two stand.
 fn assignment(body: &str) -> Option<(Range<usize>, Range<usize>)> {
-    let name = body.bytes().take_while(|byte| byte.is_ascii_alphanumeric() || *byte == b'_').count();
+    let name = word_length(body);
     let value = body[name..].strip_prefix('=')?.strip_suffix(',')?;
     (name > 0).then(|| (0..name, name + 1..name + 1 + value.len()))
 }
@@ -340,7 +317,7 @@ fn assignment(body: &str) -> Option<(Range<usize>, Range<usize>)> {
 /// `  min_nodes        : 1`: where key and value stand.
 fn colons(body: &str) -> Option<(Range<usize>, Range<usize>)> {
     let start = body.len() - body.trim_start().len();
-    let name = body[start..].bytes().take_while(|byte| byte.is_ascii_alphanumeric() || *byte == b'_').count();
+    let name = word_length(&body[start..]);
     let value = body[start + name..].trim_start().strip_prefix(": ")?;
     let from = body.len() - value.len();
     (name > 0).then(|| (start..start + name, from..from + value.trim_end().len()))

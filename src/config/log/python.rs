@@ -7,15 +7,16 @@ use std::sync::Arc;
 
 use super::super::Value;
 use super::super::tree::{Member, Node, Shape};
+use super::super::value::word_length;
 
-/// The value that `text` begins with.
-pub(super) fn value(text: &str) -> Option<Node> {
-    Reader { text, at: 0, is_whole: false }.value("", 0)
+/// The value that stands at `at`.
+pub(super) fn value(text: &str, at: usize) -> Option<Node> {
+    Reader { text, at, is_whole: false }.value("", 0)
 }
 
-/// `a=1, b='x'` or `a=1 b='x'` to the end of `text`, which is the end of the line.
-pub(super) fn fields(text: &str) -> Node {
-    Reader { text, at: 0, is_whole: true }.fields(None, 0)
+/// `a=1, b='x'` or `a=1 b='x'` from `at` to the end of `text`, which is the end of the line.
+pub(super) fn fields(text: &str, at: usize) -> Node {
+    Reader { text, at, is_whole: true }.fields(None, 0)
 }
 
 struct Reader<'a> {
@@ -185,7 +186,7 @@ impl<'a> Reader<'a> {
                 _ => {}
             }
             let at = self.at;
-            let name = self.rest().bytes().take_while(|byte| byte.is_ascii_alphanumeric() || *byte == b'_').count();
+            let name = word_length(self.rest());
             let is_named = name > 0 && self.rest()[name..].starts_with('=');
             self.at += if is_named { name + 1 } else { 0 };
             let value = match is_named && self.peek().is_none_or(|byte| b",)".contains(&byte)) {
@@ -244,7 +245,7 @@ mod tests {
             'long': 'one '
                     'two', "e": PosixPath('/data'), 'f': torch.bfloat16, 'g': <Stage.two: 2>, 'h': {}, 'i': Sub(x=1, y='z')}"#;
         assert_eq!(
-            value(text).as_ref().map(read).unwrap_or_default(),
+            value(text, 0).as_ref().map(read).unwrap_or_default(),
             [
                 "a.b=null",
                 "a.c[0]=1",
@@ -262,12 +263,13 @@ mod tests {
             ]
         );
         assert_eq!(
-            read(&fields("model='org/m', dtype=torch.bfloat16, sub=Sub(a=1, b=None), empty=, x={'a': 1}\n")),
+            read(&fields("model='org/m', dtype=torch.bfloat16, sub=Sub(a=1, b=None), empty=, x={'a': 1}\n", 0)),
             ["model=org/m", "dtype=torch.bfloat16", "sub.a=1", "sub.b=null", "empty=", "x.a=1"]
         );
         assert_eq!(
             read(&fields(
-                "stage=<ZeroStageEnum.gradients: 2> contiguous=True offload=Offload(device='cpu', ratio=1.0) n=5 "
+                "stage=<ZeroStageEnum.gradients: 2> contiguous=True offload=Offload(device='cpu', ratio=1.0) n=5 ",
+                0
             )),
             ["stage=2", "contiguous=true", "offload.device=cpu", "offload.ratio=1", "n=5"]
         );
@@ -276,7 +278,7 @@ mod tests {
     /// What is cut off is no value.
     #[test]
     fn leaves_out_what_is_torn() {
-        let read = |text| value(text).as_ref().map(read).unwrap_or_default();
+        let read = |text| value(text, 0).as_ref().map(read).unwrap_or_default();
         assert_eq!(read("{'a': 1, 'b': {'c': 2, 'd': 12"), ["a=1", "b.c=2"]);
         assert_eq!(read("{'a': 1, 'b': 'tor"), ["a=1"]);
         assert_eq!(read("[1, 2"), ["[0]=1"]);

@@ -12,6 +12,9 @@ pub(super) fn evaluate(text: &str, value: &dyn Fn(&str) -> Option<String>) -> Op
 /// Deeper brackets and variables of variables are not followed.
 const DEEPEST: usize = 16;
 
+/// What an operator makes of its operands.
+type Apply = fn(i64, i64) -> Option<i64>;
+
 struct Reader<'a> {
     rest: &'a str,
     value: &'a dyn Fn(&str) -> Option<String>,
@@ -35,31 +38,20 @@ impl Reader<'_> {
     }
 
     fn sum(&mut self) -> Option<i64> {
-        let mut left = self.product()?;
-        loop {
-            if self.take("+") {
-                left = left.checked_add(self.product()?)?;
-            } else if self.take("-") {
-                left = left.checked_sub(self.product()?)?;
-            } else {
-                return Some(left);
-            }
-        }
+        self.chain(Self::product, &[("+", i64::checked_add), ("-", i64::checked_sub)])
     }
 
     fn product(&mut self) -> Option<i64> {
-        let mut left = self.power()?;
-        loop {
-            if self.take("*") {
-                left = left.checked_mul(self.power()?)?;
-            } else if self.take("/") {
-                left = left.checked_div(self.power()?)?;
-            } else if self.take("%") {
-                left = left.checked_rem(self.power()?)?;
-            } else {
-                return Some(left);
-            }
+        self.chain(Self::power, &[("*", i64::checked_mul), ("/", i64::checked_div), ("%", i64::checked_rem)])
+    }
+
+    /// Operands between operators of one rank, from left to right.
+    fn chain(&mut self, operand: fn(&mut Self) -> Option<i64>, operators: &[(&str, Apply)]) -> Option<i64> {
+        let mut left = operand(self)?;
+        while let Some((_, apply)) = operators.iter().find(|(sign, _)| self.take(sign)) {
+            left = apply(left, operand(self)?)?;
         }
+        Some(left)
     }
 
     fn power(&mut self) -> Option<i64> {

@@ -5,6 +5,8 @@
 
 use std::ops::Range;
 
+use super::words::is_among;
+
 /// One command of a chain: the fields that name it and those that are given to it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Stage {
@@ -27,75 +29,32 @@ enum Launcher {
     Container,
 }
 
-const LAUNCHERS: &[(&str, Launcher)] = &[
-    ("torchrun", Launcher::Python),
-    ("deepspeed", Launcher::Python),
-    ("accelerate launch", Launcher::Python),
-    ("colossalai run", Launcher::Python),
-    ("torch.distributed.launch", Launcher::Python),
-    ("torch.distributed.run", Launcher::Python),
-    ("accelerate.commands.launch", Launcher::Python),
-    ("deepspeed.launcher.launch", Launcher::Python),
-    ("deepspeed.launcher.runner", Launcher::Python),
-    ("docker run", Launcher::Container),
-    ("podman run", Launcher::Container),
-    ("ray job submit", Launcher::Command),
-    ("srun", Launcher::Command),
-    ("mpirun", Launcher::Command),
-    ("mpiexec", Launcher::Command),
-    ("conda run", Launcher::Command),
-    ("poetry run", Launcher::Command),
-    ("uv run", Launcher::Command),
-    ("singularity exec", Launcher::Command),
-    ("apptainer exec", Launcher::Command),
-    ("enroot start", Launcher::Command),
-    ("nohup", Launcher::Command),
-    ("env", Launcher::Command),
-    ("exec", Launcher::Command),
-    ("sudo", Launcher::Command),
-    ("numactl", Launcher::Command),
-    ("taskset", Launcher::Command),
-    ("timeout", Launcher::Command),
-    ("stdbuf", Launcher::Command),
-    ("nice", Launcher::Command),
-    ("nsys profile", Launcher::Command),
-    ("py-spy record", Launcher::Command),
+/// Launchers, by the words that they are called with.
+const LAUNCHERS: &[(Launcher, &str)] = &[
+    (
+        Launcher::Python,
+        "torchrun, deepspeed, accelerate launch, colossalai run, torch.distributed.launch, torch.distributed.run, \
+         accelerate.commands.launch, deepspeed.launcher.launch, deepspeed.launcher.runner",
+    ),
+    (Launcher::Container, "docker run, podman run"),
+    (
+        Launcher::Command,
+        "ray job submit, srun, mpirun, mpiexec, conda run, poetry run, uv run, singularity exec, apptainer exec, \
+         enroot start, nohup, env, exec, sudo, numactl, taskset, timeout, stdbuf, nice, nsys profile, py-spy record",
+    ),
 ];
+
+fn launchers() -> impl Iterator<Item = (&'static str, Launcher)> {
+    LAUNCHERS.iter().flat_map(|(launcher, all)| all.split(", ").map(|known| (known, *launcher)))
+}
 
 /// Programs that launchers start, besides Python and scripts.
-const PROGRAMS: &[&str] = &[
-    "bash",
-    "sh",
-    "zsh",
-    "ray",
-    "vllm",
-    "swift",
-    "llamafactory-cli",
-    "sglang",
-    "trl",
-    "axolotl",
-    "xtuner",
-    "lm_eval",
-    "mmf_run",
-    "tune",
-    "litgpt",
-    "sbatch",
-];
+const PROGRAMS: &str =
+    "bash sh zsh ray vllm swift llamafactory-cli sglang trl axolotl xtuner lm_eval mmf_run tune litgpt sbatch";
 
 /// Options of `docker run` that take no value.
-const CONTAINER_SWITCHES: &[&str] = &[
-    "--rm",
-    "--privileged",
-    "--init",
-    "--detach",
-    "--interactive",
-    "--tty",
-    "--publish-all",
-    "--read-only",
-    "--no-healthcheck",
-    "--oom-kill-disable",
-    "--quiet",
-];
+const CONTAINER_SWITCHES: &str = "--rm --privileged --init --detach --interactive --tty --publish-all --read-only \
+    --no-healthcheck --oom-kill-disable --quiet";
 
 /// The commands in the fields of one call.
 pub(super) fn stages(fields: &[String]) -> Vec<Stage> {
@@ -137,8 +96,8 @@ pub(super) fn is_program(field: &str) -> bool {
     is_python(field)
         || field.ends_with(".py")
         || field.ends_with(".sh")
-        || PROGRAMS.contains(&name(field))
-        || LAUNCHERS.iter().any(|(known, _)| is_named(known))
+        || is_among(PROGRAMS, name(field))
+        || launchers().any(|(known, _)| is_named(known))
 }
 
 /// Whether a field is an option rather than a value.
@@ -174,10 +133,10 @@ impl Stages<'_> {
         if is_module || program.ends_with(".py") || program.ends_with(".sh") {
             return self.stage("", Some(program), at + 1..self.fields.len());
         }
-        let launcher = LAUNCHERS.iter().find_map(|(known, launcher)| {
+        let launcher = launchers().find_map(|(known, launcher)| {
             let words = known.split(' ').count();
             let is_it = known.split(' ').enumerate().all(|(word, known)| name(self.field(at + word)) == known);
-            is_it.then_some((*launcher, words))
+            is_it.then_some((launcher, words))
         });
         match launcher {
             Some((launcher, words)) => {
@@ -228,7 +187,7 @@ impl Stages<'_> {
     /// What Python starts; a launcher among its modules starts something itself.
     fn target(&self, program: &str, at: usize) -> Stage {
         let target = self.field(at);
-        let launches = LAUNCHERS.iter().any(|(known, launcher)| *launcher == Launcher::Python && *known == target);
+        let launches = launchers().any(|(known, launcher)| launcher == Launcher::Python && known == target);
         let next = if launches { self.launched(Launcher::Python, at + 1) } else { self.fields.len() };
         Stage { next, ..self.stage(program, Some(target), at + 1..self.options_end(next)) }
     }
@@ -253,7 +212,7 @@ impl Stages<'_> {
             }
             let letters = field.strip_prefix('-').unwrap_or_default();
             let is_switch = launcher == Launcher::Container
-                && (CONTAINER_SWITCHES.contains(&field) || letters.chars().all(|c| "ditPq".contains(c)));
+                && (is_among(CONTAINER_SWITCHES, field) || letters.chars().all(|c| "ditPq".contains(c)));
             takes_value = is_option(field) && !field.contains('=') && !is_switch;
             at += 1;
         }

@@ -27,6 +27,7 @@ use arguments::{Argument, Form};
 use expand::{Chunk, Field};
 use launch::Stage;
 use script::{Call, File, Role, Script};
+use words::Quote;
 
 pub(super) use edit::{remove, set};
 pub(super) use launch::{is_option, is_shell};
@@ -89,7 +90,11 @@ pub(super) fn is_too_long(text: &str) -> bool {
 
 /// Reads `text`.
 pub(super) fn read(text: &str) -> Parsed {
-    let script = script::read(text);
+    settled(text, script::read(text))
+}
+
+/// The settings of a script that was run in mind.
+fn settled(text: &str, script: Script) -> Parsed {
     let (mut commands, mut shown, mut directives, mut orphans) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     for (number, call) in script.calls.iter().enumerate() {
         let fields: Vec<String> = call.fields.iter().map(Field::text).collect();
@@ -148,38 +153,17 @@ pub(super) fn read(text: &str) -> Parsed {
 
 /// Reads the words of one command, each with its place.
 pub(super) fn read_words(words: Vec<(String, Range<usize>)>) -> Parsed {
-    let texts: Vec<String> = words.iter().map(|(text, _)| text.clone()).collect();
-    let (mut found, mut commands) = (Vec::new(), Vec::new());
-    for stage in launch::stages(&texts) {
-        let (arguments, operands) = arguments::arguments(&texts, stage.arguments.clone(), |_, _| true);
-        let at = words.first().map_or(0, |(_, span)| span.start);
-        let operands = operands.into_iter().filter_map(|at| texts.get(at).cloned()).collect();
-        for argument in &arguments {
-            let Some((name, span)) = words.get(argument.name) else { continue };
-            let mut add = |key: String, value: Value, span: Range<usize>| {
-                let kind =
-                    if matches!(argument.form, Form::Override(_)) { EntryKind::Override } else { EntryKind::Flag };
-                found.push(Found { command: Some(commands.len()), ..Found::new(&key, value, kind, span) });
-            };
-            match argument.form {
-                Form::Joined(from) | Form::Override(from) => {
-                    add(argument.key.clone(), Value::of_word(name.get(from..).unwrap_or_default()), span.clone());
-                }
-                Form::Spaced if argument.is_switch() => add(argument.key.clone(), Value::Bool(true), span.clone()),
-                Form::Spaced => {
-                    let values = words.get(argument.values.clone()).unwrap_or_default();
-                    for (index, (value, span)) in values.iter().enumerate() {
-                        let key =
-                            if values.len() > 1 { format!("{}[{index}]", argument.key) } else { argument.key.clone() };
-                        add(key, Value::of_word(value), span.clone());
-                    }
-                }
-            }
-        }
-        commands.push(FoundCommand { program: stage.program, target: stage.target, operands, at });
-    }
-    // Nobody edits it, whatever the body.
-    Parsed { body: Body::Printed, found, commands, warnings: Vec::new() }
+    let at = words.first().map_or(0, |(_, span)| span.start);
+    let field = |(text, span)| {
+        // As in quotes that hold nothing to expand; what a word is a part of is not looked for in the text.
+        let chunk = Chunk { text, span, quote: Quote::Single, is_exact: false, is_known: true, path: None };
+        Field { chunks: vec![chunk], word: None }
+    };
+    let fields = words.into_iter().map(field).collect();
+    let call = Call { fields, span: at..at, within: None, is_directive: false, is_skipped: false };
+    let parsed = settled("", Script { calls: vec![call], ..Script::default() });
+    // Nobody edits it.
+    Parsed { body: Body::Printed, ..parsed }
 }
 
 /// Whether a command line begins with a program that launches jobs, or assigns a variable.
@@ -412,11 +396,9 @@ impl Shell {
             kind.is_none_or(|kind| entry.kind == kind) && (command.is_none() || entry.command == command)
         };
         let pick = |same: &dyn Fn(&str) -> bool| {
-            let mut all = entries.iter().enumerate().rev().filter(|(_, entry)| fits(entry) && same(&entry.key));
-            let last = all.next()?.0;
+            let all = || entries.iter().enumerate().rev().filter(|(_, entry)| fits(entry) && same(&entry.key));
             let in_main = |(_, entry): &(usize, &Entry)| self.main.is_some() && entry.command == self.main;
-            let all = entries.iter().enumerate().rev().filter(|(_, entry)| fits(entry) && same(&entry.key));
-            Some(all.into_iter().find(in_main).map_or(last, |(at, _)| at))
+            all().find(in_main).or_else(|| all().next()).map(|(at, _)| at)
         };
         pick(&|other| other == key).or_else(|| pick(&|other| fold(other) == fold(key)))
     }

@@ -118,6 +118,18 @@ fn reads_quotes_comments_and_continuations() {
     );
 }
 
+/// Of a text that is cut nothing is lost but what the cut took, and a word stands where its first letter does.
+#[test]
+fn what_is_cut_is_read_up_to_there() {
+    for cut in ["--b 'c", "--b \"c", "--b $(date", "--b ${C", "--b `date", "--b $((1 +", "\\", "\ncat <<EOF\nb"] {
+        let found = settings(&format!("x --a 1 {cut}"));
+        assert_eq!(found.first().map(String::as_str), Some("a=1"), "{cut}");
+    }
+    assert_eq!(set("x --aa 1 \\", "bb", 2.0), "x --aa 1 --bb 2 \\");
+    assert_eq!(cited("python x.py \\\n  --bf16 \\\r\n    a.b=1", "bf16"), "2:3 --bf16");
+    assert_eq!(set("python x.py \\\n  --bf16 \\\r\n    a.b=1", "a.b", 2.0), "python x.py \\\n  --bf16 \\\r\n    a.b=2");
+}
+
 /// What is certain is resolved, and nothing else.
 #[test]
 fn variables_are_what_the_script_makes_them() {

@@ -7,6 +7,7 @@
 use std::ops::Range;
 
 use super::super::error::Remark;
+use super::super::value::word_length;
 use super::lexer::Lexer;
 
 /// One word as it is written.
@@ -133,8 +134,10 @@ pub(super) fn unescaped(text: &str) -> String {
 
 /// How many bytes of `text` are a variable's name.
 pub(super) fn name_length(text: &str) -> usize {
-    if text.starts_with(|c: char| c.is_ascii_digit()) {
-        return 0;
-    }
-    text.bytes().take_while(|byte| byte.is_ascii_alphanumeric() || *byte == b'_').count()
+    if text.starts_with(|c: char| c.is_ascii_digit()) { 0 } else { word_length(text) }
+}
+
+/// Whether `word` is one of `words`, which stand in a row.
+pub(super) fn is_among(words: &str, word: &str) -> bool {
+    words.split(' ').any(|known| known == word)
 }

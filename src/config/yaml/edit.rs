@@ -1,4 +1,8 @@
 //! Changes to YAML: in the brackets of flow style as in JSON, in block style by lines.
+//!
+//! Not by `yamlpatch` (1.32): of a mapping in braces it leaves the first key alone with the new value
+//! (`replaces_a_value_in_its_style`), with a value it takes its anchor away (`an_alias_is_what_it_stands_for`), and it finds only the
+//! first document of a stream (`a_stream_has_many_documents`). It wants Rust 1.97 besides, and a grammar in C.
 
 use std::ops::Range;
 
@@ -143,16 +147,10 @@ fn insert(
     }
     match &parent.shape {
         Shape::Scalar(_) => instead_of_null(text, parent, above, rest, value, block),
-        Shape::Map(_) => {
+        Shape::Map(_) | Shape::List(_) => {
             let (first, last) = (children.first()?, children.last()?);
-            let indent = column(text, first.start);
-            let at = line_end(text, last.end);
-            Some(vec![Edit::insert(at, block.line(indent) + &block.write(rest, value, indent))])
-        }
-        Shape::List(_) => {
-            let (first, last) = (children.first()?, children.last()?);
-            let indent = column(text, dash(text, first)?);
-            let at = line_end(text, last.end);
+            let start = if matches!(parent.shape, Shape::List(_)) { dash(text, first)? } else { first.start };
+            let (indent, at) = (column(text, start), line_end(text, last.end));
             Some(vec![Edit::insert(at, block.line(indent) + &block.write(rest, value, indent))])
         }
         Shape::Alias(_) => None,

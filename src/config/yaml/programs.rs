@@ -300,6 +300,14 @@ mod tests {
         Ok(())
     }
 
+    /// It was taken for an override of the program's configuration.
+    #[test]
+    fn what_env_sets_is_a_variable() -> Outcome {
+        let text = "command: [env, NCCL_DEBUG=INFO, python3, train.py, --size=4, a.b=1]\n";
+        assert_eq!(settings(text)?, ["size=4 (4)", "NCCL_DEBUG=INFO (NCCL_DEBUG=INFO)", "a.b=1 (a.b=1)"]);
+        Ok(())
+    }
+
     #[test]
     fn an_argument_is_changed_where_it_stands() -> Outcome {
         let text = "args:\n- --share\n- \"0.90\"\n- --size=4 # four\n- \"--name=$(N)\"\nenv:\n- name: N\n  value: x\n";

@@ -5,7 +5,7 @@
 //! decimal.
 
 use super::super::Value;
-use super::super::value::{in_case_of, number, number_like, plain};
+use super::super::value::{based_number, in_case_of, number, number_like, plain};
 
 /// Words for truth, as pairs; each also capitalised and in capitals.
 const TRUTH: &[(&str, &str)] = &[("true", "false"), ("yes", "no"), ("on", "off")];
@@ -20,11 +20,7 @@ pub(super) fn resolve(word: &str) -> Value {
     }
     let digits = word.trim_start_matches(['-', '+']);
     let leading_zero = digits.len() > 1 && digits.starts_with('0') && digits.bytes().all(|byte| byte.is_ascii_digit());
-    let based = |prefix, base| digits.strip_prefix(prefix).and_then(|digits| u64::from_str_radix(digits, base).ok());
-    let number = match based("0x", 16).or_else(|| based("0o", 8)) {
-        Some(number) => Some(if word.starts_with('-') { -(number as f64) } else { number as f64 }),
-        None => number(word).filter(|_| !leading_zero),
-    };
+    let number = based_number(word).or_else(|| number(word).filter(|_| !leading_zero));
     number.map_or_else(|| Value::Text(word.to_owned()), Value::Number)
 }
 

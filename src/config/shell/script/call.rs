@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::super::expand::Field;
 use super::super::launch::is_shell;
-use super::super::words::{Quote, Word};
+use super::super::words::{Quote, Word, is_among};
 use super::{Call, Reader, Role, UTILITIES};
 
 impl Reader<'_> {
@@ -86,7 +86,7 @@ fn simple(fields: Vec<Field>) -> Vec<Vec<Field>> {
             redirected = false;
         }
     }
-    let is_utility = |fields: &Vec<Field>| fields.first().is_some_and(|name| UTILITIES.contains(&name.text().as_str()));
+    let is_utility = |fields: &Vec<Field>| fields.first().is_some_and(|name| is_among(UTILITIES, &name.text()));
     commands.retain(|fields| !is_utility(fields));
     commands
 }

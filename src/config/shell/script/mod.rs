@@ -10,7 +10,7 @@ use std::ops::Range;
 use super::super::error::Remark;
 use super::expand::{Bound, Chunk, Field, Holds, Scope, Source, Tested};
 use super::launch::is_option;
-use super::words::{Operator, Quote, Token, What, Word, heredoc, tokens, unescaped};
+use super::words::{Operator, Quote, Token, What, Word, heredoc, is_among, tokens, unescaped};
 use assign::assigned;
 
 /// Everything in a script that settings may stand in.
@@ -79,93 +79,11 @@ pub(super) struct File {
 const DEEPEST: usize = 3;
 
 /// Commands that no setting is given to.
-const UTILITIES: &[&str] = &[
-    "echo",
-    "printf",
-    "cd",
-    "pushd",
-    "popd",
-    "mkdir",
-    "rm",
-    "cp",
-    "mv",
-    "ls",
-    "ln",
-    "sleep",
-    "source",
-    ".",
-    "set",
-    "shift",
-    "exit",
-    "return",
-    "wait",
-    "trap",
-    "ulimit",
-    "pip",
-    "pip3",
-    "conda",
-    "mamba",
-    "apt",
-    "apt-get",
-    "git",
-    "wget",
-    "curl",
-    "kill",
-    "pkill",
-    "tee",
-    "grep",
-    "sed",
-    "awk",
-    "head",
-    "tail",
-    "cat",
-    "tr",
-    "cut",
-    "sort",
-    "uniq",
-    "wc",
-    "test",
-    "[",
-    "[[",
-    "true",
-    "false",
-    ":",
-    "module",
-    "ml",
-    "nvidia-smi",
-    "which",
-    "chmod",
-    "chown",
-    "touch",
-    "tar",
-    "unzip",
-    "find",
-    "date",
-    "hostname",
-    "scontrol",
-    "free",
-    "df",
-    "du",
-    "basename",
-    "dirname",
-    "realpath",
-    "let",
-    "break",
-    "continue",
-    "shopt",
-    "alias",
-    "hash",
-    "type",
-    "command",
-    "huggingface-cli",
-    "hf",
-    "wandb",
-    "rsync",
-    "scp",
-    "jq",
-    "seq",
-    "killall",
-];
+const UTILITIES: &str = "echo printf cd pushd popd mkdir rm cp mv ls ln sleep source . set shift exit return wait trap ulimit pip pip3 \
+    conda mamba apt apt-get git wget curl kill pkill tee grep sed awk head tail cat tr cut sort uniq wc test [ [[ \
+    true false : module ml nvidia-smi which chmod chown touch tar unzip find date hostname scontrol free df du \
+    basename dirname realpath let break continue shopt alias hash type command huggingface-cli hf wandb rsync scp \
+    jq seq killall";
 
 /// How the names of scripts end.
 const SCRIPTS: &[&str] = &[".sh", ".bash", ".slurm", ".sbatch", ".job"];
@@ -457,7 +375,7 @@ impl Reader<'_> {
             _ => {
                 let target = if name == "tee" { rest.last() } else { pending.target.as_ref() };
                 self.files(&name, target, &pending.heredocs);
-                if !UTILITIES.contains(&name.as_str()) && !self.scope.is_dead() {
+                if !is_among(UTILITIES, &name) && !self.scope.is_dead() {
                     self.call(&prefixes, &rest);
                 }
             }
