@@ -36,7 +36,11 @@ pub(super) struct PhaseFile {
 #[serde(deny_unknown_fields)]
 struct LineRow {
     /// Words that stand in it, one of these.
+    #[serde(default)]
     text: Vec<String>,
+    /// Words that are all of it, as of a heading, but for what is no letter around them.
+    #[serde(default)]
+    heading: Vec<String>,
     phase: Phase,
     site: Arc<str>,
     /// That it says the phase is over.
@@ -91,10 +95,25 @@ pub struct Mark {
     pub confidence: f64,
 }
 
+/// Words by which a line tells the phase.
+struct Words {
+    text: String,
+    /// Whether they are all that the line says.
+    is_heading: bool,
+    mark: Mark,
+}
+
+impl Words {
+    /// Whether they count in `line`, in which they stand.
+    fn count_in(&self, line: &str) -> bool {
+        !self.is_heading || line.trim_matches(|c: char| !c.is_alphanumeric()) == self.text
+    }
+}
+
 /// All signs of phases.
 pub struct Phases {
     frames: Frames,
-    lines: Vec<(String, Mark)>,
+    lines: Vec<Words>,
     bars: Vec<(String, Mark)>,
     nested_bar: Option<Mark>,
     methods: Vec<(String, Mark)>,
@@ -108,12 +127,17 @@ impl Phases {
 
     /// The words that tell a phase.
     pub fn words(&self) -> impl Iterator<Item = &str> {
-        self.lines.iter().map(|(word, _)| word.as_str())
+        self.lines.iter().map(|words| words.text.as_str())
     }
 
-    /// What the word at `index` of [`Phases::words`] says.
+    /// Whether the words at `index` of [`Phases::words`] count in `line`, in which they stand.
+    pub fn counts(&self, index: usize, line: &str) -> bool {
+        self.lines[index].count_in(line)
+    }
+
+    /// What the words at `index` of [`Phases::words`] say.
     pub fn mark(&self, index: usize) -> &Mark {
-        &self.lines[index].1
+        &self.lines[index].mark
     }
 
     /// What a line says; of several words those that end last, and of these the longest.
@@ -124,7 +148,9 @@ impl Phases {
         // Of thousands of words hardly one stands there: most end as nothing in the line does.
         let may_stand = |word: &str| word.as_bytes().last_chunk::<2>().is_none_or(|two| pairs[pair(two)]);
         let end = |word: &str| may_stand(word).then(|| body.rfind(word)).flatten().map(|at| at + word.len());
-        let found = self.lines.iter().filter_map(|(word, mark)| Some((end(word)?, word.len(), mark)));
+        let known = self.lines.iter().filter_map(|words| Some((end(&words.text)?, words)));
+        let found = known.filter(|(_, words)| words.count_in(body));
+        let found = found.map(|(end, words)| (end, words.text.len(), &words.mark));
         found.max_by_key(|(end, length, _)| (*end, *length)).map(|(_, _, mark)| mark)
     }
 
@@ -158,7 +184,7 @@ fn longest(rows: &[(String, Mark)], fits: impl Fn(&str) -> bool) -> Option<&Mark
 pub(super) struct Builder {
     frames: Frames,
     known_words: HashSet<String>,
-    lines: Vec<(String, Mark)>,
+    lines: Vec<Words>,
     bars: Vec<(String, Mark)>,
     nested_bar: Option<Mark>,
     methods: Vec<(String, Mark)>,
@@ -180,7 +206,8 @@ impl Builder {
             false => Err(wrong(format!("confidence {confidence} of {site} is not within 0–1"))),
         };
         for row in rows.line {
-            for text in row.text {
+            let said = row.text.into_iter().map(|text| (text, false));
+            for (text, is_heading) in said.chain(row.heading.into_iter().map(|text| (text, true))) {
                 if text.is_empty() {
                     return Err(wrong(format!(
                         "the line of {} has an empty text, which every line contains",
@@ -190,7 +217,8 @@ impl Builder {
                 if !self.known_words.insert(text.clone()) {
                     return Err(wrong(format!("the line `{text}` has a row already")));
                 }
-                self.lines.push((text, mark(row.phase, row.site.clone(), row.ends, row.confidence)?));
+                let mark = mark(row.phase, row.site.clone(), row.ends, row.confidence)?;
+                self.lines.push(Words { text, is_heading, mark });
             }
         }
         for row in rows.bar {

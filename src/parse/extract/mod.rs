@@ -164,7 +164,7 @@ impl<'g> Extractor<'g> {
         let origin = self.origins.of(&line);
         self.note_time(&line);
         // First, as a failure may be glued to the sign of its phase: `3/4 [00:08<00:02]Killed`.
-        let mut signs = self.grammars.signs.read(line.body());
+        let mut signs = self.grammars.signs.read(line.body(), &self.grammars.phases);
         self.note_phase(origin, &line, &signs);
         let taken = self.offer(origin, &line);
         let stated = self.messages(origin, &line, &mut signs.rows, taken);
