@@ -8,10 +8,6 @@ use super::trace::Trace;
 /// Logs that are so many seconds apart are of two jobs.
 pub(super) const FAR: f64 = 900.0;
 
-/// Frameworks that others start within their jobs.
-const WITHIN: &[&str] =
-    &["accelerate", "deepspeed", "kubernetes", "pytorch", "ray", "sglang", "slurm", "torch", "transformers", "vllm"];
-
 /// What speaks for two jobs' logs being one's; against it where it is not above 0.
 pub(super) fn kinship(a: &Trace, b: &Trace) -> i32 {
     let mut points = folders(a, b);
@@ -71,9 +67,8 @@ fn agree(a: &BTreeSet<String>, b: &BTreeSet<String>, shared: i32, disjoint: i32)
 }
 
 fn frameworks(a: &Trace, b: &Trace) -> i32 {
-    let is_within = |frameworks: &BTreeSet<String>| frameworks.iter().any(|name| WITHIN.contains(&name.as_str()));
     match agree(&a.frameworks, &b.frameworks, 0, -3) {
-        -3 if is_within(&a.frameworks) != is_within(&b.frameworks) => 0,
+        -3 if a.is_beneath_others != b.is_beneath_others => 0,
         points => points,
     }
 }

@@ -27,6 +27,8 @@ pub(super) struct Trace {
     pub scripts: BTreeSet<String>,
     /// The frameworks it shows.
     pub frameworks: BTreeSet<String>,
+    /// Whether one of these is what other frameworks stand or run on.
+    pub is_beneath_others: bool,
     /// The models it names.
     pub models: BTreeSet<String>,
     /// Whether something ended or failed.
@@ -80,6 +82,7 @@ impl Trace {
             }
         }
         trace.frameworks.extend(incident::framework(&findings.events, knowledge));
+        trace.is_beneath_others = trace.frameworks.iter().any(|name| knowledge.is_beneath_others(name));
         trace.pids.retain(|pid| *pid >= OWN_PID);
         trace
     }
@@ -95,6 +98,7 @@ impl Trace {
         self.hosts.extend(other.hosts);
         self.scripts.extend(other.scripts);
         self.frameworks.extend(other.frameworks);
+        self.is_beneath_others |= other.is_beneath_others;
         self.models.extend(other.models);
         self.has_end |= other.has_end;
         self.ran_out |= other.ran_out;

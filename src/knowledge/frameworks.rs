@@ -39,6 +39,9 @@ pub struct Framework {
     /// What it stands on, nearest first: their knobs are its knobs.
     #[serde(default)]
     pub uses: Vec<Arc<str>>,
+    /// Whether jobs of other frameworks run on it, though none of them has its knobs: Slurm.
+    #[serde(default)]
+    pub carries_others: bool,
     /// A condition (CEL) under which its options do nothing for a job.
     #[serde(default)]
     pub unless: Option<Condition>,

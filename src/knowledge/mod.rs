@@ -263,6 +263,13 @@ impl Knowledge {
         Ok(&self.ranking.libraries)
     }
 
+    /// Whether jobs of other frameworks stand or run on `framework`: what a part of their log shows may be no more than that.
+    pub fn is_beneath_others(&self, framework: &str) -> bool {
+        self.frameworks.iter().any(|known| {
+            (&*known.name == framework && known.carries_others) || known.uses.iter().any(|used| &**used == framework)
+        })
+    }
+
     /// Whose knobs a job on `framework` has, its own first; the last is nobody's in particular.
     pub fn stack<'k>(&'k self, framework: Option<&'k str>) -> Vec<&'k str> {
         let known = framework.and_then(|name| self.frameworks.iter().find(|known| &*known.name == name));

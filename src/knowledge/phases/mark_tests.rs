@@ -87,7 +87,8 @@ fn lines_tell_their_phase() -> Result<(), KnowledgeError> {
 #[test]
 fn a_heading_is_all_of_its_line() -> Result<(), KnowledgeError> {
     let phases = Knowledge::shipped()?.phases;
-    for (line, expected) in [("Training", Some(true)), ("==== Training ====", Some(true)), ("Training set: 5 GB", None)] {
+    for (line, expected) in [("Training", Some(true)), ("==== Training ====", Some(true)), ("Training set: 5 GB", None)]
+    {
         assert_eq!(phases.line(line).map(|mark| mark.ends), expected, "{line}");
     }
     Ok(())
