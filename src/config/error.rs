@@ -76,9 +76,6 @@ pub enum EditError {
         /// What it should have become.
         value: String,
     },
-    /// Without it the text would not be what it is.
-    #[error("`{0}` cannot be taken out here")]
-    Unremovable(String),
     /// It was printed, and cannot be taken back.
     #[error("what a log printed cannot be edited")]
     ReadOnly,

@@ -5,7 +5,7 @@
 
 use std::ops::Range;
 
-use super::edit::{Edit, indentation, is_blank, line_end, line_start, newline, next_line};
+use super::edit::{Edit, indentation, is_blank, line_end, line_start, newline};
 
 /// How the new child of a collection is to be written.
 #[derive(Debug, Clone, Copy)]
@@ -156,49 +156,4 @@ fn insert_first(
     let child = render(Layout { indent: Some(&indent), unit, newline });
     let comments = text[inner.clone()].trim_end();
     vec![Edit::replace(inner.start + comments.len()..inner.end, format!("{newline}{indent}{child}{newline}{outer}"))]
-}
-
-/// Takes child `index` out, with its comma and, where it has one of its own, its line. `None` if nobody can say where
-/// it stands.
-pub(super) fn remove(
-    text: &str,
-    collection: &Range<usize>,
-    children: &[Range<usize>],
-    index: usize,
-) -> Option<Vec<Edit>> {
-    let child = children.get(index).filter(|_| is_in_order(collection, children))?;
-    let own_comma = comma(text, collection, children, index);
-    let end = own_comma.map_or(child.end, |comma| comma + 1);
-    let inner = collection.start + 1..collection.end - 1;
-    if children.len() == 1 {
-        let around = [&text[inner.start..child.start], &text[end..inner.end]];
-        if around.iter().all(|part| part.trim().is_empty()) {
-            return Some(vec![Edit::delete(inner)]);
-        }
-    }
-    let own_line = begins_line(text, collection, child);
-    let mut edits = Vec::new();
-    // The comma before the last child goes with it, unless the last one has a comma as well.
-    if index + 1 == children.len() && index > 0 && own_comma.is_none() {
-        edits.extend(comma(text, collection, children, index - 1).map(|comma| Edit::delete(comma..comma + 1)));
-    }
-    let gone = if own_line && line_is_done(text, end) {
-        line_start(text, child.start)..next_line(text, end)
-    } else if let Some(next) = children.get(index + 1) {
-        // Up to the next one, if nothing but blanks is between.
-        let is_near = text[end..next.start].bytes().all(is_blank);
-        child.start..if is_near { next.start } else { end }
-    } else if own_line {
-        // The closing bracket stays on this line: the one before may end with a comment.
-        edits.push(Edit::insert(end, indentation(text, collection.start)));
-        line_start(text, child.start)..end
-    } else {
-        // With the blanks before it, unless they end a comment.
-        let before = text[..child.start].trim_end().len();
-        let previous = index.checked_sub(1).and_then(|previous| children.get(previous));
-        let is_comment = previous.is_some_and(|previous| text[previous.end..before].contains(['#', '/']));
-        (if is_comment { child.start } else { before })..end
-    };
-    edits.push(Edit::delete(gone));
-    Some(edits)
 }

@@ -98,17 +98,6 @@ pub(super) fn set(text: &str, root: &Node, steps: &[Step], value: &Value) -> Res
     }
 }
 
-/// What removes `steps`.
-pub(super) fn remove(text: &str, root: &Node, steps: &[Step]) -> Result<Vec<Edit>, EditError> {
-    match root.find(steps)? {
-        Target::Node { parent: Some((parent, index)), .. } => {
-            let unremovable = || EditError::Unremovable(super::path::join(steps));
-            flow::remove(text, &parent.span, &parent.children(), index).ok_or_else(unremovable)
-        }
-        _ => Err(EditError::NotSet(super::path::join(steps))),
-    }
-}
-
 /// Blanks that one level of nesting adds: as the first setting has it.
 fn unit(text: &str, root: &Node) -> String {
     let first = root.children().first().map_or(root.span.start, |child| child.start);
@@ -184,7 +173,7 @@ fn string(text: &str, quote: char) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{cited, error, remove, set, settings, warnings};
+    use super::super::testing::{cited, error, set, settings, warnings};
 
     const CONFIG: &str = r#"// for two nodes
 {
@@ -240,7 +229,6 @@ mod tests {
         assert_eq!(settings(text), ["zero.stage=3"]);
         assert_eq!(warnings(text), ["2:2 `stage` stands here more than once; the last one counts"]);
         assert_eq!(set(text, "zero.stage", 1.0), "{\"zero\": {\n \"stage\": 2,\n \"stage\": 1}}");
-        assert_eq!(remove(text, "zero.stage"), "{\"zero\": {}}");
     }
 
     /// `CONFIG` with one piece replaced.
@@ -296,27 +284,6 @@ mod tests {
     }
 
     #[test]
-    fn removes_a_key_with_its_line_and_comma() {
-        assert_eq!(
-            remove(CONFIG, "train_micro_batch_size_per_gpu"),
-            with("  \"train_micro_batch_size_per_gpu\": 2, // 4 runs out of memory\n", "")
-        );
-        assert_eq!(remove(CONFIG, "zero_optimization.offload_optimizer.device"), with("\"device\": \"cpu\", ", ""));
-        assert_eq!(remove(CONFIG, "zero_optimization.offload_optimizer.ratio"), with(", \"ratio\": 1.0", ""));
-        assert_eq!(remove(CONFIG, "optimizer"), {
-            with("  \"optimizer\": {\"type\": \"AdamW\", \"params\": {\"lr\": 1e-4, \"betas\": [0.9, 0.95]}},\n", "")
-        });
-        assert_eq!(remove(CONFIG, "bf16.enabled"), with("{\"enabled\": true}", "{}"));
-        assert_eq!(
-            remove(CONFIG, "zero_optimization.offload_optimizer"),
-            with("    \"offload_optimizer\": {\n      \"device\": \"cpu\", \"ratio\": 1.0\n    },\n", "")
-        );
-        assert_eq!(remove("{\n  \"a\": 1,\n  \"b\": 2 // two\n}", "b"), "{\n  \"a\": 1\n}");
-        assert_eq!(remove("{\n  \"a\": 1, // one\n  \"b\": 2}", "b"), "{\n  \"a\": 1 // one\n}");
-        assert_eq!(remove("[1, 2, 3,]", "[2]"), "[1, 2,]");
-    }
-
-    #[test]
     fn says_why_an_edit_cannot_be_made() {
         for (key, error) in [
             ("bf16", "`bf16` is a section, not a value"),
@@ -327,6 +294,5 @@ mod tests {
             assert_eq!(set(CONFIG, key, 1.0), format!("error: {error}"));
         }
         assert_eq!(set(CONFIG, "bf16.enabled", f64::NAN), "error: `bf16.enabled` cannot be set to `NaN` here");
-        assert_eq!(remove(CONFIG, "fp16"), "error: `fp16` is not set");
     }
 }

@@ -334,30 +334,6 @@ impl Document {
         let show = |entry: &'a Entry| (entry.kind, entry.key.as_str(), entry.command, entry.at.text.as_str());
         self.entries.iter().filter(is_other).map(show)
     }
-
-    /// The text without `key`, be it a value or a whole section, and nothing else changed.
-    pub fn remove(&self, key: &str) -> Result<String, EditError> {
-        let unremovable = || EditError::Unremovable(key.to_owned());
-        let read = |text: &str| Document::read_as(self.format, self.path.clone(), text).map_err(|_| unremovable());
-        let mut text = edit::apply(&self.text, self.removal(key)?);
-        // One that stands there twice goes twice.
-        for _ in 1..self.body.count(key) {
-            text = edit::apply(&text, read(&text)?.removal(key)?);
-        }
-        let rest = read(&text)?;
-        if self.others(key).eq(rest.others(key)) { Ok(text) } else { Err(unremovable()) }
-    }
-
-    fn removal(&self, key: &str) -> Result<Vec<Edit>, EditError> {
-        match &self.body {
-            Body::Shell(shell) => shell::remove(&self.text, shell, self.choose(key, None, None), key),
-            // An argument of a program that the file starts stands in the middle of a list.
-            Body::Yaml(_) if self.get(key).is_some_and(|entry| entry.kind != EntryKind::Setting) => {
-                Err(EditError::Unremovable(key.to_owned()))
-            }
-            body => body.remove(&self.text, key),
-        }
-    }
 }
 
 fn parse(format: Format, text: &str) -> Result<Parsed, Remark> {
@@ -401,26 +377,6 @@ impl Body {
             Body::Json(None) => Err(EditError::NoSection(key.to_owned())),
             Body::Yaml(stream) => yaml::set(text, stream, &steps, value),
             Body::Shell(_) | Body::Printed => Err(EditError::ReadOnly),
-        }
-    }
-
-    fn remove(&self, text: &str, key: &str) -> Result<Vec<Edit>, EditError> {
-        let steps = steps(key)?;
-        match self {
-            Body::Json(Some(root)) => json::remove(text, root, &steps),
-            Body::Json(None) => Err(EditError::NotSet(key.to_owned())),
-            Body::Yaml(stream) => yaml::remove(text, stream, &steps),
-            Body::Shell(_) | Body::Printed => Err(EditError::ReadOnly),
-        }
-    }
-
-    /// How often `key` is set in one place.
-    fn count(&self, key: &str) -> usize {
-        let Ok(steps) = steps(key) else { return 0 };
-        match self {
-            Body::Json(root) => root.as_ref().map_or(0, |root| root.count(&steps)),
-            Body::Yaml(stream) => stream.find(&steps).map_or(0, |(root, steps)| root.count(steps)),
-            Body::Shell(_) | Body::Printed => 1,
         }
     }
 }

@@ -38,11 +38,6 @@ pub(super) fn set(text: &str, key: &str, value: impl Into<Value>) -> String {
     edited(text, |document| document.set(key, &value.into()))
 }
 
-/// `text` without `key`.
-pub(super) fn remove(text: &str, key: &str) -> String {
-    edited(text, |document| document.remove(key))
-}
-
 fn edited(text: &str, edit: impl FnOnce(Document) -> Result<String, EditError>) -> String {
     let document = read(text).map_err(|error| error.to_string());
     let edited = document.and_then(|document| edit(document).map_err(|error| error.to_string()));

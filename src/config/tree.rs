@@ -89,18 +89,6 @@ impl Node {
         members.iter().enumerate().rev().find(|(_, member)| member.key == key).map(|(at, member)| (at, &*member.value))
     }
 
-    /// How often the key at the end of `steps` stands in its mapping.
-    pub fn count(&self, steps: &[Step]) -> usize {
-        match (self.find(steps), steps.last()) {
-            (
-                Ok(Target::Node { parent: Some((Node { shape: Shape::Map(members), .. }, _)), .. }),
-                Some(Step::Key(key)),
-            ) => members.iter().filter(|member| member.key == *key).count(),
-            (Ok(Target::Node { .. }), _) => 1,
-            _ => 0,
-        }
-    }
-
     /// Follows `steps` from here.
     pub fn find<'a>(&'a self, steps: &'a [Step]) -> Result<Target<'a>, EditError> {
         let (mut node, mut parent) = (self, None);

@@ -21,11 +21,6 @@ impl Value {
         if let Value::Number(number) = self { Some(*number) } else { None }
     }
 
-    /// The truth value, where it is one.
-    pub fn as_bool(&self) -> Option<bool> {
-        if let Value::Bool(yes) = self { Some(*yes) } else { None }
-    }
-
     /// A word of a command line, or printed by Python: such words carry no type, it is what they look like.
     pub fn of_word(word: &str) -> Value {
         match word {

@@ -20,19 +20,6 @@ const UNSURE: f64 = 0.25;
 /// Masks, positions and other small things that a layer keeps besides, as a share.
 const BESIDES: f64 = 0.07;
 
-/// What one layer keeps of `tokens` in sequences of `sequence` by the paper's formula, in bytes; `attention_matrix` is
-/// whether that matrix is kept.
-pub fn layer_by_paper(shape: &Shape, tokens: u64, sequence: u64, attention_matrix: bool) -> Bytes {
-    let linear = 34.0 * (tokens * shape.hidden) as f64;
-    let matrix = 5.0 * (shape.heads * sequence) as f64 * tokens as f64;
-    Bytes((linear + if attention_matrix { matrix } else { 0.0 }).round() as i64)
-}
-
-/// The inputs of all layers, all that full recomputation keeps: 2 bytes a token and unit of width.
-pub fn layer_inputs(shape: &Shape, tokens: u64) -> Bytes {
-    Bytes((2.0 * (shape.layers * shape.hidden) as f64 * tokens as f64).round() as i64)
-}
-
 /// Bytes a token of everything in a layer but the attention matrix, in 16 bit on one device.
 fn linear(shape: &Shape, layout: &Layout) -> Width {
     let hidden = shape.hidden as f64;
@@ -209,22 +196,6 @@ mod tests {
     fn shape(name: &str) -> Result<Option<Shape>, KnowledgeError> {
         let models = Knowledge::shipped()?.models;
         Ok(models.iter().find(|model| &*model.name == name).map(|model| model.shape.clone()))
-    }
-
-    #[test]
-    fn repeats_the_papers_table() -> Result<(), KnowledgeError> {
-        for (name, sequence, none, flash, full) in [
-            ("Llama-3-8B", 4096, 97.0, 17.0, 1.0),
-            ("Llama-2-13B", 4096, 152.0, 26.6, 1.6),
-            ("Qwen2.5-72B", 8192, 1770.0, 170.0, 10.0),
-        ] {
-            let Some(shape) = shape(name)? else { continue };
-            let all = |matrix| layer_by_paper(&shape, sequence, sequence, matrix).gib() * shape.layers as f64;
-            assert!((all(true) / none - 1.0).abs() < 0.01, "{name}: {}", all(true));
-            assert!((all(false) / flash - 1.0).abs() < 0.01, "{name}: {}", all(false));
-            assert!((layer_inputs(&shape, sequence).gib() / full - 1.0).abs() < 0.03, "{name}");
-        }
-        Ok(())
     }
 
     /// Bytes a token, as `saved_tensors_hooks` counted them over layers of these proportions.

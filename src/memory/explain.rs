@@ -126,45 +126,6 @@ fn error(observed: Bytes, sum: Amount) -> f64 {
     off.0 as f64 / observed.0.max(1) as f64
 }
 
-/// A moment that needs more than there is.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Excess {
-    /// When.
-    pub moment: Moment,
-    /// Where.
-    pub at: Observed,
-    /// What it needs.
-    pub need: Amount,
-    /// What there is.
-    pub capacity: Bytes,
-    /// Whether even the lower bound is too much.
-    pub certain: bool,
-    /// The same in words and numbers.
-    pub words: String,
-}
-
-/// The moments of `plan` that need more than the device or the host of `layout` has, as far as these are known, the worst
-/// first.
-pub fn excesses(plan: &Plan, layout: &Layout) -> Vec<Excess> {
-    let mut all = Vec::new();
-    for planned in &plan.moments {
-        for (at, need, capacity) in [
-            (Observed::Device, planned.device(), layout.cluster.device_memory),
-            (Observed::Host, planned.host(), layout.cluster.host_memory),
-        ] {
-            let Some(capacity) = capacity.filter(|capacity| need.high > *capacity) else { continue };
-            let parts: Vec<Component> =
-                planned.components.iter().filter(|part| at.holds(part.place)).cloned().collect();
-            let certain = need.low > capacity;
-            let sign = if certain { ">" } else { "perhaps >" };
-            let words = format!("{}: {} = {need} {sign} {capacity}", planned.moment.as_str(), joined(&parts));
-            all.push(Excess { moment: planned.moment, at, need, capacity, certain, words });
-        }
-    }
-    all.sort_by_key(|excess| std::cmp::Reverse((excess.certain, excess.need.low)));
-    all
-}
-
 /// What the states of training take in all, wherever they lie: weights, gradients, master weights, optimizer states.
 #[derive(Debug, Clone, PartialEq)]
 pub struct States {
@@ -249,10 +210,6 @@ mod tests {
         let device = layout.cluster.device_memory.unwrap_or_default();
         assert_eq!(states.beyond(device).as_deref(), Some("8.03 B × 16 bytes = 119.66 GiB > 79.20 GiB"));
         assert_eq!(states.beyond(Bytes(2 * device.0)), None);
-        let excesses = excesses(&Plan::of(&model, &layout), &layout);
-        let worst = excesses.first();
-        assert_eq!(worst.map(|excess| (excess.moment, excess.certain)), Some((Moment::OptimizerStep, true)));
-        assert!(worst.is_some_and(|excess| excess.words.ends_with("> 79.20 GiB")), "{worst:?}");
     }
 
     #[test]

@@ -14,12 +14,6 @@ pub fn kv_bytes_per_token(shape: &Shape, width: Width, tensor_parallel: u64) -> 
     super::Parameters::exactly(shape.layers * numbers).at(width)
 }
 
-/// Tokens that fit into `pool` bytes of a device.
-pub fn kv_tokens(shape: &Shape, width: Width, tensor_parallel: u64, pool: Bytes) -> u64 {
-    let token = kv_bytes_per_token(shape, width, tensor_parallel).high.0.max(1);
-    u64::try_from(pool.0 / token).unwrap_or(0)
-}
-
 impl Engine {
     /// Its weights on one device.
     pub fn weights_on_device(&self, model: &ModelSize) -> Amount {

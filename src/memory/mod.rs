@@ -24,20 +24,18 @@ mod serving;
 mod size;
 mod states;
 
-pub mod estimators;
 pub mod samples;
 
-pub use activations::{layer_by_paper, layer_inputs};
 pub use amount::Amount;
 pub use component::{Component, Place};
-pub use explain::{Excess, Explanation, Observed, States, excesses, explain, states};
+pub use explain::{Explanation, Observed, States, explain, states};
 pub use fingerprint::{Family, Requested, Rounding, SizeMatch, size_matches};
-pub use kv_cache::{kv_bytes_per_token, kv_tokens};
+pub use kv_cache::kv_bytes_per_token;
 pub use layout::{
     Adapter, Attention, Batch, Buckets, Checkpoint, Cluster, Companion, Engine, Export, Home, IdleOffload, Images,
     Implementation, Layout, Logits, Offload, OffloadDevice, Optimizer, OptimizerKind, OptimizerOffload, Parallel,
     ParameterOffload, Precision, Recomputation, Resume, Samples, Sharding, Sleep, WeightsLoad,
-    deepspeed_estimates_with_fp32_gradients, deepspeed_pins_by_default, openrlhf_export, torch_load_copies,
+    deepspeed_pins_by_default, openrlhf_export, torch_load_copies,
 };
 pub use logits::logits_widths;
 pub use pinned::Pinning;

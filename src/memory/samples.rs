@@ -12,11 +12,6 @@ pub fn processed_image(pixels: u64) -> Bytes {
     Bytes(i64::try_from(bytes).unwrap_or(i64::MAX))
 }
 
-/// Tokens that one ring of `ring` ranks holds when all samples of a roll-out of `sequences` of `length` tokens are shared out.
-pub fn tokens_of_ring(sequences: u64, length: u64, ring: u64, ranks: u64) -> u64 {
-    sequences.saturating_mul(length).saturating_mul(ring).div_ceil(ranks.max(1))
-}
-
 /// What `tokens` take as they are sent: identifiers and mask as int64, perhaps an action mask of one byte.
 pub fn sent_samples(tokens: u64) -> Amount {
     let bytes = |each: u64| Bytes(i64::try_from(tokens.saturating_mul(each)).unwrap_or(i64::MAX));
@@ -27,11 +22,6 @@ pub fn sent_samples(tokens: u64) -> Amount {
 /// (`broadcast_object_list` of `torch/distributed/distributed_c10d.py`, with NCCL on the device).
 pub fn sent_on_source(tokens: u64) -> Amount {
     sent_samples(tokens).times(3)
-}
-
-/// What it takes on the device of a receiver: all bytes in a row and the tensors made of them.
-pub fn sent_on_receiver(tokens: u64) -> Amount {
-    sent_samples(tokens).times(2)
 }
 
 #[cfg(test)]
@@ -48,11 +38,11 @@ mod tests {
 
     #[test]
     fn samples_of_a_ring_are_sent_by_one_rank() {
-        let tokens = tokens_of_ring(1024 * 8, 32_768, 4, 8);
-        assert_eq!(tokens, 134_217_728);
+        // 8,192 samples of 32,768 tokens each, on two rings.
+        let tokens = 134_217_728;
         assert_eq!(sent_samples(tokens).low, Bytes(2 << 30));
         assert_eq!(sent_on_source(tokens).low, Bytes(6 << 30));
-        let short = sent_on_source(tokens_of_ring(1024 * 8, 4096, 4, 8)).low;
+        let short = sent_on_source(tokens / 8).low;
         assert_eq!(short.gib(), 0.75);
     }
 }

@@ -109,37 +109,6 @@ fn check_set(format: Format, text: &str, key: &str, value: &Value) -> Result<(),
     Ok(())
 }
 
-/// Removes `key`, and fails if that does anything else.
-fn check_remove(format: Format, text: &str, key: &str) -> Result<(), TestCaseError> {
-    let fail = |what: &str, after: &str| Err(TestCaseError::fail(format!("{what}: {key}\n{text}\n=>\n{after}")));
-    let before =
-        Document::read_as(format, "before", text).map_err(|error| TestCaseError::fail(format!("{error}\n{text}")))?;
-    let edited = match before.remove(key) {
-        Ok(edited) => edited,
-        Err(error) => return fail(&error.to_string(), ""),
-    };
-    let Ok(after) = Document::read_as(format, "after", &edited) else { return fail("does not read", &edited) };
-    let (mut old, mut new) = (settings(&before), settings(&after));
-    for all in [&mut old, &mut new] {
-        all.retain(|other, _| key != other && other != "ARGS");
-    }
-    if after.get(key).is_some() {
-        return fail("is still set", &edited);
-    }
-    if old != new {
-        return fail("something else changed", &edited);
-    }
-    Ok(())
-}
-
-/// A setting that can go without another one taking its name: not out of the middle of a list, as arguments that a YAML file hands
-/// on stand there.
-fn removable(document: &Document, at: Index) -> Option<String> {
-    let entries = document.entries().iter().filter(|entry| !entry.key.contains('[') && !is_argument(document, entry));
-    let keys: Vec<&str> = entries.map(|entry| entry.key.as_str()).collect();
-    (!keys.is_empty()).then(|| keys[at.index(keys.len())].to_owned())
-}
-
 proptest! {
     #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
 
@@ -151,9 +120,6 @@ proptest! {
         let text = json(&tree, 0, &mut Taste::new(&taste));
         let text = if crlf { text.replace('\n', "\r\n") } else { text };
         check_set(Format::Json, &text, &some_key(&tree, at, &names), &value)?;
-        if let Some(key) = Document::read_as(Format::Json, "x", &text).ok().and_then(|document| removable(&document, at)) {
-            check_remove(Format::Json, &text, &key)?;
-        }
     }
 
     #[test]
@@ -166,9 +132,6 @@ proptest! {
         let text = yaml(&tree, 0, unit, false, &mut taste).trim_start().to_owned() + taste.one_of(&["", "\n", " # end\n", "\n\n"]);
         let text = if crlf { text.replace('\n', "\r\n") } else { text };
         check_set(Format::Yaml, &text, &some_key(&tree, at, &names), &value)?;
-        if let Some(key) = Document::read_as(Format::Yaml, "x", &text).ok().and_then(|document| removable(&document, at)) {
-            check_remove(Format::Yaml, &text, &key)?;
-        }
     }
 
     #[test]
@@ -188,9 +151,6 @@ proptest! {
         // What a variable holds others use.
         let keys: Vec<&String> = found.keys().filter(|key| !key.starts_with('V') && *key != "ARGS").chain(&new).collect();
         check_set(Format::Shell, &text, keys[at.index(keys.len())], &value)?;
-        if let Some(key) = removable(&document, at).filter(|key| !key.starts_with('V') && key != "ARGS") {
-            check_remove(Format::Shell, &text, &key)?;
-        }
     }
 
     #[test]
@@ -205,12 +165,10 @@ proptest! {
             if let Ok(document) = Document::read_as(format, "x", &text) {
                 for key in ["a", "a.b", "a[0]", "--a", "A"] {
                     let _ = document.set(key, &value);
-                    let _ = document.remove(key);
                 }
                 for entry in document.entries() {
                     prop_assert!(text.get(entry.span.clone()).is_some());
                     let _ = document.set(&entry.key, &value);
-                    let _ = document.remove(&entry.key);
                 }
             }
         }

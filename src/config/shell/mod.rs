@@ -29,7 +29,7 @@ use launch::Stage;
 use script::{Call, File, Role, Script};
 use words::Quote;
 
-pub(super) use edit::{remove, set};
+pub(super) use edit::set;
 pub(super) use launch::{is_option, is_shell};
 
 /// A script and the settings in it.

@@ -1,4 +1,4 @@
-use super::super::testing::{cited, remove, set, settings, warnings};
+use super::super::testing::{cited, set, settings, warnings};
 use super::super::{Document, Entry, EntryKind, Format};
 
 const SCRIPT: &str = r#"#!/bin/bash
@@ -166,14 +166,12 @@ fn flags_are_found_where_they_are_kept() {
     assert_eq!(cited(string, "stage"), "3:11 2");
     assert_eq!(set(string, "stage", 3.0), string.replace("--stage 2", "--stage 3"));
     assert_eq!(set(string, "lr", 2e-5), string.replace("LR=1e-5", "LR=2e-5"));
-    assert_eq!(remove(string, "stage"), string.replace(" \\\n  --stage 2", ""));
     assert_eq!(set(string, "stage", "a b"), "error: `stage` cannot be set to `a b` here");
 
     let array = "ARGS=(\n    --lr 1e-5   # low\n    --stage 2   # or 3\n)\npython train.py \"${ARGS[@]}\"\n";
     assert_eq!(settings(array), ["lr=1e-5", "stage=2"]);
     assert_eq!(set(array, "stage", 3.0), array.replace("stage 2", "stage 3"));
     assert_eq!(set(array, "out", "a b"), array.replace("# or 3", "# or 3\n    --out 'a b'"));
-    assert_eq!(remove(array, "stage"), array.replace("    --stage 2   # or 3\n", ""));
 
     let list = "data=(a b)\npython train.py --data ${data[@]} --x 1\n";
     assert_eq!(settings(list), ["data[0]=a", "data[1]=b", "x=1"]);
@@ -225,11 +223,6 @@ fn here_documents_are_configurations() {
         text.replace("STAGE}\n", "STAGE},\n  \"bf16\": {\n    \"enabled\": true\n  }\n")
     );
     assert_eq!(set(text, "acc.yaml:a.c", 2.0), text.replace("b: 1\n", "b: 1\n  c: 2\n"));
-    assert_eq!(remove(text, "acc.yaml:a.b"), text.replace("a:\n  b: 1\n", "a: {}\n"));
-    assert_eq!(
-        remove(text, "ds.json:zero_optimization"),
-        text.replace(",\n  \"zero_optimization\": {\"stage\": $STAGE}", "")
-    );
     let wrong = "cat > ds.json <<EOF\n{\"a\": [1,\nEOF\n";
     assert_eq!(warnings(wrong), ["2:7 unterminated array"]);
     assert_eq!(set(SCRIPT, "runtime-env-json.env_vars.B", "2"), with("\"A\": \"1\"}", "\"A\": \"1\", \"B\": \"2\"}"));
@@ -312,28 +305,10 @@ fn options_of_the_allocator_are_settings() {
     let key = |option| format!("PYTORCH_CUDA_ALLOC_CONF.{option}");
     assert_eq!(set(SCRIPT, &key("max_split_size_mb"), 64.0), with("mb:128", "mb:64"));
     assert_eq!(set(SCRIPT, &key("expandable_segments"), true), with(":0.8\"", ":0.8,expandable_segments:True\""));
-    assert_eq!(remove(SCRIPT, &key("max_split_size_mb")), with("max_split_size_mb:128,", ""));
-    assert_eq!(remove(SCRIPT, &key("garbage_collection_threshold")), with(",garbage_collection_threshold:0.8", ""));
     assert_eq!(
         set("python x.py\n", &key("expandable_segments"), true),
         "export PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True\npython x.py\n"
     );
-    let one = "export PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True\npython x.py\n";
-    assert_eq!(remove(one, &key("expandable_segments")), "python x.py\n");
-}
-
-#[test]
-fn removes_what_is_given() {
-    assert_eq!(remove(SCRIPT, "zero_stage"), with("   --zero_stage=3 \\\n", ""));
-    assert_eq!(remove(SCRIPT, "target_modules[0]"), with("q_proj ", ""));
-    assert_eq!(remove(SCRIPT, "gradient_checkpointing"), with(" \\\n   --gradient_checkpointing", ""));
-    assert_eq!(remove(SCRIPT, "critic_learning_rate"), with(" --critic_learning_rate $LR", ""));
-    assert_eq!(remove(SCRIPT, "NCCL_DEBUG"), with("export NCCL_DEBUG=WARN\n", ""));
-    assert_eq!(remove(SCRIPT, "mem"), with("#SBATCH --mem=64G          # of the node\n", ""));
-    assert_eq!(remove("A=1 B=2 x --c 1", "A"), "B=2 x --c 1");
-    assert_eq!(remove("export A=1 B=2\n", "A"), "export B=2\n");
-    assert_eq!(remove("export A=1 B=2\n", "B"), "export A=1\n");
-    assert_eq!(remove("x --a 1", "b"), "error: `b` is not set");
 }
 
 #[test]
@@ -351,7 +326,6 @@ fn directives_are_settings() {
     );
     assert_eq!(directive("#!/bin/sh\nx --a 1\n", "mem", "4G"), "#!/bin/sh\n#SBATCH --mem=4G\nx --a 1\n");
     assert_eq!(directive("#SBATCH -N 2 -c4\n", "c", "8"), "#SBATCH -N 2 -c8\n");
-    assert_eq!(remove("#SBATCH -N 2 -c4\n", "N"), "#SBATCH -c4\n");
 }
 
 /// `key=value` of every flag, override and directive of a script.

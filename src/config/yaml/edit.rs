@@ -6,7 +6,7 @@
 
 use std::ops::Range;
 
-use super::super::edit::{Edit, is_blank, line_end, line_start, newline, next_line};
+use super::super::edit::{Edit, line_end, line_start, newline};
 use super::super::flow::{self, Layout};
 use super::super::path::{self, Step};
 use super::super::tree::{Node, Shape, Target};
@@ -34,25 +34,6 @@ pub(in super::super) fn set(
             let block = Block { unit: unit(text, root), newline: newline(text) };
             insert(text, parent, above, rest, value, &block).ok_or_else(unwritable)
         }
-    }
-}
-
-/// What removes `steps`.
-pub(in super::super) fn remove(text: &str, stream: &Stream, steps: &[Step]) -> Result<Vec<Edit>, EditError> {
-    let (root, steps) = stream.find(steps)?;
-    match root.find(steps)? {
-        Target::Node { parent: Some((parent, index)), .. } => {
-            let above = match steps.split_last().map(|(_, above)| root.find(above)) {
-                Some(Ok(Target::Node { parent, .. })) => parent,
-                _ => None,
-            };
-            let edits = match parent.is_flow {
-                true => flow::remove(text, &parent.span, &parent.children(), index),
-                false => take_out(text, parent, above, index),
-            };
-            edits.ok_or_else(|| EditError::Unremovable(path::join(steps)))
-        }
-        _ => Err(EditError::NotSet(path::join(steps))),
     }
 }
 
@@ -216,44 +197,4 @@ fn flow_section(steps: &[Step], value: &Value) -> String {
         Some((Step::Key(name), rest)) => format!("{{{}: {}}}", key(name, true), flow_section(rest, value)),
         Some((Step::Index(_), rest)) => format!("[{}]", flow_section(rest, value)),
     }
-}
-
-/// Takes child `index` of a block collection out, with its lines.
-fn take_out(text: &str, parent: &Node, above: Option<(&Node, usize)>, index: usize) -> Option<Vec<Edit>> {
-    let children: Vec<Range<usize>> = match &parent.shape {
-        Shape::List(_) => parent
-            .children()
-            .into_iter()
-            .map(|item| dash(text, &item).map(|dash| dash..item.end))
-            .collect::<Option<_>>()?,
-        _ => parent.children(),
-    };
-    let child = children.get(index)?;
-    let own_line = text[line_start(text, child.start)..child.start].bytes().all(is_blank);
-    if children.len() > 1 {
-        return Some(vec![Edit::delete(match children.get(index + 1) {
-            // The first of an item: `- ` stays and what follows moves up to it.
-            Some(next) if !own_line => child.start..next.start,
-            _ if !own_line => return None,
-            _ => lines(text, child),
-        })]);
-    }
-    // Nothing would be left, which means something else than an empty collection.
-    let empty = if matches!(parent.shape, Shape::List(_)) { "[]" } else { "{}" };
-    match above {
-        Some((Node { shape: Shape::Map(members), .. }, index)) if own_line => {
-            let member = members.get(index)?;
-            let colon = super::behind_colon(text, member.at.end);
-            let named = text[parent.whole.start..].starts_with(['&', '!']);
-            let at = if named { text[..child.start].trim_end().len() } else { colon };
-            Some(vec![Edit::insert(at, format!(" {empty}")), Edit::delete(lines(text, child))])
-        }
-        _ => Some(vec![Edit::replace(child.clone(), empty)]),
-    }
-}
-
-/// The lines that `child` stands on, with the line ending behind them, or before them at the end of the text.
-fn lines(text: &str, child: &Range<usize>) -> Range<usize> {
-    let (start, end) = (line_start(text, child.start), next_line(text, child.end));
-    if end == text.len() && !text.ends_with('\n') && start > 0 { line_end(text, start - 1)..end } else { start..end }
 }

@@ -19,7 +19,7 @@ use super::path::Step;
 use super::tree::{Member, Node, Shape};
 use super::{EditError, Value};
 
-pub(super) use edit::{remove, set};
+pub(super) use edit::set;
 pub(super) use programs::started;
 
 /// The documents of a stream.

@@ -1,4 +1,4 @@
-use super::super::testing::{cited, error, remove, set, settings, warnings};
+use super::super::testing::{cited, error, set, settings, warnings};
 use super::super::{ConfigError, Document, Format, Value};
 
 const CONFIG: &str = "# launch
@@ -100,7 +100,6 @@ fn an_alias_is_what_it_stands_for() {
     assert_eq!(set(text, "b", 2e-5), text.replace("*lr", "2.0e-5"));
     assert_eq!(set(text, "a", 2e-5), text.replace("1e-5", "2e-5"));
     assert_eq!(set(text, "d.x", 2.0), "error: `d` is an alias; edit what it refers to");
-    assert_eq!(remove(text, "a"), "error: `a` cannot be taken out here");
     // What a merge brings is made the mapping's own.
     assert_eq!(set(CONFIG, "worker.actor.lr", 2e-6), with("lines\n\n", "lines\n        lr: 2.0e-6\n\n"));
 }
@@ -136,20 +135,7 @@ fn a_new_key_goes_behind_its_siblings() {
 }
 
 #[test]
-fn removes_a_key_with_its_lines() {
-    assert_eq!(remove(CONFIG, "worker.rollout.n"), with("        n: 5\n", ""));
-    assert_eq!(remove(CONFIG, "worker.actor.offload.offload_params"), with("offload_params: true, ", ""));
-    assert_eq!(remove(CONFIG, "worker.actor.offload.offload_optimizer"), with(", offload_optimizer: no", ""));
-    assert_eq!(remove(CONFIG, "worker.rollout.stop[0]"), with("        - </s>\n", ""));
-    assert_eq!(remove(CONFIG, "trainer.logger[0]"), with("[console]", "[]"));
-    assert_eq!(remove(CONFIG, "trainer"), CONFIG.split("trainer").next().unwrap_or_default());
-    assert_eq!(remove("a:\n  b: 1 # one\nc: 2\n", "a.b"), "a: {}\nc: 2\n");
-    assert_eq!(remove("a: # x\n  - 1\nc: 2\n", "a[0]"), "a: [] # x\nc: 2\n");
-    assert_eq!(remove("- a: 1\n  b: 2\n", "[0].a"), "- b: 2\n");
-    assert_eq!(remove("- a: 1\n- 2\n", "[0].a"), "- {}\n- 2\n");
-    assert_eq!(remove("a: 1\nb: 2", "b"), "a: 1");
-    assert_eq!(remove("a: 1", "a"), "{}");
-    assert_eq!(remove("a: 1\na: 2\nb: 3\n", "a"), "b: 3\n");
+fn of_a_key_that_stands_twice_the_last_counts() {
     assert_eq!(warnings("a: 1\na: 2\n"), ["1:1 `a` stands here more than once; the last one counts"]);
 }
 
@@ -192,7 +178,6 @@ fn an_empty_key_in_brackets_breaks_nothing() -> Result<(), ConfigError> {
         let document = Document::read_as(Format::Yaml, "x", text)?;
         for entry in document.entries() {
             let _ = document.set(&entry.key, &Value::Bool(true));
-            let _ = document.remove(&entry.key);
         }
     }
     Ok(())

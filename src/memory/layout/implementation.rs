@@ -36,11 +36,6 @@ pub fn deepspeed_pins_by_default(version: Option<&str>) -> bool {
     at_least(version, [0, 19, 5])
 }
 
-/// Whether DeepSpeed's ZeRO-2 estimator at `version` counts gradients as 16-bit and fp32 ones (`f4cb866c`).
-pub fn deepspeed_estimates_with_fp32_gradients(version: Option<&str>) -> bool {
-    at_least(version, [0, 14, 3])
-}
-
 /// What `--save_hf_ckpt` of OpenRLHF at `version` costs: from 0.7.5 all ranks clone the state before one writes it,
 /// unless the weights are sharded.
 pub fn openrlhf_export(version: Option<&str>, sharding: Sharding) -> Export {
@@ -78,7 +73,6 @@ mod tests {
         assert!(torch_load_copies(Some("2.0.1+cu118")));
         assert!(!torch_load_copies(Some("v2.1.0a0")));
         assert!(deepspeed_pins_by_default(None));
-        assert!(!deepspeed_estimates_with_fp32_gradients(Some("0.14.2")));
         assert_eq!(openrlhf_export(Some("0.7.4"), Sharding::ZeroTwo), Export::FirstRank);
         assert_eq!(openrlhf_export(Some("0.10.1.post2"), Sharding::ZeroTwo), Export::EveryRank);
         assert_eq!(openrlhf_export(None, Sharding::ZeroThree), Export::FirstRank);

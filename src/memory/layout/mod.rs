@@ -12,10 +12,7 @@ mod training;
 use serde::{Deserialize, Serialize};
 
 pub use checkpoint::{Checkpoint, Export, Resume, WeightsLoad};
-pub use implementation::{
-    Implementation, deepspeed_estimates_with_fp32_gradients, deepspeed_pins_by_default, openrlhf_export,
-    torch_load_copies,
-};
+pub use implementation::{Implementation, deepspeed_pins_by_default, openrlhf_export, torch_load_copies};
 pub use neighbours::{Companion, Engine, Home, Images, Samples, Sleep};
 pub use offload::{IdleOffload, Offload, OffloadDevice, OptimizerOffload, ParameterOffload};
 pub use training::{Adapter, Attention, Batch, Buckets, Logits, Optimizer, OptimizerKind, Precision, Recomputation};

@@ -149,14 +149,7 @@ impl Default for Buckets {
     }
 }
 
-impl Buckets {
-    /// What transformers puts where a configuration says `auto`, for a model of width `hidden`
-    /// (`integrations/deepspeed.py`).
-    pub fn automatic(hidden: u64) -> Buckets {
-        let square = hidden.saturating_mul(hidden);
-        Buckets { reduce: square, prefetch: (square as f64 * 0.9) as u64, ..Buckets::default() }
-    }
-}
+impl Buckets {}
 
 /// What a rank computes at once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

@@ -14,7 +14,7 @@ use super::arguments::{Argument, Form};
 use super::expand::Field;
 use super::script::Call;
 use super::words::Quote;
-use super::{Given, Origin, Shell, place};
+use super::{Given, Shell, place};
 
 /// What sets the setting with this number, or puts it where it is missing.
 pub(in super::super) fn set(
@@ -29,31 +29,6 @@ pub(in super::super) fn set(
         None => editor.add()?,
     };
     edits.ok_or_else(|| EditError::Unwritable { key: wanted.key.to_owned(), value: wanted.value.to_string() })
-}
-
-/// What removes the setting with this number, or a section of a configuration inside of the script.
-pub(in super::super) fn remove(
-    text: &str,
-    shell: &Shell,
-    entry: Option<usize>,
-    key: &str,
-) -> Result<Vec<Edit>, EditError> {
-    let editor = Editor { text, shell, wanted: Wanted { key, value: &Value::Null, kind: None, command: None } };
-    let embedded = || shell.embedded.iter().find(|embedded| key.starts_with(&embedded.prefix));
-    let edits = match entry.and_then(|entry| shell.origins.get(entry)) {
-        Some(Origin::Argument { command, argument, value }) => editor
-            .argument(*command, *argument)
-            .and_then(|(call, argument)| editor.without_argument(call, argument, *value)),
-        Some(Origin::Assignment(number)) => editor.without_assignment(*number),
-        Some(Origin::Option(number, all)) => editor.without_option(*number, all),
-        Some(Origin::Embedded(_)) | None => {
-            let embedded = embedded().ok_or_else(|| EditError::NotSet(key.to_owned()))?;
-            let inner = key.strip_prefix(&embedded.prefix).unwrap_or(key);
-            let edits = embedded.body.remove(&embedded.text, inner)?;
-            Some(edits.into_iter().map(|edit| edit.moved(embedded.base)).collect())
-        }
-    };
-    edits.ok_or_else(|| EditError::Unremovable(key.to_owned()))
 }
 
 struct Editor<'a> {

@@ -1,10 +1,8 @@
 //! Taking out what is set, with what only belongs to it.
 
-use std::ops::Range;
-
 use super::super::super::edit::{Edit, line_start, next_line};
 use super::super::arguments::Argument;
-use super::super::script::{Call, Role};
+use super::super::script::Call;
 use super::super::{are_together, home};
 use super::Editor;
 
@@ -39,39 +37,5 @@ impl Editor<'_> {
             (_, Some(next)) if next >= end => start..next,
             _ => start..end,
         })])
-    }
-
-    pub(super) fn without_assignment(&self, number: usize) -> Option<Vec<Edit>> {
-        let assignment = self.shell.script.assignments.get(number)?;
-        let Range { start, end } = assignment.span;
-        let line = line_start(self.text, start)..next_line(self.text, end);
-        let before = self.text[line.start..start].trim();
-        let rest = self.text[end..line.end].trim();
-        let is_statement =
-            matches!(before, "" | "export" | "declare -x" | "readonly" | "local" | "declare" | "typeset -x");
-        let is_prefix = matches!(assignment.role, Role::Prefix(_));
-        if assignment.is_alone && !is_prefix && is_statement && (rest.is_empty() || rest.starts_with('#')) {
-            return Some(vec![Edit::delete(line)]);
-        }
-        // One of several, or before a command: with the blanks behind it.
-        if is_prefix || !assignment.is_alone {
-            let blanks = self.text[end..].trim_start_matches(|c: char| c.is_whitespace() || c == '\\');
-            let is_last = rest.is_empty() || rest.starts_with(['#', ';', '&', '|']);
-            if !is_last || is_prefix {
-                return Some(vec![Edit::delete(start..self.text.len() - blanks.len())]);
-            }
-            let kept = self.text[..start].trim_end_matches(|c: char| c.is_whitespace() || c == '\\').len();
-            return Some(vec![Edit::delete(kept..end)]);
-        }
-        None
-    }
-
-    pub(super) fn without_option(&self, number: usize, all: &Range<usize>) -> Option<Vec<Edit>> {
-        let chunk = self.shell.script.assignments.get(number)?.value.as_ref()?.first()?;
-        if chunk.span == *all {
-            return self.without_assignment(number);
-        }
-        let span = if all.start == chunk.span.start { all.start..all.end + 1 } else { all.start - 1..all.end };
-        Some(vec![Edit::delete(span)])
     }
 }
