@@ -1,6 +1,6 @@
 //! Where a knob is set, or would be, and the edits that set it.
 
-use crate::config::{self, Command, Document, EntryKind, Format, Value};
+use crate::config::{self, Command, Document, Entry, EntryKind, Format, Value};
 use crate::knowledge::{Knob, Target};
 use crate::launch::{Launch, Setting};
 use crate::model::{Edit, Given, Scalar};
@@ -34,7 +34,33 @@ pub(super) fn edit(
         let (file, key) = (document.path().clone(), spelling.to_owned());
         (document, Edit { file, key, to: to.clone(), given, command: None })
     });
-    edits.find(|(document, edit)| applied(document, std::slice::from_ref(edit)).is_some()).map(|(_, edit)| edit)
+    let can_be_made = |(document, edit): &(&Document, Edit)| applied(document, std::slice::from_ref(edit)).is_some();
+    let in_its_configuration = edits.find(can_be_made);
+    in_its_configuration.or_else(|| of_launcher(launch, knob, spelling, to).find(can_be_made)).map(|(_, edit)| edit)
+}
+
+/// The edits that give `knob`, an option of what starts the job, to that where a script has it: its line names the command,
+/// `docker run --shm-size={to} …`, or begins as a scheduler's directives do, `#SBATCH --mem={to}`.
+fn of_launcher<'a>(
+    launch: &'a Launch<'_>,
+    knob: &'a Knob,
+    spelling: &'a str,
+    to: &'a Scalar,
+) -> impl Iterator<Item = (&'a Document, Edit)> {
+    let line = knob.line.as_deref().filter(|_| knob.target == Target::System);
+    let command = line.and_then(|line| Some(line.split_once(spelling)?.0.trim()));
+    let scripts = launch.documents().iter().filter(|document| document.format() == Format::Shell);
+    command.into_iter().flat_map(move |words| {
+        scripts.clone().filter_map(move |document| {
+            let is_directive = |entry: &Entry| entry.kind == EntryKind::Directive;
+            let (given, command) = match words {
+                "#SBATCH" => (Given::Directive, document.entries().iter().any(is_directive).then_some(None)?),
+                _ => (Given::Flag, Some(document.commands().iter().position(|command| command.typed() == words)?)),
+            };
+            let (file, key) = (document.path().clone(), spelling.to_owned());
+            Some((document, Edit { file, key, to: to.clone(), given, command }))
+        })
+    })
 }
 
 /// The same as `edit` for the other commands of its script that run the same with the same value: a job started twice, on two GPUs
