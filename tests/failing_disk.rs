@@ -1,9 +1,9 @@
 //! What was acknowledged is there after a disk was full or failed, and nobody waits for ever.
 //!
 //! A writer runs with a small library between it and the system (`failing_disk/faults.c`), which lets its changes to files fail:
-//! the first, the second, and so on, once or from there on; or it gives all files together only so much room. Where small disks
-//! can be mounted (by root, on Linux), the same goes for real ones. OOMDOC_LONG=1 tries every place and more rounds; OOMDOC_SEED
-//! repeats a run.
+//! the first, the second, and so on, once or from there on; or it gives all files together only so much room. An ignored test
+//! does the same to real disks, which root can mount. OOMDOC_LONG=1 tries every place and more rounds; OOMDOC_SEED chooses the
+//! places.
 
 #![cfg(target_os = "linux")]
 
@@ -26,8 +26,8 @@ use std::time::{Duration, Instant};
 use oomdoc::history::{self, Order, Query};
 use oomdoc::store::{Change, Store};
 
-use disks::{Disk, is_long, library, seed};
-use failing_disk::writers::{KEPT, LIMIT, incident};
+use disks::{Disk, HANGS, is_long, library, seed};
+use failing_disk::writers::{KEPT, incident};
 
 #[allow(dead_code)]
 #[path = "../benches/generate/mod.rs"]
@@ -35,11 +35,10 @@ mod generate;
 
 type Done = Result<(), Box<dyn Error>>;
 
-/// Then a writer hangs: each thing that it does takes [`LIMIT`] at most.
-const HANGS: Duration = Duration::from_secs(60);
-const PATIENCE: Duration = Duration::from_secs(5);
 /// Writers that run at once.
 const AT_ONCE: usize = 2;
+/// Faults that are tried where there is no time for all.
+const SOME: usize = 60;
 const NO_SPACE: i32 = 28;
 const NO_DEVICE: i32 = 5;
 
@@ -57,8 +56,8 @@ enum Fault {
     Room(u64),
 }
 
-/// The library that makes changes fail; none where there is no C compiler.
-fn faulty(folder: &Path) -> Result<Option<PathBuf>, Box<dyn Error>> {
+/// The library that makes changes fail.
+fn faulty(folder: &Path) -> Result<PathBuf, Box<dyn Error>> {
     library("failing_disk/faults.c", folder)
 }
 
@@ -114,17 +113,20 @@ fn write(
         _ => {}
     }
     let kept = said.iter().filter_map(|line| line.strip_prefix(KEPT).map(str::to_owned)).collect();
-    Ok((kept, fs::read_to_string(count.path())?.trim().parse().unwrap_or(0)))
+    let count = fs::read_to_string(count.path())?.trim().parse().unwrap_or(0);
+    if library.is_some() && killed.is_none() && count == 0 {
+        return Err("no change was counted: does LD_PRELOAD work here?".into());
+    }
+    Ok((kept, count))
 }
 
 /// Whether the store in `home` opens, is whole, has all of `kept`, exports it and takes more.
 fn is_whole(home: &Path, kept: &BTreeSet<String>, when: &str) -> Done {
-    let begun = Instant::now();
     let said = |error: &dyn std::fmt::Display| format!("{when}: {error}");
     // Beside the index, which may not have come along.
     let found = history::ask(home, &Query::default(), Order::Time, 0, usize::MAX).map_err(|error| said(&error))?.found;
     let found: BTreeSet<String> = found.incidents.into_iter().map(|document| document.id).collect();
-    let mut store = history::drain(home, PATIENCE).map_err(|error| said(&error))?;
+    let mut store = history::drain(home, HANGS).map_err(|error| said(&error))?;
     store.verify().map_err(|error| said(&error))?;
     let mut lines = Vec::new();
     history::export(&store, &mut lines).map_err(|error| said(&error))?;
@@ -147,31 +149,27 @@ fn is_whole(home: &Path, kept: &BTreeSet<String>, when: &str) -> Done {
     store.commit(&[Change::put("test/more", "x")]).map_err(|error| said(&error))?;
     assert!(history::publish(&mut store).map_err(|error| said(&error))?.is_none(), "{when}: no index");
     drop(store);
-    let store = history::drain(home, PATIENCE).map_err(|error| said(&error))?;
+    let store = history::drain(home, HANGS).map_err(|error| said(&error))?;
     assert!(history::find(&store, &more.incident.id).is_ok(), "{when}: nothing more is taken");
-    assert!(begun.elapsed() < LIMIT, "{when}: it took {:?}", begun.elapsed());
     Ok(())
 }
 
-/// Lets `writer` run with each of `faults` in turn, for as long as there is `time`; how many there were time for.
-fn each(writer: &str, library: &Path, faults: &[Fault], time: Duration) -> Result<usize, Box<dyn Error>> {
-    let (begun, next) = (Instant::now(), Mutex::new(faults.iter()));
-    let run = || -> Result<usize, String> {
-        let mut done = 0;
-        while begun.elapsed() < time {
-            let Some(fault) = next.lock().map_err(|_| "see above")?.next() else { break };
+/// Lets `writer` run with each of `faults` in turn.
+fn each(writer: &str, library: &Path, faults: &[Fault]) -> Done {
+    let next = Mutex::new(faults.iter());
+    let run = || -> Result<(), String> {
+        loop {
+            let Some(fault) = next.lock().map_err(|_| "see above")?.next() else { return Ok(()) };
             let disk = tempfile::tempdir().map_err(|error| error.to_string())?;
             let home = disk.path().join("home");
             let written = write(writer, &home, Some(library), *fault, None);
             let kept = written.map_err(|error| error.to_string())?.0;
             is_whole(&home, &kept, &format!("{fault:?}")).map_err(|error| error.to_string())?;
-            done += 1;
         }
-        Ok(done)
     };
     thread::scope(|scope| {
         let threads: Vec<_> = (0..AT_ONCE).map(|_| scope.spawn(run)).collect();
-        threads.into_iter().map(|thread| Ok(thread.join().map_err(|_| "see above")??)).sum()
+        threads.into_iter().try_for_each(|thread| Ok(thread.join().map_err(|_| "see above")??))
     })
 }
 
@@ -188,22 +186,20 @@ fn faults(writer: &str, library: &Path) -> Result<Vec<Fault>, Box<dyn Error>> {
 }
 
 /// Not in order, so that a part of them is of all kinds.
-fn shuffled(mut faults: Vec<Fault>) -> Vec<Fault> {
-    let mut random = generate::Random::new(seed());
+fn shuffled(mut faults: Vec<Fault>) -> Result<Vec<Fault>, Box<dyn Error>> {
+    let mut random = generate::Random::new(seed()?);
     for place in (1..faults.len()).rev() {
         faults.swap(place, random.below(place as u64 + 1) as usize);
     }
-    faults
+    Ok(faults)
 }
 
-/// Lets each of the changes that `writer` makes to files fail, as far as there is time.
+/// Lets each of the changes that `writer` makes to files fail, or some of them.
 fn any_write_may_fail(writer: &str) -> Done {
     let folder = tempfile::tempdir()?;
-    let Some(library) = faulty(folder.path())? else { return Ok(()) };
-    let faults = shuffled(faults(writer, &library)?);
-    let time = if is_long() { Duration::MAX } else { Duration::from_secs(15) };
-    println!("{} of {} faults were tried", each(writer, &library, &faults, time)?, faults.len());
-    Ok(())
+    let library = faulty(folder.path())?;
+    let faults = shuffled(faults(writer, &library)?)?;
+    each(writer, &library, if is_long() { &faults } else { &faults[..SOME.min(faults.len())] })
 }
 
 #[test]
@@ -241,9 +237,9 @@ fn fill(
 #[test]
 fn a_disk_that_fills_during_an_import_loses_nothing() -> Done {
     let folder = tempfile::tempdir()?;
-    let Some(library) = faulty(folder.path())? else { return Ok(()) };
-    let mut random = generate::Random::new(seed());
-    for megabytes in if is_long() { vec![3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 14, 16, 20] } else { vec![6, 7, 8, 9, 12] } {
+    let library = faulty(folder.path())?;
+    let mut random = generate::Random::new(seed()?);
+    for megabytes in if is_long() { vec![3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 14, 16, 20] } else { vec![6, 9] } {
         let disk = tempfile::tempdir()?;
         let (home, when) = (disk.path().join("home"), format!("{megabytes} MB"));
         let kept = fill(&home, Some(&library), Fault::Room(megabytes), &mut random, &when)?;
@@ -253,19 +249,15 @@ fn a_disk_that_fills_during_an_import_loses_nothing() -> Done {
 }
 
 #[test]
+#[ignore = "mounts small disks: as root, cargo test --test failing_disk -- --ignored mounted"]
 fn a_mounted_disk_that_fills_loses_nothing() -> Done {
-    let mut random = generate::Random::new(seed());
+    let mut random = generate::Random::new(seed()?);
     for round in 0..if is_long() { 30 } else { 5 } {
         let megabytes = [6, 7, 8, 9, 12][round % 5];
-        let Some(disk) = Disk::of(megabytes) else {
-            println!(
-                "SKIPPED: no disk can be mounted here; the test before this one does the same with a disk in thought"
-            );
-            return Ok(());
-        };
+        let disk = Disk::of(megabytes)?;
         let (home, when) = (disk.path().join("home"), format!("round {round}, {megabytes} MB"));
         let kept = fill(&home, None, Fault::Nothing, &mut random, &when)?;
-        assert!(disk.grow(64), "the disk did not grow");
+        disk.grow(64)?;
         is_whole(&home, &kept, &when)?;
     }
     Ok(())

@@ -137,7 +137,7 @@ pub fn incident(seed: u64, number: u64) -> Value {
         "incident": {
             // In the order of an export.
             "id": format!("{:016x}", number << 24 | (seed << 40 ^ number).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40),
-            "fingerprint": {"version": 1, "key": format!("{kind}-{phase}-{cause}-{key}"), "parts": parts},
+            "fingerprint": {"version": 1, "key": format!("{kind}-{phase}-{cause}-{key}").replace('_', "-"), "parts": parts},
             "kind": kind, "recovered": false, "started": null, "failed_at": time.trim_end_matches('Z'),
             "phase": {"name": phase, "site": frame, "confidence": 0.9,
                       "evidence": [cite(3, format!("  File \"/opt/venv/lib/python3.11/site-packages/{framework}/{}\", line {}", frame.replace(':', ", in "), line % 2000))]},

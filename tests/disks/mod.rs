@@ -5,36 +5,37 @@
 
 use std::error::Error;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::process::Command;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+/// Only so that a broken run does not wait for ever: no machine is so slow.
+pub const HANGS: Duration = Duration::from_secs(600);
 
 /// Whether there is time for many more rounds.
 pub fn is_long() -> bool {
     std::env::var_os("OOMDOC_LONG").is_some()
 }
 
-/// A number that is another one in each run, unless it is given.
-pub fn seed() -> u64 {
-    let given = std::env::var("OOMDOC_SEED").ok().and_then(|seed| seed.parse().ok());
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().subsec_nanos();
-    let seed = given.unwrap_or_else(|| u64::from(now) | 1);
+/// A number that is another one in each run, unless OOMDOC_SEED gives it. A test that fails shows what it printed: this.
+pub fn seed() -> Result<u64, Box<dyn Error>> {
+    let seed = match std::env::var("OOMDOC_SEED") {
+        Ok(seed) => seed.parse().map_err(|error| format!("OOMDOC_SEED={seed}: {error}"))?,
+        Err(_) => u64::from(SystemTime::now().duration_since(UNIX_EPOCH)?.subsec_nanos()) | 1,
+    };
     println!("OOMDOC_SEED={seed}");
-    seed
+    Ok(seed)
 }
 
-/// The library of `source`, a C file of the tests, built in `folder`; none where there is no C compiler.
-pub fn library(source: &str, folder: &Path) -> Result<Option<PathBuf>, Box<dyn Error>> {
+/// The library of `source`, a C file of the tests, built in `folder`. Whoever builds Rust has a compiler that links: `cc`.
+pub fn library(source: &str, folder: &Path) -> Result<PathBuf, Box<dyn Error>> {
     let library = folder.join("preload.so");
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests").join(source);
     let built =
         Command::new("cc").args(["-shared", "-fPIC", "-O1", "-o"]).args([&library, &source]).arg("-ldl").status();
     match built {
-        Ok(status) if status.success() => Ok(Some(library)),
-        Ok(status) => Err(format!("cc: {status}").into()),
-        Err(error) => {
-            println!("SKIPPED: there is no C compiler ({error})");
-            Ok(None)
-        }
+        Ok(status) if status.success() => Ok(library),
+        Ok(status) => Err(format!("cc {}: {status}", source.display()).into()),
+        Err(error) => Err(format!("this test needs a C compiler, `cc`: {error}").into()),
     }
 }
 
@@ -42,10 +43,11 @@ pub fn library(source: &str, folder: &Path) -> Result<Option<PathBuf>, Box<dyn E
 pub struct Disk(tempfile::TempDir);
 
 impl Disk {
-    /// One of so many MB; none where it may not be mounted.
-    pub fn of(megabytes: u64) -> Option<Disk> {
-        let folder = tempfile::tempdir().ok()?;
-        mount(folder.path(), &format!("size={megabytes}m")).then(|| Disk(folder))
+    /// One of so many MB, which root may mount.
+    pub fn of(megabytes: u64) -> Result<Disk, Box<dyn Error>> {
+        let folder = tempfile::tempdir()?;
+        mount(folder.path(), &format!("size={megabytes}m"))?;
+        Ok(Disk(folder))
     }
 
     /// Where it is.
@@ -53,8 +55,8 @@ impl Disk {
         self.0.path()
     }
 
-    /// Whether it has so many MB now.
-    pub fn grow(&self, megabytes: u64) -> bool {
+    /// Lets it have so many MB.
+    pub fn grow(&self, megabytes: u64) -> Result<(), Box<dyn Error>> {
         mount(self.path(), &format!("remount,size={megabytes}m"))
     }
 }
@@ -66,8 +68,10 @@ impl Drop for Disk {
     }
 }
 
-fn mount(folder: &Path, options: &str) -> bool {
-    let mut command = Command::new("mount");
-    command.args(["-t", "tmpfs", "-o", options, "tmpfs"]).arg(folder).stderr(Stdio::null());
-    command.status().is_ok_and(|done| done.success())
+fn mount(folder: &Path, options: &str) -> Result<(), Box<dyn Error>> {
+    let done = Command::new("mount").args(["-t", "tmpfs", "-o", options, "tmpfs"]).arg(folder).output()?;
+    match done.status.success() {
+        true => Ok(()),
+        false => Err(format!("no small disk: {}", String::from_utf8_lossy(&done.stderr).trim()).into()),
+    }
 }

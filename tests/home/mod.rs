@@ -6,11 +6,15 @@
 use std::error::Error;
 use std::fs;
 use std::path::Path;
+use std::time::{Duration, Instant};
 
 use assert_cmd::Command;
 use serde_json::Value;
 
 pub type Outcome = Result<(), Box<dyn Error>>;
+
+/// Only so that a broken run does not wait for ever: no machine is so slow.
+pub const HANGS: Duration = Duration::from_secs(600);
 
 /// The command, with `home` for its own.
 pub fn oomdoc(home: &Path) -> Command {
@@ -66,10 +70,21 @@ pub fn json(home: &Path, arguments: &[&str]) -> Result<Value, Box<dyn Error>> {
 /// Waits until the store has what was analysed.
 pub fn settle(home: &Path) -> Outcome {
     oomdoc(home).args(["history", "verify"]).assert().success();
-    // The process that an analysis leaves behind may come late, and would mend what a test damages.
-    let until = std::time::Instant::now() + std::time::Duration::from_secs(20);
-    while works_on(home) && std::time::Instant::now() < until {
-        std::thread::sleep(std::time::Duration::from_millis(20));
+    // It would mend what a test damages.
+    alone(home)
+}
+
+/// Waits until the processes that analyses leave behind have ended, which may come late.
+pub fn alone(home: &Path) -> Outcome {
+    let begun = Instant::now();
+    // A process that is just starting has no name yet.
+    let mut looks = 0;
+    while looks < 2 {
+        looks = if works_on(home) { 0 } else { looks + 1 };
+        if begun.elapsed() > HANGS {
+            return Err("a process that an analysis left behind hangs".into());
+        }
+        std::thread::sleep(Duration::from_millis(20));
     }
     Ok(())
 }
