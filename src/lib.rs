@@ -40,11 +40,11 @@ use std::sync::Arc;
 use thiserror::Error;
 
 use diagnosis::{Concluded, Diagnosed};
-use facts::{Asker, Facts, Value};
+use facts::{Evaluator, Facts, Value};
 use incident::{Found, Outcome};
 use jobs::Grouping;
 use knowledge::{Knowledge, KnowledgeError, Language};
-use launch::{Launch, Prediction};
+use launch::{JobConfig, Prediction};
 use model::{Call, Collapse, Diagnosis, Experience, Frame, Incident, InputSummary, Job, Report};
 use parse::{GRAMMARS, Grammars};
 use patch::{Remedies, Workbench};
@@ -202,7 +202,7 @@ fn conclude(mut reading: Reading, knowledge: &Knowledge, options: &Options) -> R
     }
     knowledge.complete()?;
     let printed = reading.take_printed();
-    let launch = Launch::new(knowledge, &job, reading.files, printed);
+    let launch = JobConfig::new(knowledge, &job, reading.files, printed);
     let job = launch.complete(job);
     let explain = |found| explain(found, &job, &launch, &reading.summaries, knowledge, options);
     let incidents = found.into_iter().map(explain).collect();
@@ -232,7 +232,7 @@ pub struct Examined {
 fn examine(
     found: Found,
     job: &Job,
-    launch: &Launch<'_>,
+    launch: &JobConfig<'_>,
     inputs: &[InputSummary],
     knowledge: &Knowledge,
     options: &Options,
@@ -256,7 +256,7 @@ pub fn examine_inputs(inputs: Vec<Input<'static>>, options: &Options) -> Result<
     let outcome = incident::build(std::mem::take(&mut reading.reads), &knowledge);
     knowledge.complete()?;
     let printed = reading.take_printed();
-    let launch = Launch::new(&knowledge, &outcome.job, reading.files, printed);
+    let launch = JobConfig::new(&knowledge, &outcome.job, reading.files, printed);
     let job = launch.complete(outcome.job);
     let root = outcome.found.into_iter().next();
     Ok(root.map(|found| examine(found, &job, &launch, &reading.summaries, &knowledge, options)))
@@ -266,7 +266,7 @@ pub fn examine_inputs(inputs: Vec<Input<'static>>, options: &Options) -> Result<
 fn explain(
     found: Found,
     job: &Job,
-    launch: &Launch<'_>,
+    launch: &JobConfig<'_>,
     inputs: &[InputSummary],
     knowledge: &Knowledge,
     options: &Options,
@@ -278,7 +278,7 @@ fn explain(
     launch.infer(&mut facts);
     launch::state_capacity(&mut facts);
     let mut incident = Incident { phase, ..found.incident };
-    let asker = &Asker::new(&facts);
+    let evaluator = &Evaluator::new(&facts);
     let experience = &*options.experience;
     let Diagnosed { diagnoses, by_evidence, not_checked } =
         diagnosis::diagnose(&incident, &facts, &signals, knowledge, experience, language);
@@ -287,7 +287,7 @@ fn explain(
     incident.seen = experience.seen(&incident.fingerprint, &incident.id);
     incident.when = options.calendar.when(found.stamps, &incident);
     incident.capture_next = launch.ask_for_files(language).into_iter().collect();
-    incident.capture_next.extend(diagnosis::capture(&diagnoses, &facts, asker, language));
+    incident.capture_next.extend(diagnosis::capture(&diagnoses, &facts, evaluator, language));
     incident.not_checked = not_checked;
     let comparison = predicted.as_ref().map(|prediction| prediction.beside(&incident)).unwrap_or_default();
     let contradiction = comparison.contradiction;
@@ -298,7 +298,7 @@ fn explain(
     let facts = &facts;
     let decided = OnceCell::new();
     let workbench =
-        Workbench { knowledge, launch, facts, asker, decided, prediction, kind, phase, phase_confidence, language };
+        Workbench { knowledge, launch, facts, evaluator, decided, prediction, kind, phase, phase_confidence, language };
     let with_patches = |Concluded { diagnosis, rule, is_guess }: Concluded<'_>| {
         let Remedies { patches, set, not_advised } = workbench.remedies(rule);
         let patches = diagnosis::best_first(patches, kind, phase, &diagnosis.cause, experience);

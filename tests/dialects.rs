@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 use std::error::Error;
 
 use oomdoc::config::Document;
-use oomdoc::facts::{Facts, Question, Value};
+use oomdoc::facts::{Expression, Facts, Value};
 use oomdoc::knowledge::{Dialect, DialectExample, FactRow, Knob, Knowledge, Plain, shipped_files};
-use oomdoc::launch::Launch;
+use oomdoc::launch::JobConfig;
 use oomdoc::model::Job;
 
 type Outcome = Result<(), Box<dyn Error>>;
@@ -19,7 +19,7 @@ fn knowledge() -> Result<Knowledge, Box<dyn Error>> {
 
 fn read(example: &DialectExample, knowledge: &Knowledge) -> Result<Facts, Box<dyn Error>> {
     let files = example.files.iter().map(|(path, text)| Document::read(path.as_str(), text));
-    let launch = Launch::new(knowledge, &Job::default(), files.collect::<Result<_, _>>()?, Vec::new());
+    let launch = JobConfig::new(knowledge, &Job::default(), files.collect::<Result<_, _>>()?, Vec::new());
     let mut facts = Facts::default();
     launch.configure(&mut facts);
     Ok(facts)
@@ -99,7 +99,7 @@ fn conditions_ask_for_what_somebody_states() -> Outcome {
         }
         for (name, row) in rows(dialect) {
             for expression in [&row.when, &row.by].into_iter().flatten() {
-                for asked in Question::new(expression)?.names() {
+                for asked in Expression::new(expression)?.names() {
                     let is_known = known.contains(&asked) || asked.starts_with("operand.");
                     assert!(is_known, "{}: {name} asks for `{asked}`, which nobody states", dialect.framework);
                 }

@@ -6,7 +6,7 @@ use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
-use oomdoc::facts::{Answer, Asker, Facts, Value, names};
+use oomdoc::facts::{Answer, Evaluator, Facts, Value, names};
 use oomdoc::knowledge::{Direction, FactType, Knob, Knowledge};
 
 #[allow(dead_code)]
@@ -43,9 +43,9 @@ fn all_facts(knowledge: &Knowledge, number: f64, flag: bool) -> Facts {
 fn conditions_are_understood_and_name_known_facts() -> Outcome {
     let knowledge = Knowledge::shipped()?;
     let (some, others) = (all_facts(&knowledge, 1.0, true), all_facts(&knowledge, 64.0, false));
-    let askers = [Asker::new(&some), Asker::new(&others)];
+    let evaluators = [Evaluator::new(&some), Evaluator::new(&others)];
     let nothing = Facts::default();
-    let ignorant = Asker::new(&nothing);
+    let ignorant = Evaluator::new(&nothing);
     for knob in &knowledge.knobs {
         for row in &knob.constraint {
             let Some(condition) = row.unless.as_deref().or(row.only.as_deref()) else { continue };
@@ -55,8 +55,12 @@ fn conditions_are_understood_and_name_known_facts() -> Outcome {
             if !asked(condition).into_iter().all(is_of_launch) {
                 continue;
             }
-            for asker in &askers {
-                assert!(matches!(asker.ask(condition), Answer::Yes | Answer::No), "{of}: {:?}", asker.ask(condition));
+            for evaluator in &evaluators {
+                assert!(
+                    matches!(evaluator.ask(condition), Answer::Yes | Answer::No),
+                    "{of}: {:?}",
+                    evaluator.ask(condition)
+                );
             }
             let answer = ignorant.ask(condition);
             assert!(matches!(answer, Answer::Missing(_) | Answer::Yes), "{of}: {answer:?}");
@@ -71,11 +75,11 @@ fn conditions_say_what_the_frameworks_do() -> Outcome {
     let refused = |framework: &str, id: &str, facts: &[(&str, Value)]| {
         let mut known = Facts::default();
         facts.iter().for_each(|(name, value)| known.say(name, value.clone()));
-        let asker = Asker::new(&known);
+        let evaluator = Evaluator::new(&known);
         let knob = knowledge.knobs.iter().find(|knob| &*knob.framework == framework && &*knob.id == id);
         let mut rows = knob.into_iter().flat_map(|knob| &knob.constraint);
         rows.any(|row| {
-            let holds = |condition: &Arc<str>| asker.ask(condition) == Answer::Yes;
+            let holds = |condition: &Arc<str>| evaluator.ask(condition) == Answer::Yes;
             row.unless.as_ref().is_some_and(holds) || row.only.as_ref().is_some_and(|only| !holds(only))
         })
     };

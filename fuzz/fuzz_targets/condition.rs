@@ -5,7 +5,7 @@
 use std::sync::LazyLock;
 
 use libfuzzer_sys::fuzz_target;
-use oomdoc::facts::{Asker, Facts, Value, names};
+use oomdoc::facts::{Evaluator, Facts, Value, names};
 
 static FACTS: LazyLock<Facts> = LazyLock::new(|| {
     let mut facts = Facts::default();
@@ -20,6 +20,6 @@ fuzz_target!(|condition: &str| {
     for name in names(condition) {
         assert!(condition.contains(name));
     }
-    Asker::new(&FACTS).ask(condition);
+    Evaluator::new(&FACTS).ask(condition);
     FACTS.fill(condition);
 });

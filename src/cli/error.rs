@@ -6,8 +6,8 @@ use anstyle::{AnsiColor, Style};
 use thiserror::Error as ThisError;
 
 use super::language::of_command_line;
+use super::messages::told;
 use super::screen::said;
-use super::told::told;
 use crate::Error;
 use crate::estimate::EstimateError;
 use crate::fit::{FitError, LabelError};

@@ -6,8 +6,8 @@ use clap::Args;
 
 use super::error::CliError;
 use super::language::of_command_line;
+use super::messages::told;
 use super::screen::said;
-use super::told::told;
 use crate::knowledge::{Knowledge, RuleFile};
 use crate::model::Experience;
 use crate::redact::Redactor;

@@ -12,13 +12,13 @@ mod history;
 mod home;
 mod labels;
 mod language;
+mod messages;
 mod outputs;
 mod progress;
 mod rules;
 mod save;
 mod screen;
 mod table;
-mod told;
 mod triage;
 
 use std::process::ExitCode;

@@ -14,7 +14,7 @@ pub use outcomes::{best_first, learn};
 pub use phase::{NOT_KNOWING, likely, phase, votes};
 pub use rank::{Held, Ranked, Scene, calibrate, holding, rank};
 
-use crate::facts::{Answer, Asker, Facts, alternatives, names};
+use crate::facts::{Answer, Evaluator, Facts, alternatives, names};
 use crate::knowledge::{CauseRule, EvidenceRow, Knowledge, LESS_LIKELY, Language};
 use crate::model::{Basis, Citation, Diagnosis, Experience, Incident};
 use crate::signals::Signals;
@@ -58,7 +58,7 @@ pub struct Concluded<'k> {
     pub is_guess: bool,
 }
 
-/// The diagnoses of an incident of whose facts `asker` knows, in the light of what was tried before.
+/// The diagnoses of an incident of whose facts `evaluator` knows, in the light of what was tried before.
 pub fn diagnose<'k>(
     incident: &Incident,
     facts: &Facts,
@@ -69,7 +69,7 @@ pub fn diagnose<'k>(
 ) -> Diagnosed<'k> {
     let weights = &knowledge.ranking.causes;
     let scene = Scene::new(facts, &likely(&incident.phase), signals, weights);
-    let asker = scene.asker();
+    let evaluator = scene.evaluator();
     let (mut ranked, not_checked) = rank(&knowledge.causes, incident.kind, &scene);
     let mut named: Vec<Arc<str>> = Vec::new();
     // Two rules may conclude one cause; the surer speaks for it.
@@ -118,7 +118,7 @@ pub fn diagnose<'k>(
                 evidence: evidence(
                     found,
                     facts,
-                    asker,
+                    evaluator,
                     incident,
                     spoke_for(&found.rule.cause, signals, weights, MOST_LEARNED),
                 ),
@@ -135,7 +135,12 @@ pub fn diagnose<'k>(
 }
 
 /// What to record next time to be surer: what the likeliest causes ask for, then what not knowing does.
-pub fn capture(diagnoses: &[Concluded<'_>], facts: &Facts, asker: &Asker<'_>, language: Language) -> Vec<String> {
+pub fn capture(
+    diagnoses: &[Concluded<'_>],
+    facts: &Facts,
+    evaluator: &Evaluator<'_>,
+    language: Language,
+) -> Vec<String> {
     const SURE: f64 = 0.92;
     const MOST: usize = 5;
     let is_sure = |first: &Diagnosis| first.confidence >= SURE && &*first.cause != UNKNOWN;
@@ -143,7 +148,7 @@ pub fn capture(diagnoses: &[Concluded<'_>], facts: &Facts, asker: &Asker<'_>, la
     let mut hints: Vec<String> = Vec::new();
     for Concluded { rule, .. } in diagnoses.iter().filter(|_| !sure) {
         for row in &rule.capture {
-            let asked = row.when.as_deref().is_none_or(|when| asker.ask(when) == Answer::Yes);
+            let asked = row.when.as_deref().is_none_or(|when| evaluator.ask(when) == Answer::Yes);
             let hint =
                 facts.fill(row.text.in_language(language), language).filter(|hint| asked && !hints.contains(hint));
             hints.extend(hint.filter(|_| hints.len() < MOST));
@@ -175,7 +180,7 @@ fn why(found: &Ranked<'_>, next: Option<&Ranked<'_>>, facts: &Facts, language: L
 fn evidence(
     found: &Ranked<'_>,
     facts: &Facts,
-    asker: &Asker<'_>,
+    evaluator: &Evaluator<'_>,
     incident: &Incident,
     learned: Vec<Citation>,
 ) -> Vec<Citation> {
@@ -187,7 +192,7 @@ fn evidence(
     };
     for row in found.speaking() {
         // Of alternatives those that hold.
-        let holds = alternatives(&row.when).into_iter().filter(|part| asker.ask(part) == Answer::Yes);
+        let holds = alternatives(&row.when).into_iter().filter(|part| evaluator.ask(part) == Answer::Yes);
         for name in holds.flat_map(names) {
             facts.get(name).iter().flat_map(|known| &known.cites).for_each(&mut add);
         }

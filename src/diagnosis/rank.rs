@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 
 use super::UNKNOWN;
 use super::weigh::{shares, sums};
-use crate::facts::{Answer, Asker, Facts, Value, names};
+use crate::facts::{Answer, Evaluator, Facts, Value, names};
 use crate::knowledge::{Calibration, CauseRule, EvidenceRow, Weights};
 use crate::model::{Kind, Phase};
 use crate::signals::Signals;
@@ -39,7 +39,7 @@ impl<'k> Ranked<'k> {
 
 /// What a cause is ranked by: facts in each of the phases that are likely, signals, and what they weigh.
 pub struct Scene<'a> {
-    phases: Vec<(Phase, f64, Asker<'a>)>,
+    phases: Vec<(Phase, f64, Evaluator<'a>)>,
     signals: &'a Signals,
     weights: &'a Weights,
 }
@@ -47,13 +47,13 @@ pub struct Scene<'a> {
 impl<'a> Scene<'a> {
     /// One in which the phase is one of `phases`, each with its share.
     pub fn new(facts: &Facts, phases: &[(Phase, f64)], signals: &'a Signals, weights: &'a Weights) -> Scene<'a> {
-        let asker = |phase: Phase| Asker::new(facts).assuming("phase", &Value::Text(phase.as_str().to_owned()));
-        let phases = phases.iter().map(|(phase, share)| (*phase, *share, asker(*phase))).collect();
+        let evaluator = |phase: Phase| Evaluator::new(facts).assuming("phase", &Value::Text(phase.as_str().to_owned()));
+        let phases = phases.iter().map(|(phase, share)| (*phase, *share, evaluator(*phase))).collect();
         Scene { phases, signals, weights }
     }
 
     /// Whom to ask about the likeliest phase.
-    pub fn asker(&self) -> &Asker<'a> {
+    pub fn evaluator(&self) -> &Evaluator<'a> {
         &self.phases[0].2
     }
 }
@@ -78,7 +78,7 @@ pub fn holding<'k>(
 ) -> Vec<(&'k CauseRule, Held<'k>)> {
     let mut applicable = Vec::new();
     for rule in rules.iter().filter(|rule| rule.kinds.contains(&kind)) {
-        let applies = rule.when.as_deref().map_or(Answer::Yes, |when| scene.asker().ask(when));
+        let applies = rule.when.as_deref().map_or(Answer::Yes, |when| scene.evaluator().ask(when));
         match applies {
             Answer::Yes => applicable.push((rule, rows(rule, scene, not_checked))),
             Answer::No => {}
@@ -94,11 +94,11 @@ fn rows<'k>(rule: &'k CauseRule, scene: &Scene<'_>, not_checked: &mut Vec<String
     let mut shares: BTreeMap<usize, f64> = BTreeMap::new();
     // Most rows ask for no phase: one answer holds in all of them.
     let mut same: Vec<Option<bool>> = vec![None; rule.evidence.len()];
-    for (_, share, asker) in &scene.phases {
+    for (_, share, evaluator) in &scene.phases {
         let mut strongest: BTreeMap<&str, usize> = BTreeMap::new();
         for (place, row) in rule.evidence.iter().enumerate() {
             let holds = same[place].unwrap_or_else(|| {
-                let holds = match asker.ask(&row.when) {
+                let holds = match evaluator.ask(&row.when) {
                     Answer::Yes => true,
                     Answer::No => false,
                     Answer::Missing(fact) => {

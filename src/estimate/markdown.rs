@@ -3,7 +3,7 @@
 use std::fmt::{self, Write};
 
 use super::text::{amount, least};
-use super::words::{self, Labels};
+use super::texts::{self, Labels};
 use super::{Estimate, Need};
 use crate::knowledge::{Language, in_terms};
 use crate::report::part_name;
@@ -17,9 +17,9 @@ pub fn markdown(estimate: &Estimate, language: Language) -> String {
 }
 
 fn write(text: &mut String, estimate: &Estimate, language: Language) -> fmt::Result {
-    let labels = words::labels(language);
+    let labels = texts::labels(language);
     let Labels { moment, gpu, host, costs, change, .. } = *labels;
-    writeln!(text, "## {}\n\n{}\n", words::model(estimate, language), words::layout(&estimate.layout, language))?;
+    writeln!(text, "## {}\n\n{}\n", texts::model(estimate, language), texts::layout(&estimate.layout, language))?;
     writeln!(text, "| {moment} | {gpu} | {host} |\n|---|---:|---:|")?;
     for need in estimate.telling() {
         let on_gpu = if estimate.is_least { least(need.gpu) } else { amount(need.gpu) };
@@ -33,8 +33,8 @@ fn write(text: &mut String, estimate: &Estimate, language: Language) -> fmt::Res
         }
     }
     if let Some(fit) = &estimate.fit {
-        writeln!(text, "\n### {}\n", words::verdict(fit.fits, !fit.changes.is_empty(), language))?;
-        if let Some(spare) = words::spare(fit, language) {
+        writeln!(text, "\n### {}\n", texts::verdict(fit.fits, !fit.changes.is_empty(), language))?;
+        if let Some(spare) = texts::spare(fit, language) {
             writeln!(text, "{spare}\n")?;
         }
         if !fit.changes.is_empty() {
@@ -50,7 +50,7 @@ fn write(text: &mut String, estimate: &Estimate, language: Language) -> fmt::Res
 }
 
 fn parts(text: &mut String, need: &Need, is_host: bool, language: Language) -> fmt::Result {
-    let labels = words::labels(language);
+    let labels = texts::labels(language);
     writeln!(text, "| {} | | {} |\n|---|---:|---|", labels.part, labels.formula)?;
     for part in need.parts(is_host) {
         writeln!(

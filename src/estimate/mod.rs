@@ -10,7 +10,7 @@ mod markdown;
 mod read;
 mod shown;
 mod text;
-mod words;
+mod texts;
 
 use serde::Serialize;
 use thiserror::Error;

@@ -6,7 +6,7 @@ use super::{Estimate, EstimateError, Flags, Need, SCHEMA, Serving, fit, shown};
 use crate::facts::{self, Facts, Value};
 use crate::incident;
 use crate::knowledge::{EngineIs, Knowledge, Shape, Trains, TrainsIn};
-use crate::launch::{Launch, described_name, serves};
+use crate::launch::{JobConfig, described_name, serves};
 use crate::memory::{ModelSize, Plan};
 use crate::model::Job;
 use crate::{Error, Options, read};
@@ -82,16 +82,16 @@ pub fn estimate(flags: &Flags, facts: &[(String, Value)], knowledge: &Knowledge)
 }
 
 /// What was launched, as far as `paths` say.
-fn launched<'k>(paths: &[String], knowledge: &'k Knowledge) -> Result<(Job, Launch<'k>), EstimateError> {
+fn launched<'k>(paths: &[String], knowledge: &'k Knowledge) -> Result<(Job, JobConfig<'k>), EstimateError> {
     if paths.is_empty() {
         let job = Job::default();
-        let launch = Launch::new(knowledge, &job, Vec::new(), Vec::new());
+        let launch = JobConfig::new(knowledge, &job, Vec::new(), Vec::new());
         return Ok((job, launch));
     }
     let mut reading = read(paths, knowledge, &Options::default())?;
     let job = incident::build(std::mem::take(&mut reading.reads), knowledge).job;
     let printed = reading.take_printed();
-    let launch = Launch::new(knowledge, &job, reading.files, printed);
+    let launch = JobConfig::new(knowledge, &job, reading.files, printed);
     let job = launch.complete(job);
     Ok((job, launch))
 }
@@ -100,7 +100,7 @@ fn launched<'k>(paths: &[String], knowledge: &'k Knowledge) -> Result<(Job, Laun
 fn model(
     flags: &Flags,
     facts: &Facts,
-    launch: &Launch<'_>,
+    launch: &JobConfig<'_>,
     knowledge: &Knowledge,
 ) -> Result<(String, ModelSize), EstimateError> {
     let Some(asked) = &flags.model else {

@@ -5,7 +5,7 @@ use std::fmt::{self, Write};
 use anstyle::{AnsiColor, Style};
 use unicode_width::UnicodeWidthStr;
 
-use super::words::{self, Labels};
+use super::texts::{self, Labels};
 use super::{Estimate, Fit, Fits, Need};
 use crate::knowledge::{Language, in_terms};
 use crate::memory::Amount;
@@ -26,7 +26,7 @@ const BARS: (usize, usize) = (10, 60);
 /// `estimate` in `width` columns, with colours; `is_whole`: the parts of every moment, not of the hungriest only.
 pub fn text(estimate: &Estimate, language: Language, width: usize, is_whole: bool) -> String {
     let bar = width.saturating_sub(NAME + AMOUNT + 4).clamp(BARS.0, BARS.1);
-    let mut page = Page { text: String::new(), labels: words::labels(language), language, bar };
+    let mut page = Page { text: String::new(), labels: texts::labels(language), language, bar };
     // Writing to a string does not fail.
     let _ = page.write(estimate, is_whole);
     page.text
@@ -41,8 +41,8 @@ struct Page {
 
 impl Page {
     fn write(&mut self, estimate: &Estimate, is_whole: bool) -> fmt::Result {
-        writeln!(self.text, "{BOLD}{}{BOLD:#}", words::model(estimate, self.language))?;
-        writeln!(self.text, "{}", words::layout(&estimate.layout, self.language))?;
+        writeln!(self.text, "{BOLD}{}{BOLD:#}", texts::model(estimate, self.language))?;
+        writeln!(self.text, "{}", texts::layout(&estimate.layout, self.language))?;
         let cluster = &estimate.layout.cluster;
         let Labels { gpu, host, .. } = *self.labels;
         self.place(estimate, gpu, cluster.device_memory, |need| need.gpu, false, is_whole)?;
@@ -135,9 +135,9 @@ impl Page {
             Fits::Perhaps => BOLD,
             Fits::Not => BAD,
         };
-        let verdict = words::verdict(fit.fits, !fit.changes.is_empty(), self.language);
+        let verdict = texts::verdict(fit.fits, !fit.changes.is_empty(), self.language);
         writeln!(self.text, "\n{style}{verdict}{style:#}")?;
-        if let Some(spare) = words::spare(fit, self.language) {
+        if let Some(spare) = texts::spare(fit, self.language) {
             writeln!(self.text, "  {DIM}{spare}{DIM:#}")?;
         }
         let mut before = fit.before;

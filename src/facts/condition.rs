@@ -3,14 +3,15 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use cel::IdedExpr;
 use cel::extractors::{Arguments, This};
 use cel::objects::{Key, Map};
-use cel::parser::{Expression, PrattParser};
+use cel::parser::PrattParser;
 use cel::{Context, ExecutionError, Value as CelValue};
 
 use super::cost;
 use super::known::{Facts, Value};
-use super::words::tokens;
+use super::word_match::tokens;
 
 /// What a condition says of an incident.
 #[derive(Debug, Clone, PartialEq)]
@@ -26,13 +27,13 @@ pub enum Answer {
 }
 
 /// The facts, ready to be asked.
-pub struct Asker<'f> {
+pub struct Evaluator<'f> {
     context: Context<'f, 'f>,
 }
 
-impl<'f> Asker<'f> {
+impl<'f> Evaluator<'f> {
     /// Facts with dotted names become nested maps: `figures.requested` is the entry `requested` of the map `figures`.
-    pub fn new(facts: &Facts) -> Asker<'f> {
+    pub fn new(facts: &Facts) -> Evaluator<'f> {
         let mut tree = Tree::default();
         for (name, fact) in facts.iter() {
             tree.insert(name, &fact.value);
@@ -42,19 +43,19 @@ impl<'f> Asker<'f> {
         for (name, node) in tree.children {
             context.add_variable_from_value(name, node.into_value());
         }
-        Asker { context }
+        Evaluator { context }
     }
 
     /// The same, were `name`, which has no dots, `value`.
-    pub fn assuming(mut self, name: &str, value: &Value) -> Asker<'f> {
+    pub fn assuming(mut self, name: &str, value: &Value) -> Evaluator<'f> {
         self.context.add_variable_from_value(name.to_owned(), to_cel(value));
         self
     }
 
     /// The number that `expression` is, where all that it names is known.
     pub fn compute(&self, expression: &str) -> Option<f64> {
-        let question = Question::new(expression).ok()?;
-        match CelValue::resolve(&question.expression, &self.context) {
+        let expr = Expression::new(expression).ok()?;
+        match CelValue::resolve(&expr.expression, &self.context) {
             Ok(CelValue::Float(number)) if number.is_finite() => Some(number),
             _ => None,
         }
@@ -62,8 +63,8 @@ impl<'f> Asker<'f> {
 
     /// Whether `condition` holds.
     pub fn ask(&self, condition: &str) -> Answer {
-        match Question::new(condition) {
-            Ok(question) => question.ask(self),
+        match Expression::new(condition) {
+            Ok(expr) => expr.ask(self),
             Err(problem) => Answer::Nonsense(problem),
         }
     }
@@ -97,31 +98,31 @@ fn plain(text: &str) -> String {
 }
 
 /// A condition, ready to be asked of several incidents.
-pub struct Question<'c> {
+pub struct Expression<'c> {
     condition: &'c str,
-    pub(super) expression: Expression,
+    pub(super) expression: IdedExpr,
 }
 
-impl<'c> Question<'c> {
+impl<'c> Expression<'c> {
     /// Reads `condition`; the error says where it makes no sense, or that asking it might take too long.
     ///
     /// The crate's hand-written parser is twenty times as fast as its generated one, which `Program::compile` takes, and
     /// there are hundreds of conditions. A test holds that both read all shipped ones alike.
-    pub fn new(condition: &'c str) -> Result<Question<'c>, String> {
+    pub fn new(condition: &'c str) -> Result<Expression<'c>, String> {
         cost::of_text(condition)?;
         let expression = PrattParser::default().parse(condition).map_err(|error| error.to_string())?;
         cost::of_tree(&expression)?;
-        Ok(Question { condition, expression })
+        Ok(Expression { condition, expression })
     }
 
-    /// What it is as an expression over the facts that `asker` knows; nothing where it needs others, or makes no sense.
-    pub fn value(&self, asker: &Asker<'_>) -> Option<Value> {
-        of_cel(CelValue::resolve(&self.expression, &asker.context).ok()?)
+    /// What it is as an expression over the facts that `evaluator` knows; nothing where it needs others, or makes no sense.
+    pub fn value(&self, evaluator: &Evaluator<'_>) -> Option<Value> {
+        of_cel(CelValue::resolve(&self.expression, &evaluator.context).ok()?)
     }
 
-    /// Whether it holds for the facts that `asker` knows.
-    pub fn ask(&self, asker: &Asker<'_>) -> Answer {
-        match CelValue::resolve(&self.expression, &asker.context) {
+    /// Whether it holds for the facts that `evaluator` knows.
+    pub fn ask(&self, evaluator: &Evaluator<'_>) -> Answer {
+        match CelValue::resolve(&self.expression, &evaluator.context) {
             Ok(CelValue::Bool(true)) => Answer::Yes,
             Ok(CelValue::Bool(false)) => Answer::No,
             Ok(other) => Answer::Nonsense(format!("it is {other:?}, not true or false")),
@@ -286,19 +287,19 @@ mod tests {
     #[test]
     fn answers_or_names_what_is_missing() {
         let facts = facts();
-        let asker = Asker::new(&facts);
-        assert_eq!(asker.ask("kind == 'gpu_oom' && config.stage == 3"), Answer::Yes);
-        assert_eq!(asker.ask("frames.exists(f, f.endsWith(':step'))"), Answer::Yes);
-        assert_eq!(asker.ask("figures.requested > 6.0"), Answer::No);
-        assert_eq!(asker.ask("figures.gpu_total > 6.0"), Answer::Missing("figures.gpu_total".into()));
-        assert_eq!(asker.ask("trend.host.slope > 6.0"), Answer::Missing("trend.host.slope".into()));
+        let evaluator = Evaluator::new(&facts);
+        assert_eq!(evaluator.ask("kind == 'gpu_oom' && config.stage == 3"), Answer::Yes);
+        assert_eq!(evaluator.ask("frames.exists(f, f.endsWith(':step'))"), Answer::Yes);
+        assert_eq!(evaluator.ask("figures.requested > 6.0"), Answer::No);
+        assert_eq!(evaluator.ask("figures.gpu_total > 6.0"), Answer::Missing("figures.gpu_total".into()));
+        assert_eq!(evaluator.ask("trend.host.slope > 6.0"), Answer::Missing("trend.host.slope".into()));
         // What is known may decide without what is missing.
-        assert_eq!(asker.ask("kind == 'none' && figures.gpu_total > 6.0"), Answer::No);
-        assert_eq!(asker.ask("figures.gpu_total > 6.0 || config.stage == 3.0"), Answer::Yes);
-        assert_eq!(asker.ask("config.stage == 3.0 || figures.gpu_total > 6.0"), Answer::Yes);
-        assert_eq!(asker.ask("figures.gpu_total > 6.0 && config.stage == 2.0"), Answer::No);
-        assert!(matches!(asker.ask("figures.requested"), Answer::Nonsense(_)));
-        assert!(matches!(asker.ask("kind =="), Answer::Nonsense(_)));
+        assert_eq!(evaluator.ask("kind == 'none' && figures.gpu_total > 6.0"), Answer::No);
+        assert_eq!(evaluator.ask("figures.gpu_total > 6.0 || config.stage == 3.0"), Answer::Yes);
+        assert_eq!(evaluator.ask("config.stage == 3.0 || figures.gpu_total > 6.0"), Answer::Yes);
+        assert_eq!(evaluator.ask("figures.gpu_total > 6.0 && config.stage == 2.0"), Answer::No);
+        assert!(matches!(evaluator.ask("figures.requested"), Answer::Nonsense(_)));
+        assert!(matches!(evaluator.ask("kind =="), Answer::Nonsense(_)));
     }
 
     #[test]
@@ -307,14 +308,14 @@ mod tests {
         let frames = ["/data/pinyin-7b/classification_head.py:forward", "nn/modules/loss.py:CrossEntropyLoss"];
         facts.say("frames", Value::List(frames.map(|frame| Value::Text(frame.into())).into()));
         facts.say("message", Value::Text("Unable to allocate pinned memory: cudaHostAlloc failed".into()));
-        let asker = Asker::new(&facts);
+        let evaluator = Evaluator::new(&facts);
         for said in ["frames.says('cross entropy')", "frames.says('x', 'loss py')", "message.says('cuda host alloc')"] {
-            assert_eq!(asker.ask(said), Answer::Yes, "{said}");
+            assert_eq!(evaluator.ask(said), Answer::Yes, "{said}");
         }
         for not in ["frames.says('pin', 'cat')", "frames.says('')", "message.says('pin memory')", "frames.says()"] {
-            assert_eq!(asker.ask(not), Answer::No, "{not}");
+            assert_eq!(evaluator.ask(not), Answer::No, "{not}");
         }
-        assert_eq!(asker.ask("trend.words.says('x')"), Answer::Missing("trend.words".into()));
+        assert_eq!(evaluator.ask("trend.words.says('x')"), Answer::Missing("trend.words".into()));
     }
 
     #[test]
@@ -342,7 +343,7 @@ mod tests {
     }
 
     /// A syntax tree without the numbers of its nodes.
-    fn shape(expression: &Expression) -> String {
+    fn shape(expression: &IdedExpr) -> String {
         let shown = format!("{expression:?}");
         let mut parts = shown.split("id: ");
         let first = parts.next().unwrap_or_default().to_owned();
@@ -354,7 +355,7 @@ mod tests {
         let all = shipped()?;
         assert!(all.len() > 200, "{}", all.len());
         for condition in &all {
-            let (ours, generated) = (Question::new(condition)?, cel::Program::compile(condition)?);
+            let (ours, generated) = (Expression::new(condition)?, cel::Program::compile(condition)?);
             assert_eq!(shape(&ours.expression), shape(generated.expression()), "{condition}");
         }
         Ok(())
@@ -383,7 +384,7 @@ mod tests {
         };
         let list = |length: usize| vec!["1"; length].join(",");
         for condition in [nested(1), nested(2), format!("[{}].exists(x, x > 2)", list(2000))] {
-            assert!(Question::new(&condition).is_ok(), "{condition}");
+            assert!(Expression::new(&condition).is_ok(), "{condition}");
         }
         for condition in [
             nested(3),
@@ -393,7 +394,7 @@ mod tests {
             format!("{}true", "!".repeat(4000)),
             vec!["true"; 4000].join(" || "),
         ] {
-            assert!(Question::new(&condition).is_err_and(|problem| problem.starts_with("it")), "{condition:.80}");
+            assert!(Expression::new(&condition).is_err_and(|problem| problem.starts_with("it")), "{condition:.80}");
         }
     }
 }

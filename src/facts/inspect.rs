@@ -4,7 +4,7 @@ use cel::IdedExpr;
 use cel::common::ast::operators::{EQUALS, GREATER, GREATER_EQUALS, IN, LESS, LESS_EQUALS, NOT_EQUALS};
 use cel::common::ast::{CallExpr, Expr, LiteralValue};
 
-use super::condition::Question;
+use super::condition::Expression;
 
 /// A fact and the literal that it is compared with.
 #[derive(Debug, Clone, PartialEq)]
@@ -26,7 +26,7 @@ pub enum Literal {
     Flag,
 }
 
-impl Question<'_> {
+impl Expression<'_> {
     /// The facts that it names, each once, in order.
     pub fn names(&self) -> Vec<String> {
         let mut walk = Walk::default();
@@ -127,8 +127,8 @@ fn literal(expression: &Expr) -> Option<Literal> {
 mod tests {
     use super::*;
 
-    fn question(condition: &str) -> Result<Question<'_>, String> {
-        Question::new(condition)
+    fn question(condition: &str) -> Result<Expression<'_>, String> {
+        Expression::new(condition)
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! What is known of an incident, by name.
 //!
 //! In go what the logs state, what the configuration sets and what the arithmetic of memory makes of both; out come [`Facts`],
-//! each with the lines that state it, and the [`Asker`] that answers conditions (CEL) over them. Nothing is weighed here:
+//! each with the lines that state it, and the [`Evaluator`] that answers conditions (CEL) over them. Nothing is weighed here:
 //! ranking, patches, estimates and the history ask.
 
 mod condition;
@@ -11,11 +11,11 @@ mod inspect;
 mod known;
 mod requested;
 mod trend;
-mod words;
+mod word_match;
 
-pub use condition::{Answer, Asker, Question, alternatives, names};
+pub use condition::{Answer, Evaluator, Expression, alternatives, names};
 pub use gather::{gather, of_job, state_phase};
 pub use inspect::{Comparison, Literal};
 pub use known::{Facts, Known, Value};
 pub use requested::explain_request;
-pub use words::tokens;
+pub use word_match::tokens;

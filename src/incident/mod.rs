@@ -8,7 +8,7 @@ mod figures;
 mod fingerprint;
 mod index;
 mod job;
-mod other;
+mod other_failure;
 mod phase;
 mod root;
 mod sequence;
@@ -104,7 +104,7 @@ pub fn build(reads: Vec<Read>, knowledge: &Knowledge) -> Outcome {
     let mut found: Vec<Found> = groups.into_iter().map(|group| incident(&case, group, knowledge)).collect();
     found.sort_by_key(|found| found.incident.recovered);
     let survived = found.iter().all(|found| found.incident.recovered);
-    let other_failure = if survived { other::failure(&case) } else { None };
+    let other_failure = if survived { other_failure::failure(&case) } else { None };
     let failed = other_failure.as_ref().map(|failure| frames_ending(&case, &failure.evidence));
     let frames = failed.or_else(|| found.first().map(|root| root.frames.clone())).unwrap_or_default();
     Outcome { job, found, other_failure, frames, sequence }

@@ -3,7 +3,7 @@ use std::sync::Arc;
 use serde::Deserialize;
 
 use super::knobs::Direction;
-use super::words::Words;
+use super::language::Words;
 use crate::model::Kind;
 
 /// One file of `rules/causes/`: why memory ran out, how to tell, what to change.

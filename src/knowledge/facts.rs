@@ -3,7 +3,7 @@ use std::sync::Arc;
 use serde::Deserialize;
 
 use super::causes::Condition;
-use super::words::Words;
+use super::language::Words;
 
 /// `rules/facts.toml`: the names under which settings of several frameworks are one fact.
 #[derive(Debug, Deserialize)]

@@ -5,7 +5,7 @@ use serde::Deserialize;
 use super::KnowledgeError;
 use super::facts::{Fact, FactFile};
 use super::file::File;
-use super::words::Words;
+use super::language::Words;
 
 /// `rules/glossary/`: what the words of reports and rules mean. An analysis needs none of it, so it is read only by whoever
 /// explains or checks.

@@ -4,8 +4,8 @@ use std::sync::Arc;
 use serde::Deserialize;
 
 use super::causes::Condition;
+use super::language::Words;
 use super::version::Version;
-use super::words::Words;
 use crate::model::Phase;
 
 mod check;

@@ -3,7 +3,7 @@ use std::sync::Arc;
 use serde::Deserialize;
 
 use super::causes::Condition;
-use super::words::Words;
+use super::language::Words;
 
 /// `rules/levers.toml`: what a change turns, whatever a framework calls the knob.
 #[derive(Debug, Deserialize)]

@@ -12,6 +12,7 @@ mod file;
 mod frameworks;
 mod glossary;
 mod knobs;
+mod language;
 mod levers;
 mod libraries;
 mod messages;
@@ -26,7 +27,6 @@ mod secrets;
 mod signs;
 mod terms;
 mod version;
-mod words;
 
 use std::collections::HashSet;
 use std::fmt;
@@ -49,6 +49,7 @@ pub use knobs::{
     Constraint, DefaultValue, Direction, Knob, Note, Spelling, Target, To, Turn, Type, is_end, is_named, last_step,
     newest_version_with, plain_name,
 };
+pub use language::{Language, Words};
 pub use levers::Lever;
 pub use libraries::{Libraries, installed};
 pub use messages::{
@@ -64,7 +65,6 @@ pub use secrets::{Secret, example as example_of_secret};
 pub use signs::{AmountRow, FoundSign, Meaning, MemoryOf, NumberOf, NumberRow, Place, SignRow, Signs};
 pub use terms::{closed_up, in_terms, phase_in_words};
 pub use version::Version;
-pub use words::{Language, Words};
 
 /// A file of `rules/` that does not hold what it should.
 #[derive(Debug, Error)]

@@ -5,10 +5,10 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use super::Launch;
+use super::JobConfig;
 use super::facts::Stated;
 use crate::config::{Command, Value as Words};
-use crate::facts::{Answer, Asker, Facts, Question, Value, names};
+use crate::facts::{Answer, Evaluator, Expression, Facts, Value, names};
 use crate::knowledge::{Condition, Dialect, FactRow, Knob, SettingRow};
 use crate::model::Citation;
 
@@ -22,7 +22,7 @@ enum Verdict<'r> {
     Open,
 }
 
-impl Launch<'_> {
+impl JobConfig<'_> {
     /// Adds to `facts` what is `stated`, less what the dialects of the job's stack decide, and what they decide. What is
     /// known goes before all of it.
     pub(super) fn decide(&self, facts: &mut Facts, stated: &[Stated]) {
@@ -160,10 +160,10 @@ fn settle(rows: &BTreeMap<&str, Vec<&FactRow>>, facts: &mut Facts, stated: &[Sta
     let mut open: Vec<&str> = rows.keys().copied().collect();
     while !open.is_empty() {
         // Each round sees what the rounds before decided.
-        let asker = Asker::new(facts);
+        let evaluator = Evaluator::new(facts);
         let before = open.len();
         open.retain(|name| {
-            match rows.get(name).map_or(Verdict::Nothing, |rows| verdict(rows, &asker)) {
+            match rows.get(name).map_or(Verdict::Nothing, |rows| verdict(rows, &evaluator)) {
                 Verdict::Is(value, row) => {
                     let cites = cites(row, &value, facts);
                     facts.cite(name, value, cites);
@@ -184,16 +184,16 @@ fn settle(rows: &BTreeMap<&str, Vec<&FactRow>>, facts: &mut Facts, stated: &[Sta
     }
 }
 
-fn verdict<'r>(rows: &[&'r FactRow], asker: &Asker<'_>) -> Verdict<'r> {
+fn verdict<'r>(rows: &[&'r FactRow], evaluator: &Evaluator<'_>) -> Verdict<'r> {
     for row in rows {
-        match row.when.as_ref().map_or(Answer::Yes, |when| asker.ask(when)) {
+        match row.when.as_ref().map_or(Answer::Yes, |when| evaluator.ask(when)) {
             Answer::Yes => {}
             Answer::No => continue,
             Answer::Missing(_) | Answer::Nonsense(_) => return Verdict::Open,
         }
         let value = match (&row.is, &row.by) {
             (Some(value), _) => Some(value.into()),
-            (None, Some(expression)) => Question::new(expression).ok().and_then(|question| question.value(asker)),
+            (None, Some(expression)) => Expression::new(expression).ok().and_then(|expr| expr.value(evaluator)),
             (None, None) => None,
         };
         return value.map_or(Verdict::Open, |value| Verdict::Is(value, row));

@@ -4,9 +4,9 @@ use std::cell::OnceCell;
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use super::Launch;
+use super::JobConfig;
 use crate::config::{Document, Entry};
-use crate::facts::{Answer, Asker, Facts, Value, names};
+use crate::facts::{Answer, Evaluator, Facts, Value, names};
 use crate::knowledge::{Fact, FactType, Knob, Type};
 use crate::model::Citation;
 use crate::parse;
@@ -14,7 +14,7 @@ use crate::parse;
 /// A fact of the configuration: its name, its value, where it stands.
 pub(super) type Stated = (Arc<str>, Value, Vec<Citation>);
 
-impl Launch<'_> {
+impl JobConfig<'_> {
     /// Adds to `facts` what the configuration sets, and what holds where it sets nothing.
     pub fn configure(&self, facts: &mut Facts) {
         self.decide(facts, self.stated.get_or_init(|| self.state()));
@@ -73,11 +73,11 @@ impl Launch<'_> {
     pub fn infer(&self, facts: &mut Facts) {
         let has_phase = facts.get("phase").is_some();
         let asks_phase = |fact: &Fact| fact.shown_by.iter().any(|row| names(&row.when).contains(&"phase"));
-        let asker = Asker::new(facts);
+        let evaluator = Evaluator::new(facts);
         let unknown = self.knowledge.facts.iter().filter(|fact| facts.get(&fact.name).is_none());
         let unknown = unknown.filter(|fact| !fact.shown_by.is_empty() && asks_phase(fact) == has_phase);
         let shown = |fact: &Fact| {
-            let row = fact.shown_by.iter().find(|row| asker.ask(&row.when) == Answer::Yes)?;
+            let row = fact.shown_by.iter().find(|row| evaluator.ask(&row.when) == Answer::Yes)?;
             let cites =
                 names(&row.when).into_iter().filter_map(|name| facts.get(name)).flat_map(|known| known.cites.clone());
             Some((fact.name.clone(), stated(fact, &row.value)?, cites.collect::<Vec<_>>()))

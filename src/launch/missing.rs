@@ -2,11 +2,11 @@
 
 use std::path::Path;
 
-use super::{Launch, Setting};
+use super::{JobConfig, Setting};
 use crate::config::Entry;
 use crate::knowledge::{Language, Type};
 
-impl Launch<'_> {
+impl JobConfig<'_> {
     /// What to give next time, so that more is known and patches become edits; nothing where all is there.
     pub fn ask_for_files(&self, language: Language) -> Option<String> {
         let files = self.knobs().filter(|knob| knob.r#type == Type::File);

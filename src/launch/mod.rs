@@ -28,7 +28,7 @@ pub use prediction::{Comparison, Contradiction, Moved, Prediction};
 pub(crate) use shape::name as described_name;
 
 /// The configurations of a job.
-pub struct Launch<'k> {
+pub struct JobConfig<'k> {
     knowledge: &'k Knowledge,
     /// What it ran on.
     framework: Option<&'k Framework>,
@@ -44,9 +44,9 @@ pub struct Launch<'k> {
     stated: OnceCell<Vec<Stated>>,
 }
 
-impl<'k> Launch<'k> {
+impl<'k> JobConfig<'k> {
     /// The launch of `job`: `files` are the user's own, `printed` is what the job said of its configuration.
-    pub fn new(knowledge: &'k Knowledge, job: &Job, files: Vec<Document>, printed: Vec<Document>) -> Launch<'k> {
+    pub fn new(knowledge: &'k Knowledge, job: &Job, files: Vec<Document>, printed: Vec<Document>) -> JobConfig<'k> {
         let mut documents = files;
         // A command line overrules the file it names.
         documents.sort_by_key(|document| match document.format() {
@@ -73,7 +73,7 @@ impl<'k> Launch<'k> {
         let is_keyed = |framework: &&Framework| documents.iter().any(|document| has_keys(framework, document));
         let framework = knowledge.frameworks.iter().find(is_keyed).or_else(|| knowledge.frameworks.iter().find(shown));
         let mut launch =
-            Launch { knowledge, framework, version: None, documents, index, configured, stated: OnceCell::new() };
+            JobConfig { knowledge, framework, version: None, documents, index, configured, stated: OnceCell::new() };
         launch.version = launch.find_version(job);
         launch
     }

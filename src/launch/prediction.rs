@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use super::Launch;
+use super::JobConfig;
 use crate::facts::{Facts, Value};
 use crate::memory::{self, Amount, Explanation, Layout, ModelSize, Moment, MomentPlan, Observed, Plan, States, Step};
 use crate::model::{
@@ -71,7 +71,7 @@ impl Contradiction {
     }
 }
 
-impl Launch<'_> {
+impl JobConfig<'_> {
     /// What the job that `facts` describe should need; `None` where too little is known.
     pub fn predict(&self, facts: &Facts) -> Option<Prediction> {
         let (model, from) = self.model(facts)?;

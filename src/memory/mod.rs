@@ -8,18 +8,18 @@
 mod activations;
 mod amount;
 mod checkpoint;
+mod companions;
 mod component;
 mod explain;
-mod fingerprint;
 mod kv_cache;
 mod layout;
 mod logits;
-mod neighbours;
 mod offload;
 mod pinned;
 mod plan;
 mod process;
 mod quantised;
+mod requested_size;
 mod serving;
 mod size;
 mod states;
@@ -29,7 +29,6 @@ pub mod samples;
 pub use amount::Amount;
 pub use component::{Component, Place};
 pub use explain::{Explanation, Observed, States, explain, states};
-pub use fingerprint::{Family, Requested, Rounding, SizeMatch, size_matches};
 pub use kv_cache::kv_bytes_per_token;
 pub use layout::{
     Adapter, Attention, Batch, Buckets, Checkpoint, Cluster, Companion, Engine, Export, Home, IdleOffload, Images,
@@ -41,4 +40,5 @@ pub use logits::logits_widths;
 pub use pinned::Pinning;
 pub use plan::{Moment, MomentPlan, Plan, Step};
 pub use quantised::Quantised;
+pub use requested_size::{Family, Requested, Rounding, SizeMatch, size_matches};
 pub use size::{ModelSize, Parameters, Width};

@@ -49,18 +49,22 @@ impl Grammar for Traceback {
     }
 
     fn follows(&self, record: &Record, next: &Line<'_>) -> Follow {
-        let (last, body) = (sort(record.last_line()), next.body());
-        let now = sort(body);
-        let is_none = record.len() == 1 && !matches!(last, Sort::Header | Sort::Frame);
-        if is_none || last == Sort::Exception || next.number.0 > record.last_number().0 + LONGEST_PAUSE {
+        let (last, body) = (line_kind(record.last_line()), next.body());
+        let now = line_kind(body);
+        let is_none = record.len() == 1 && !matches!(last, LineKind::Header | LineKind::Frame);
+        if is_none || last == LineKind::Exception || next.number.0 > record.last_number().0 + LONGEST_PAUSE {
             return Follow::End;
         }
         match now {
-            Sort::Header if record.len() > 1 => Follow::End,
-            Sort::Header | Sort::Frame | Sort::Marker => Follow::Join(Joint::Line),
-            Sort::Exception if last != Sort::Header => Follow::Join(Joint::Line),
+            LineKind::Header if record.len() > 1 => Follow::End,
+            LineKind::Header | LineKind::Frame | LineKind::Marker => Follow::Join(Joint::Line),
+            LineKind::Exception if last != LineKind::Header => Follow::Join(Joint::Line),
             // What stands below a frame is its source line, even where a terminal or a copy lost its indentation.
-            _ if last == Sort::Frame || body.starts_with("  ") || body.contains('│') || marked_code(body).is_some() => {
+            _ if last == LineKind::Frame
+                || body.starts_with("  ")
+                || body.contains('│')
+                || marked_code(body).is_some() =>
+            {
                 Follow::Join(Joint::Line)
             }
             _ => Follow::Pass,
@@ -74,7 +78,7 @@ impl Grammar for Traceback {
         let mut lines = record.text().lines().peekable();
         while let Some(line) = lines.next() {
             if let Ok((_, call)) = call(line) {
-                let below = lines.next_if(|below| sort(below) == Sort::Code).unwrap_or_default();
+                let below = lines.next_if(|below| line_kind(below) == LineKind::Code).unwrap_or_default();
                 let code = lines.peek().and_then(|next| marked_statement(below, next)).unwrap_or(below).trim();
                 remote = call.pid.map(|pid| (pid, actor(call.function))).or(remote);
                 // rich wraps a long place: the function stands on the next line.
@@ -92,7 +96,7 @@ impl Grammar for Traceback {
                 && let Some(frame) = frames.last_mut()
             {
                 frame.code = code.to_owned();
-            } else if sort(line) == Sort::Exception {
+            } else if line_kind(line) == LineKind::Exception {
                 exception = Some(record.cite_line_of(line));
             }
         }
@@ -125,7 +129,7 @@ impl Grammar for Traceback {
 
 /// What a line within a traceback is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Sort {
+enum LineKind {
     /// `Traceback (most recent call last):`
     Header,
     /// A call.
@@ -138,18 +142,18 @@ enum Sort {
     Marker,
 }
 
-fn sort(line: &str) -> Sort {
+fn line_kind(line: &str) -> LineKind {
     let words = line.trim();
     if words.contains("Traceback (most recent call last)") {
-        Sort::Header
+        LineKind::Header
     } else if call(line).is_ok() {
-        Sort::Frame
+        LineKind::Frame
     } else if words.starts_with("[Previous line repeated") || words.starts_with("...<") {
-        Sort::Marker
+        LineKind::Marker
     } else if exception(words).is_ok() {
-        Sort::Exception
+        LineKind::Exception
     } else {
-        Sort::Code
+        LineKind::Code
     }
 }
 

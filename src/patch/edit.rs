@@ -2,13 +2,13 @@
 
 use crate::config::{self, Command, Document, Entry, EntryKind, Format, Value};
 use crate::knowledge::{Knob, Target};
-use crate::launch::{Launch, Setting};
+use crate::launch::{JobConfig, Setting};
 use crate::model::{Edit, Given, Scalar};
 
 /// The edit that sets `knob` to `to`: where it is set, else in the configuration of its framework. `None` where there is no
 /// such file, or only the user knows the value.
 pub(super) fn edit(
-    launch: &Launch<'_>,
+    launch: &JobConfig<'_>,
     knob: &Knob,
     spelling: &str,
     setting: Option<Setting<'_>>,
@@ -42,7 +42,7 @@ pub(super) fn edit(
 /// The edits that give `knob`, an option of what starts the job, to that where a script has it: its line names the command,
 /// `docker run --shm-size={to} …`, or begins as a scheduler's directives do, `#SBATCH --mem={to}`.
 fn of_launcher<'a>(
-    launch: &'a Launch<'_>,
+    launch: &'a JobConfig<'_>,
     knob: &'a Knob,
     spelling: &'a str,
     to: &'a Scalar,
@@ -65,7 +65,7 @@ fn of_launcher<'a>(
 
 /// The same as `edit` for the other commands of its script that run the same with the same value: a job started twice, on two GPUs
 /// or nodes, is to be mended twice.
-pub(super) fn alike(launch: &Launch<'_>, edit: &Edit) -> Vec<Edit> {
+pub(super) fn alike(launch: &JobConfig<'_>, edit: &Edit) -> Vec<Edit> {
     let Some(document) = launch.documents().iter().find(|document| *document.path() == edit.file) else {
         return Vec::new();
     };
@@ -82,7 +82,7 @@ pub(super) fn alike(launch: &Launch<'_>, edit: &Edit) -> Vec<Edit> {
 }
 
 /// The test in a launch script that decides whether one of `edits` counts, where whoever launches it has a say in that.
-pub(super) fn choice(launch: &Launch<'_>, edits: &[Edit]) -> Option<String> {
+pub(super) fn choice(launch: &JobConfig<'_>, edits: &[Edit]) -> Option<String> {
     edits.iter().find_map(|edit| {
         let document = launch.documents().iter().find(|document| *document.path() == edit.file)?;
         let line = document.choice(kind(edit.given), edit.command, &edit.key)?;
@@ -91,7 +91,7 @@ pub(super) fn choice(launch: &Launch<'_>, edits: &[Edit]) -> Option<String> {
 }
 
 /// The diff that `edits` make of the files of the job, each file's behind the other's; `None` where one cannot be made.
-pub(super) fn diff(launch: &Launch<'_>, edits: &[Edit]) -> Option<String> {
+pub(super) fn diff(launch: &JobConfig<'_>, edits: &[Edit]) -> Option<String> {
     let mut diff = String::new();
     for document in launch.documents() {
         let own: Vec<Edit> = edits.iter().filter(|edit| edit.file == *document.path()).cloned().collect();

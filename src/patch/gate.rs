@@ -7,7 +7,7 @@ use std::ops::Deref;
 
 use super::goal::Goal;
 use super::{Workbench, is_off};
-use crate::facts::{Answer, Asker, Facts};
+use crate::facts::{Answer, Evaluator, Facts};
 use crate::knowledge::{Condition, Constraint, Direction, Knob, NotAdvisedRow, Note, PatchRow, To, Turn, Words};
 use crate::launch::{device_memory, host_memory};
 use crate::model::{Bytes, Kind, Partner, PatchEffect, Phase};
@@ -116,14 +116,14 @@ fn open(bench: &Workbench<'_>, change: &Change<'_>) -> Result<Vec<String>, Refus
     let Change { knob, turn, goal, .. } = change;
     let is_off = goal.words().is_some_and(|to| is_off(turn, to));
     let is_asked = knob.constraint.iter().any(|constraint| constraint.unless.is_some() || constraint.only.is_some());
-    let asker = is_asked.then(|| Asker::new(change.then));
+    let evaluator = is_asked.then(|| Evaluator::new(change.then));
     let mut open: Vec<String> = Vec::new();
     for Constraint { unless, only, when, settled_by, text } in &knob.constraint {
         if is_idle(bench, change, when.as_ref(), settled_by.as_deref()) {
             continue;
         }
         let words = || said(bench, text);
-        let ask = |condition: &str| asker.as_ref().map(|asker| asker.ask(condition));
+        let ask = |condition: &str| evaluator.as_ref().map(|evaluator| evaluator.ask(condition));
         match (unless, only) {
             // Whether it belongs to the job is asked of the job as it is.
             (_, Some(only)) if !bench.holds(only) && ask(only) != Some(Answer::Yes) => {
@@ -158,7 +158,7 @@ fn notes(bench: &Workbench<'_>, change: &Change<'_>) -> Vec<String> {
 /// Whether there is nothing to say: another knob that is changed along sees to it, or it is about other jobs.
 fn is_idle(bench: &Workbench<'_>, change: &Change<'_>, when: Option<&Condition>, settled_by: Option<&str>) -> bool {
     change.partners.iter().any(|(partner, _)| settled_by == Some(&*partner.id))
-        || when.is_some_and(|when| bench.asker.ask(when) == Answer::No)
+        || when.is_some_and(|when| bench.evaluator.ask(when) == Answer::No)
 }
 
 /// `text` of this incident; nothing where it names a fact that nobody knows.

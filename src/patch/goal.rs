@@ -69,7 +69,7 @@ pub(super) fn goal(
     turn: &Turn,
     from: Option<&str>,
 ) -> Option<Goal> {
-    if let Some(amount) = row.amount.iter().find_map(|amount| bench.asker.compute(amount)) {
+    if let Some(amount) = row.amount.iter().find_map(|amount| bench.evaluator.compute(amount)) {
         return exactly(knob, turn, from, amount).map(Goal::Value);
     }
     match &row.to {

@@ -2,11 +2,11 @@
 
 use crate::config::{Command, EntryKind, Format};
 use crate::knowledge::{Knob, Target};
-use crate::launch::Launch;
+use crate::launch::JobConfig;
 use crate::model::Scalar;
 
 /// The line that sets `knob` to `to`, ready to be pasted where its like stands.
-pub(super) fn line(launch: &Launch<'_>, knob: &Knob, spelling: &str, to: &Scalar) -> String {
+pub(super) fn line(launch: &JobConfig<'_>, knob: &Knob, spelling: &str, to: &Scalar) -> String {
     if let Some(line) = &knob.line {
         return line.replace("{to}", &to.to_string());
     }
@@ -22,7 +22,7 @@ pub(super) fn line(launch: &Launch<'_>, knob: &Knob, spelling: &str, to: &Scalar
 }
 
 /// `export NAME=value`; an option within a variable goes behind those that stand there.
-fn export(launch: &Launch<'_>, spelling: &str, to: &Scalar) -> String {
+fn export(launch: &JobConfig<'_>, spelling: &str, to: &Scalar) -> String {
     let Some((name, option)) = spelling.split_once('.') else {
         return format!("export {spelling}={}", in_words(to));
     };
@@ -43,7 +43,7 @@ fn export(launch: &Launch<'_>, spelling: &str, to: &Scalar) -> String {
 }
 
 /// The option, on the command as a log or a script has it.
-fn flag(launch: &Launch<'_>, spelling: &str, to: &Scalar) -> String {
+fn flag(launch: &JobConfig<'_>, spelling: &str, to: &Scalar) -> String {
     let dashed = if spelling.starts_with('-') { spelling.to_owned() } else { format!("--{spelling}") };
     let option = match to {
         Scalar::Flag(true) => dashed,
@@ -96,7 +96,7 @@ fn in_python(words: &str) -> String {
     }
 }
 
-impl Launch<'_> {
+impl JobConfig<'_> {
     /// The command that starts the job, as far as a script or a log shows it: `deepspeed train.py`.
     fn command(&self) -> Option<String> {
         let scripts =

@@ -21,11 +21,11 @@ pub use settle::settle;
 use std::cell::{LazyCell, OnceCell};
 use std::ops::Deref;
 
-use crate::facts::{Answer, Asker, Facts};
+use crate::facts::{Answer, Evaluator, Facts};
 use crate::knowledge::{
     CauseRule, Condition, Direction, Knob, Knowledge, Language, NotAdvisedRow, PatchRow, To, Turn, plain_name,
 };
-use crate::launch::{Launch, Moved, Prediction, device_memory, host_memory, host_used};
+use crate::launch::{JobConfig, Moved, Prediction, device_memory, host_memory, host_used};
 use crate::model::{Bytes, Edit, Kind, Need, NotAdvised, Partner, Patch, PatchEffect, PatchNeeds, PatchSet, Phase};
 use gate::Passed;
 use goal::Goal;
@@ -43,11 +43,11 @@ pub struct Workbench<'a> {
     /// What can be turned.
     pub knowledge: &'a Knowledge,
     /// What the job was launched with.
-    pub launch: &'a Launch<'a>,
+    pub launch: &'a JobConfig<'a>,
     /// What is known of the incident.
     pub facts: &'a Facts,
     /// The same, to be asked.
-    pub asker: &'a Asker<'a>,
+    pub evaluator: &'a Evaluator<'a>,
     /// What dialects decide of it, once that was asked for.
     pub decided: OnceCell<Facts>,
     /// What it should have needed.
@@ -148,7 +148,7 @@ impl<'a> Workbench<'a> {
     }
 
     fn holds(&self, condition: &Condition) -> bool {
-        self.asker.ask(condition) == Answer::Yes
+        self.evaluator.ask(condition) == Answer::Yes
     }
 
     /// The phase, where it is known well enough to rule out what frees memory in others.

@@ -47,16 +47,16 @@ const CASE: Case<'static> = Case {
 /// What the gate says; the notes that are open where it lets the change pass.
 fn judged(case: Case<'_>) -> Result<Result<Vec<String>, Refusal>, Box<dyn Error>> {
     let knowledge = Knowledge::shipped()?;
-    let launch = Launch::new(&knowledge, &Job::default(), Vec::<Document>::new(), Vec::new());
+    let launch = JobConfig::new(&knowledge, &Job::default(), Vec::<Document>::new(), Vec::new());
     let mut facts = Facts::default();
     facts.say("kind", Value::Text(case.kind.to_string()));
     case.facts.iter().for_each(|(name, value)| facts.say(name, Value::read(value)));
-    let asker = Asker::new(&facts);
+    let evaluator = Evaluator::new(&facts);
     let bench = Workbench {
         knowledge: &knowledge,
         launch: &launch,
         facts: &facts,
-        asker: &asker,
+        evaluator: &evaluator,
         decided: OnceCell::new(),
         prediction: None,
         kind: case.kind,

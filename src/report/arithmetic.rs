@@ -1,7 +1,7 @@
 //! Sums of memory in words: what a figure is made of.
 
 use super::parts::part_name;
-use super::words;
+use super::texts;
 use crate::knowledge::{Language, in_terms};
 use crate::launch::{Comparison, Contradiction};
 use crate::memory::{Explanation, Moment, States};
@@ -62,8 +62,8 @@ fn refuted(Contradiction { observed, predicted, is_more }: Contradiction, langua
 
 fn at(moment: Moment, language: Language) -> String {
     match (moment.phase(), language) {
-        (Some(phase), Language::En) => words::during(phase, language).trim_start().to_owned(),
-        (Some(phase), Language::Zh) => format!("{}时", words::phase(phase, language)),
+        (Some(phase), Language::En) => texts::during(phase, language).trim_start().to_owned(),
+        (Some(phase), Language::Zh) => format!("{}时", texts::phase(phase, language)),
         (None, Language::En) => "after setup".to_owned(),
         (None, Language::Zh) => "初始化完成后".to_owned(),
     }

@@ -1,6 +1,6 @@
 //! A few lines for whoever only glances: an annotation, a message in a chat.
 
-use super::plain::{describe, shorten, strip, sure, title};
+use super::phrases::{describe, shorten, strip, sure, title};
 use super::{change, numbered, telling};
 use crate::knowledge::Language;
 use crate::model::Report;

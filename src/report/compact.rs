@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::choice::{figures, proposed, telling};
+use super::selection::{figures, proposed, telling};
 use crate::model::{
     Bytes, Change, Citation, Diagnosis, End, Ending, Figure, FigureName, Kind, OtherFailureName, Patch, PatchEffect,
     Phase, Report, Scalar, Victim,

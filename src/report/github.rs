@@ -5,8 +5,8 @@
 use std::path::Path;
 
 use super::brief::brief;
+use super::phrases::title;
 use super::place::place;
-use super::plain::title;
 use crate::knowledge::Language;
 use crate::model::Report;
 

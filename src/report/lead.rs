@@ -1,8 +1,8 @@
 //! The first three lines: what ran out, why, and what to do now. Who reads no further knows the rest of the day.
 
-use super::choice::{change, proposed, telling};
-use super::plain::{amount, describe, effects, title, together};
-use super::words::{self, Amounts, Labels};
+use super::phrases::{amount, describe, effects, title, together};
+use super::selection::{change, proposed, telling};
+use super::texts::{self, Amounts, Labels};
 use crate::diagnosis::UNKNOWN;
 use crate::knowledge::Language;
 use crate::model::{Diagnosis, FigureName, Incident, Phase, Report};
@@ -54,7 +54,7 @@ impl Lead<'_> {
     /// What happened and why, in a sentence.
     pub fn summary(&self, language: Language) -> String {
         let Lead { what, why, .. } = self;
-        why.map_or_else(|| what.clone(), |why| (words::labels(language).summary)(what, &why.title, why.confidence))
+        why.map_or_else(|| what.clone(), |why| (texts::labels(language).summary)(what, &why.title, why.confidence))
     }
 }
 
@@ -62,16 +62,16 @@ impl Lead<'_> {
 fn what(root: &Incident, language: Language) -> String {
     /// A phase that is less likely is no part of a headline.
     const LIKELY: f64 = 0.5;
-    let labels = words::labels(language);
+    let labels = texts::labels(language);
     let phase = Some(&root.phase).filter(|phase| phase.name != Phase::Unknown && phase.confidence >= LIKELY);
-    let during = phase.map(|phase| words::during(phase.name, language)).unwrap_or_default();
+    let during = phase.map(|phase| texts::during(phase.name, language)).unwrap_or_default();
     let others = root.victims.len().saturating_sub(1);
     let others = if others > 0 { (labels.others)(others) } else { String::new() };
     let victim = (!root.victim.is_unknown()).then(|| format!("{}{others}", describe(&root.victim, language)));
     let recovered = if root.recovered { labels.and_went_on } else { "" };
     let details: Vec<String> = victim.into_iter().chain(amounts(root, language)).collect();
     // `Host out of memory` and when, before by whom it was killed.
-    let headline = words::headline(root.kind, language);
+    let headline = texts::headline(root.kind, language);
     let (ran_out, how) = headline.split_at(headline.find([':', ',', '：', '，']).unwrap_or(headline.len()));
     (labels.headline)(&format!("{ran_out}{during}{how}{recovered}"), &details)
 }
@@ -98,11 +98,11 @@ fn amounts(root: &Incident, language: Language) -> Option<String> {
             (None, None, None) => return None,
         },
     };
-    Some(words::amounts(&amounts, language))
+    Some(texts::amounts(&amounts, language))
 }
 
 fn action(root: &Incident, language: Language) -> Option<Action> {
-    let labels = words::labels(language);
+    let labels = texts::labels(language);
     let proposed = proposed(root);
     let changes: Vec<String> = proposed.iter().map(|patch| change(patch)).collect();
     if changes.is_empty() {

@@ -5,8 +5,9 @@
 
 mod arithmetic;
 mod brief;
-mod choice;
+mod ci_run;
 mod compact;
+mod context_lines;
 mod diff;
 mod github;
 mod html;
@@ -15,17 +16,16 @@ mod json;
 mod lead;
 mod markdown;
 mod names;
-mod neighbours;
 mod outgoing;
 mod outline;
 mod parts;
+mod phrases;
 mod place;
-mod plain;
-mod run;
 mod sarif;
 mod schema;
+mod selection;
 mod text;
-mod words;
+mod texts;
 
 use crate::knowledge::Language;
 use crate::model::{Collapse, Incident, InputSummary, Job, Kind, OtherFailure, Report, Role, SCHEMA};
@@ -33,20 +33,20 @@ use crate::source::SourceError;
 
 pub use arithmetic::memory;
 pub use brief::brief;
-pub use choice::{change, numbered, proposed, telling};
+pub use ci_run::{run, solved};
 pub use compact::compact;
+pub use context_lines::neighbours;
 pub use github::github;
 pub use html::{html, html_of_jobs};
 pub use json::{json, json_of_jobs};
 pub use markdown::{markdown, markdown_of_jobs};
-pub use neighbours::neighbours;
 pub use outgoing::outgoing;
 pub(crate) use parts::part_name;
-pub use run::{run, solved};
 pub use sarif::{sarif, sarif_of_jobs};
 pub use schema::schema;
+pub use selection::{change, numbered, proposed, telling};
 pub use text::{Length, text, text_of_jobs};
-pub(crate) use words::phase as phase_name;
+pub(crate) use texts::phase as phase_name;
 
 /// The report on what was read and what happened.
 pub fn assemble(

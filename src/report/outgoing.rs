@@ -1,4 +1,4 @@
-use super::neighbours::narrow;
+use super::context_lines::narrow;
 use crate::model::Report;
 use crate::redact::Redactor;
 

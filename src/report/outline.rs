@@ -1,9 +1,9 @@
 //! What people are told, in one order for every page; a writer decides how each piece looks.
 
-use super::choice::{self, numbered, proposed, telling};
 use super::lead::Lead;
-use super::plain::{alike, describe_job};
-use super::words::{self, Labels};
+use super::phrases::{alike, describe_job};
+use super::selection::{self, numbered, proposed, telling};
+use super::texts::{self, Labels};
 use crate::diagnosis::UNKNOWN;
 use crate::knowledge::Language;
 use crate::model::{
@@ -148,7 +148,7 @@ fn is_sure(root: &Incident) -> bool {
 impl<'a> Outline<'a> {
     /// Of `report`, whose words are in `language`, with as much as `limits` leave room for.
     pub fn of(report: &'a Report, language: Language, limits: &Limits) -> Outline<'a> {
-        let labels = words::labels(language);
+        let labels = texts::labels(language);
         let mut outline = Outline { lead: Lead::of(report, language), sections: Vec::new(), is_cut: false };
         match (report.incidents.split_first(), &report.other_failure) {
             (Some((root, others)), _) => {
@@ -202,7 +202,7 @@ impl<'a> Outline<'a> {
     }
 
     fn changes(&mut self, root: &'a Incident, language: Language) {
-        let labels = words::labels(language);
+        let labels = texts::labels(language);
         let count = proposed(root).len();
         let patch = |(number, patch)| Item::Patch { number, patch, is_proposed: number <= count };
         let items = (1..).zip(numbered(root)).map(patch).collect();
@@ -240,7 +240,7 @@ impl<'a> Outline<'a> {
     }
 
     fn numbers(&mut self, root: &'a Incident, labels: &'static Labels, limits: &Limits) {
-        let figures = choice::figures(&root.figures).into_iter().map(Item::Figure);
+        let figures = selection::figures(&root.figures).into_iter().map(Item::Figure);
         self.list(About::Figures, labels.figures, figures, limits.figures, labels);
         let holders = alike(&root.consumers).into_iter().map(Item::Holders);
         self.list(About::Holders, labels.holders, holders, limits.holders, labels);

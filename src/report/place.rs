@@ -2,8 +2,8 @@
 
 use std::path::{Component, Path, PathBuf};
 
-use super::choice::{numbered, telling};
 use super::diff::first_changed_line;
+use super::selection::{numbered, telling};
 use crate::model::{Report, Role};
 
 /// A line of a file of the repository.

@@ -5,8 +5,8 @@
 //! signal speaks for: weights do, and those are data.
 
 mod levels;
+mod messages;
 mod stack;
-mod words;
 
 use std::collections::BTreeMap;
 
@@ -60,7 +60,7 @@ impl Signals {
 pub fn of(found: &Found, facts: &Facts, libraries: &Libraries) -> Signals {
     let mut signals = Signals::default();
     stack::add(&mut signals, &found.frames, libraries);
-    words::add(&mut signals, found);
+    messages::add(&mut signals, found);
     levels::add(&mut signals, found, facts);
     signals
 }

@@ -7,7 +7,7 @@ use std::path::Path;
 use super::disk::{self, DiskStore, places};
 use super::error::StoreError;
 use super::journal::{FILE, Making, Places};
-use super::{Store, durable, engine, room};
+use super::{Store, disk_space, durable, engine};
 
 /// Where a journal that is made anew grows.
 pub(super) const NEW: &str = "journal.new";
@@ -42,7 +42,7 @@ impl DiskStore {
         let before = size(&folder);
         let (old, new) = (places(&folder)?, folder.join(NEW));
         // What is written around the records is less than they are.
-        room::is_there(&folder, 2 * old.live)?;
+        disk_space::is_there(&folder, 2 * old.live)?;
         let copied = self.copy(&old, &new).and_then(|records| {
             // From the disk, not from what is remembered of it.
             match Places::read(&new).map_err(io)? {

@@ -15,7 +15,7 @@ use super::error::StoreError;
 use super::format::{self, State};
 use super::journal::{self, Done, Journal, Places, Sealed};
 use super::owner::Owner;
-use super::{Change, Snapshot, Store, compact, durable, record, room, upgrade};
+use super::{Change, Snapshot, Store, compact, disk_space, durable, record, upgrade};
 
 /// Where the store is in the home folder.
 pub(super) const FOLDER: &str = "store";
@@ -113,7 +113,7 @@ impl DiskStore {
         let found = self.found.get_mut();
         let Found::Journal(places) = &*found else { return };
         engine::discard(&self.path);
-        if room::is_there(&self.path, ROOM + TIMES * self.live).is_err() {
+        if disk_space::is_there(&self.path, ROOM + TIMES * self.live).is_err() {
             return;
         }
         let made = Engine::make(&self.path, self.change, &mut |put| {
@@ -161,7 +161,7 @@ impl DiskStore {
 
     /// Whether there is hardly any room left for what is in `home`.
     pub fn is_full(home: &Path) -> bool {
-        room::is_there(home, room::LEAST).is_err()
+        disk_space::is_there(home, disk_space::LEAST).is_err()
     }
 
     /// The folder of which this is the store.
@@ -335,7 +335,7 @@ impl Store for DiskStore {
         let number = self.change + 1;
         let appended = match self.journal.append(number, &records) {
             // What sled takes can be had again, and what is to be kept cannot.
-            Err(error) if room::is_lacking(&error) && matches!(self.found.get_mut(), Found::Engine(_)) => {
+            Err(error) if disk_space::is_lacking(&error) && matches!(self.found.get_mut(), Found::Engine(_)) => {
                 self.lose_engine()?;
                 self.note();
                 self.journal.append(number, &records)

@@ -15,7 +15,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, channel, s
 use std::thread::{self, sleep};
 use std::time::{Duration, Instant};
 
-use super::{durable, record, room, space};
+use super::{disk_space, durable, record, space};
 
 /// Its folder in the store's.
 pub(super) const FOLDER: &str = "sled";
@@ -180,7 +180,7 @@ impl Engine {
     /// Writes the change `change`, durably; how many bytes more there are then.
     pub fn apply(&self, change: u64, records: Vec<Record>) -> Result<i64, Lost> {
         let bytes: usize = records.iter().map(|(key, value)| key.len() + value.as_ref().map_or(0, Vec::len)).sum();
-        if room::is_there(&self.folder, room::LEAST + 2 * bytes as u64).is_err() {
+        if disk_space::is_there(&self.folder, disk_space::LEAST + 2 * bytes as u64).is_err() {
             return Err(Lost);
         }
         self.ask(bytes as u64, move |sled| sled.apply(change, &records))

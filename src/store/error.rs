@@ -3,7 +3,7 @@ use std::path::{Path, PathBuf};
 
 use thiserror::Error;
 
-use super::room;
+use super::disk_space;
 
 /// Why the store cannot be used. [`StoreError::advice`] says what to do.
 #[derive(Debug, Error)]
@@ -96,7 +96,7 @@ impl StoreError {
         let path = path.to_owned();
         match error.kind() {
             io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => StoreError::ReadOnly { path, error },
-            _ if room::is_lacking(&error) => StoreError::DiskFull { path },
+            _ if disk_space::is_lacking(&error) => StoreError::DiskFull { path },
             _ => StoreError::Io { path, error },
         }
     }

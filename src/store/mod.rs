@@ -8,6 +8,7 @@
 
 mod compact;
 mod disk;
+mod disk_space;
 pub(crate) mod durable;
 mod engine;
 mod error;
@@ -16,23 +17,22 @@ mod home;
 mod journal;
 mod memory;
 mod owner;
-mod quiet;
+mod panics;
 mod record;
-mod room;
 mod rules;
 mod salvage;
 mod snapshot;
 mod upgrade;
 mod view;
 
-pub(crate) use quiet::quietly;
+pub(crate) use panics::quietly;
 
 pub use compact::Compacted;
 pub use disk::DiskStore;
+pub use disk_space::network;
 pub use error::StoreError;
 pub use home::{HomeUnknown, find_home};
 pub use memory::MemoryStore;
-pub use room::network;
 pub use rules::{RuleChanges, import_rules, own_rules, remove_rules};
 pub use salvage::{Salvaged, salvage};
 pub use snapshot::{Snapshot, SnapshotError};

@@ -5,8 +5,8 @@ use std::io::Write as _;
 
 use super::Format;
 use crate::cli::error::CliError;
+use crate::cli::messages::told;
 use crate::cli::table::table;
-use crate::cli::told::told;
 use crate::history::{Document, Page};
 use crate::knowledge::Language;
 use crate::model::Bytes;

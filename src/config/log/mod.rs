@@ -5,7 +5,7 @@
 //! DeepSpeed's lists with dots, dictionaries and JSON over many lines, what vLLM and SGLang say of their engines. What others
 //! put before each line (time stamps, ranks, Ray's actors) does not matter, nor do lines of other processes in between.
 
-mod heads;
+mod first_lines;
 mod python;
 
 use std::collections::HashSet;
@@ -19,7 +19,7 @@ use super::{Body, Document, Format, Parsed, Value, flatten, shell, tree};
 use crate::model::{Citation, Column, LineNumber, Location};
 use crate::parse::Line;
 use crate::scan::RawLine;
-use heads::{Head, Shape};
+use first_lines::{Head, Shape};
 
 /// The configurations printed in `log`, in order, whose first line has the number `first` in the input called `path`. One that
 /// several processes print alike comes once.
@@ -83,7 +83,7 @@ const LONGEST: usize = 4000;
 
 impl<'a> Reader<'a> {
     fn physical_line(&mut self, raw: RawLine<'a>) {
-        if self.open.is_some() || heads::may_begin(raw.bytes) {
+        if self.open.is_some() || first_lines::may_begin(raw.bytes) {
             Line::read(raw, |line| self.line(line));
         } else if !raw.bytes.trim_ascii().is_empty() {
             self.skipped = Some(raw);
@@ -110,8 +110,8 @@ impl<'a> Reader<'a> {
                 Next::Not => self.finish(open),
             }
         }
-        let head = heads::head(line.body());
-        let title = head.as_ref().filter(|head| head.shape == Shape::Dots).map(|_| heads::titled(self.before()));
+        let head = first_lines::head(line.body());
+        let title = head.as_ref().filter(|head| head.shape == Shape::Dots).map(|_| first_lines::titled(self.before()));
         line.body().clone_into(&mut self.before);
         self.skipped = None;
         let Some(head) = head.map(|head| Head { heading: title.unwrap_or(head.heading), ..head }) else { return };
@@ -164,7 +164,7 @@ impl<'a> Printed<'a> {
         let part = line.body().get(head.part.clone()).unwrap_or_default().to_owned();
         if matches!(head.shape, Shape::Brackets { .. }) {
             brackets.read(&part);
-        } else if let (Shape::Dots, Some((_, value))) = (head.shape, heads::dots(&part)) {
+        } else if let (Shape::Dots, Some((_, value))) = (head.shape, first_lines::dots(&part)) {
             brackets.read(&part[value]);
         }
         let from = head.part.start;
@@ -190,7 +190,7 @@ impl<'a> Printed<'a> {
             }
             Shape::Assignments if body.trim() == ")" => Next::End,
             Shape::Assignments if assignment(body).is_some() => Next::On,
-            Shape::Dots => match heads::dots(body) {
+            Shape::Dots => match first_lines::dots(body) {
                 Some((_, value)) => {
                     self.brackets = Brackets::default();
                     self.brackets.read(&body[value]);
@@ -256,7 +256,7 @@ impl<'a> Printed<'a> {
                 (python::value(text, 0)?, if is_named || self.pieces.len() > 1 { FEW } else { MANY })
             }
             Shape::Assignments => (self.listed(assignment), 2),
-            Shape::Dots => (self.listed(heads::dots), 3),
+            Shape::Dots => (self.listed(first_lines::dots), 3),
             Shape::Colons => (self.listed(colons), 3),
         };
         let is_nested = matches!(&root.shape, tree::Shape::Map(members) if members.iter().any(|member| !member.value.children().is_empty()));

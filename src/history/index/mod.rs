@@ -4,7 +4,6 @@
 //! it does not follow yet, by whoever has the store open; out come answers from what is stored in it. Each commit says which
 //! store it follows, and to which change; an index of which that cannot be said for sure is never asked.
 
-mod checked;
 mod document;
 mod error;
 mod fields;
@@ -15,6 +14,7 @@ mod spelling;
 mod state;
 mod tally;
 mod translate;
+mod verified;
 mod writer;
 
 pub use error::IndexError;

@@ -13,7 +13,7 @@ use super::looking::Looking;
 use super::state::State;
 use super::tally::{Columns, Counts, Tally};
 use super::translate::{exactly, translate};
-use super::{FOLDER, checked};
+use super::{FOLDER, verified};
 use crate::history::alike::{LEAST, Trait};
 use crate::history::record::{ALONE, is_alone};
 use crate::history::{Document, Order, Query};
@@ -51,7 +51,7 @@ impl Reader {
         let (mut index, fields) = open_in(folder, |folder| Ok(Index::open(Looking(MmapDirectory::open(folder)?))?))?;
         let meta = index.load_metas()?;
         let state = State::read(meta.payload.as_deref())?;
-        checked::check(&index, &meta, folder, thoroughly)?;
+        verified::check(&index, &meta, folder, thoroughly)?;
         if state.incidents > MANY {
             index
                 .set_multithread_executor(std::thread::available_parallelism().map_or(1, |cores| cores.get().min(8)))?;

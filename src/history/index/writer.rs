@@ -15,7 +15,7 @@ use super::error::IndexError;
 use super::fields::{self, Fields};
 use super::reader::{Reader, open};
 use super::state::State;
-use super::{FOLDER, checked};
+use super::{FOLDER, verified};
 use crate::history::changes::{self, Touched};
 use crate::history::outcome::{told, told_of};
 use crate::history::{INCIDENTS, Record, Told};
@@ -224,7 +224,7 @@ fn finish(index: &Index, folder: &Path, mut writer: IndexWriter, state: &State) 
     commit.commit()?;
     // One that ends before its merges would leave ever more segments.
     writer.wait_merging_threads()?;
-    checked::note(&index.load_metas()?, folder);
+    verified::note(&index.load_metas()?, folder);
     Ok(())
 }
 

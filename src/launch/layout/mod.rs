@@ -1,13 +1,13 @@
 //! How the job spread its model, as far as the facts say.
 
-mod neighbours;
+mod companions;
 mod serving;
 mod training;
 
-pub(crate) use neighbours::rolls_out;
+pub(crate) use companions::rolls_out;
 pub(crate) use serving::serves;
 
-use super::Launch;
+use super::JobConfig;
 use crate::facts::{Facts, Value};
 use crate::knowledge::{CompanionRow, Trains};
 use crate::memory::{
@@ -49,7 +49,7 @@ impl<'f> Config<'f> {
     }
 }
 
-impl Launch<'_> {
+impl JobConfig<'_> {
     /// The model that is trained and the words that name it; `None` where nothing says how large it is.
     pub(crate) fn model(&self, facts: &Facts) -> Option<(ModelSize, Vec<Citation>)> {
         for name in ["model", "config.model", "job.model"] {
@@ -116,8 +116,8 @@ impl Launch<'_> {
             },
             checkpoint: self.checkpoint(config, sharding, trains),
             implementation: Implementation::deepspeed(facts.text("version.deepspeed")),
-            companions: neighbours::companions(self.companion_rows(), config, &self.knowledge.models, model),
-            engine: neighbours::engine(config, trains),
+            companions: companions::companions(self.companion_rows(), config, &self.knowledge.models, model),
+            engine: companions::engine(config, trains),
             samples: Samples::default(),
             cluster,
         })

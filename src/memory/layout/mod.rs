@@ -4,16 +4,16 @@
 //! these fields, and where a version decides, [`Implementation`] says which.
 
 mod checkpoint;
+mod companions;
 mod implementation;
-mod neighbours;
 mod offload;
 mod training;
 
 use serde::{Deserialize, Serialize};
 
 pub use checkpoint::{Checkpoint, Export, Resume, WeightsLoad};
+pub use companions::{Companion, Engine, Home, Images, Samples, Sleep};
 pub use implementation::{Implementation, deepspeed_pins_by_default, openrlhf_export, torch_load_copies};
-pub use neighbours::{Companion, Engine, Home, Images, Samples, Sleep};
 pub use offload::{IdleOffload, Offload, OffloadDevice, OptimizerOffload, ParameterOffload};
 pub use training::{Adapter, Attention, Batch, Buckets, Logits, Optimizer, OptimizerKind, Precision, Recomputation};
 

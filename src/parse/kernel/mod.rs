@@ -7,11 +7,11 @@
 
 mod cgroup;
 mod examples;
+mod figures;
 mod line;
 mod memory;
 mod report;
 mod tasks;
-mod tell;
 #[cfg(test)]
 mod tests;
 

@@ -1,10 +1,10 @@
 //! A whole report: its lines taken together, and the event that they state.
 
 use super::cgroup::{Counter, Statistics, Usage};
+use super::figures::Extracted;
 use super::line::{self, Caller, Detail, Helpless, Kill, Part, Process, Processor, Trigger};
 use super::memory::{self, Buddies, HugePages, Swap, Zone};
 use super::tasks::{self, Row, Task};
-use super::tell::Told;
 use crate::model::{Bytes, Event, Kind, Severity, Shortage, Victim, What};
 use crate::parse::Record;
 
@@ -79,7 +79,7 @@ impl<'a> Report<'a> {
         let proofs = self.proofs();
         let proof = *proofs.first()?;
         let tasks = tasks::tasks(self.columns, &self.rows);
-        let told = Told::new(record, self.page(&tasks));
+        let told = Extracted::new(record, self.page(&tasks));
         let (figures, facts, consumers) = told.all_of(self, &tasks);
         let kind = if self.is_in_cgroup() { Kind::HostOomCgroup } else { Kind::HostOomKernel };
         let shortage = Shortage { kind, severity: Severity::Fatal, victims: self.victims_of(record), consumers };

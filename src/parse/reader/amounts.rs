@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::super::Record;
 use super::super::text;
-use super::plain::{Plain, Wrap};
+use super::plain_text::{Plain, Wrap};
 use crate::knowledge::{MemoryOf, NumberOf, Signs};
 use crate::model::{Figure, FigureName};
 

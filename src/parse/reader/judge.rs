@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::plain::{Plain, Wrap};
+use super::plain_text::{Plain, Wrap};
 use crate::knowledge::{FoundSign, Meaning, MemoryOf, Place, SignRow, Signs};
 
 /// What a line must weigh to be believed.

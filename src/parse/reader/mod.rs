@@ -6,7 +6,7 @@
 
 mod amounts;
 mod judge;
-mod plain;
+mod plain_text;
 
 use std::collections::hash_map::DefaultHasher;
 use std::collections::{HashMap, HashSet, VecDeque};

@@ -2,7 +2,7 @@
 
 use maud::{Markup, html};
 
-use super::super::words;
+use super::super::texts;
 use super::plain;
 use super::plot::device_limit;
 use crate::knowledge::Language;
@@ -13,7 +13,7 @@ const ROW: f64 = 34.0;
 
 /// The bars of an incident, with the device's capacity as a line where all are of one; nothing without a prediction.
 pub(super) fn memory(incident: &Incident, language: Language) -> Markup {
-    let labels = words::labels(language);
+    let labels = texts::labels(language);
     let memory = &incident.memory;
     let rows = memory.predicted.iter().map(|figure| (labels.predicted, "s0", figure));
     let rows = rows.chain(memory.observed.iter().map(|figure| (labels.observed, "s1", figure)));
@@ -34,7 +34,7 @@ pub(super) fn memory(incident: &Incident, language: Language) -> Markup {
                         g class=(color) {
                             rect.bar x="0" y=(top + 18.0) width=(format!("{:.1}", wide(*bytes))) height="12" {}
                             text x="4" y=(top + 13.0) {
-                                (label) ": " (bytes) " " (words::figure(figure.name, language)) " "
+                                (label) ": " (bytes) " " (texts::figure(figure.name, language)) " "
                                 (plain(&figure.source.to_string()))
                             }
                         }

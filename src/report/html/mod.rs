@@ -9,15 +9,15 @@ use std::ops::Range;
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
-use super::choice::from_to;
+use super::context_lines::BESIDE;
 use super::diff::class;
 use super::lead::Lead;
-use super::neighbours::BESIDE;
-use super::plain::{
+use super::phrases::{
     amount, describe, describe_job, effects, ended, headline, phase, place_of, remarks, strip, sure, title, together,
 };
-use super::words::{self, Labels};
-use super::{choice, numbered, telling};
+use super::selection::from_to;
+use super::texts::{self, Labels};
+use super::{numbered, selection, telling};
 use crate::diagnosis::UNKNOWN;
 use crate::knowledge::Language;
 use crate::model::{Bytes, Citation, Collapse, Diagnosis, Incident, Kind, NotAdvised, Patch, Report};
@@ -39,7 +39,7 @@ pub fn html(report: &Report, language: Language) -> String {
 
 /// The reports of several jobs as one HTML file.
 pub fn html_of_jobs(reports: &[Report], language: Language) -> String {
-    let page = |report| Page { report, language, labels: words::labels(language) };
+    let page = |report| Page { report, language, labels: texts::labels(language) };
     let pages: Vec<Page<'_>> = reports.iter().map(page).collect();
     document(&pages, language).into_string()
 }
@@ -222,7 +222,7 @@ impl Page<'_> {
                 @if let Some(effects) = effects(patch, self.language) { span.dim { " (" (effects) ")" } }
             }
             @for (label, words) in remarks(patch, self.labels) {
-                p { (label) (words::colon(self.language)) (plain(words)) }
+                p { (label) (texts::colon(self.language)) (plain(words)) }
             }
             @if let Some(line) = &patch.line { pre { (line) } }
             @if let Some(diff) = &patch.diff {
@@ -254,10 +254,10 @@ impl Page<'_> {
         html! {
             table {
                 tr { th { (name) } th.number { (number) } th { (place) } }
-                @for figure in choice::figures(&incident.figures) {
+                @for figure in selection::figures(&incident.figures) {
                     @if let Some(amount) = amount(figure) {
                         tr {
-                            td { (words::figure(figure.name, self.language)) }
+                            td { (texts::figure(figure.name, self.language)) }
                             td.number { (amount) }
                             td.dim { code { (plain(&figure.source.to_string())) } " " (plain(&figure.text)) }
                         }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use maud::{Markup, html};
 
-use super::super::words;
+use super::super::texts;
 use super::plain;
 use crate::knowledge::Language;
 use crate::model::{Bytes, FigureName, Incident, Phase, TimelinePoint};
@@ -34,7 +34,7 @@ pub(super) fn timeline(incident: &Incident, language: Language) -> Markup {
     }
     html! {
         @if !(gpu.is_empty() && host.is_empty()) {
-            h2 { (words::labels(language).timeline) }
+            h2 { (texts::labels(language).timeline) }
             @for plots in [gpu, host] { (side(&plots, language)) }
         }
     }
@@ -46,7 +46,7 @@ fn side(plots: &[Plot<'_>], language: Language) -> Markup {
         @if !plots.is_empty() {
             div.plots {
                 @if plots.len() > 1 {
-                    select hidden aria-label=(words::labels(language).timeline) {
+                    select hidden aria-label=(texts::labels(language).timeline) {
                         @for (place, plot) in plots.iter().enumerate() { option value=(place) { (plain(plot.name)) } }
                     }
                 }
@@ -133,7 +133,7 @@ impl<'a> Plot<'a> {
     }
 
     fn figure(&self, language: Language) -> Markup {
-        let labels = words::labels(language);
+        let labels = texts::labels(language);
         let mut names: Vec<FigureName> = self.points.iter().map(|(_, point)| point.name).collect();
         names.sort_unstable();
         names.dedup();
@@ -143,7 +143,7 @@ impl<'a> Plot<'a> {
                 figcaption {
                     b { (plain(self.name)) } " "
                     @for (place, name) in names.iter().enumerate() {
-                        span class=(format!("key s{}", place % COLORS)) { (words::figure(*name, language)) }
+                        span class=(format!("key s{}", place % COLORS)) { (texts::figure(*name, language)) }
                     }
                 }
                 svg viewBox=(format!("0 0 {WIDTH} {HEIGHT}")) role="img" aria-label=(plain(self.name))
@@ -181,9 +181,9 @@ impl<'a> Plot<'a> {
         let peak = self.peak();
         let is_kept = |(place, (_, point)): &(usize, &(f64, &TimelinePoint))| place % step == 0 || point.bytes == peak;
         let said = |(_, (moment, point)): (usize, &(f64, &TimelinePoint))| {
-            let phase = point.phase.map(|phase| format!(", {}", words::phase(phase, language))).unwrap_or_default();
+            let phase = point.phase.map(|phase| format!(", {}", texts::phase(phase, language))).unwrap_or_default();
             let time = point.time.as_deref().map(|time| format!("{time}  ")).unwrap_or_default();
-            let name = words::figure(point.name, language);
+            let name = texts::figure(point.name, language);
             let words = format!("{time}{} {name}{phase}  {}", point.bytes, point.source);
             ((self.x(*moment) * 10.0).round() / 10.0, plain(&words))
         };
@@ -226,11 +226,11 @@ impl<'a> Plot<'a> {
                 @let (from, to) = (self.x(*start), self.x(end));
                 rect class=(if place % 2 == 0 { "band" } else { "band odd" }) x=(format!("{from:.1}")) y=(TOP)
                     width=(format!("{:.1}", to - from)) height=(HEIGHT - BOTTOM - TOP) {
-                    title { (words::phase(*phase, language)) }
+                    title { (texts::phase(*phase, language)) }
                 }
                 // As many as have room for their name.
                 @if to - from > 70.0 {
-                    text x=(format!("{:.1}", from + 3.0)) y=(HEIGHT - BOTTOM + 14.0) { (words::phase(*phase, language)) }
+                    text x=(format!("{:.1}", from + 3.0)) y=(HEIGHT - BOTTOM + 14.0) { (texts::phase(*phase, language)) }
                 }
             }
         }

@@ -4,11 +4,11 @@ mod escape;
 
 use std::fmt::{self, Write};
 
-use super::choice::from_to;
 use super::lead::{Action, Lead};
 use super::outline::{About, Item, Limits, Outline, Section};
-use super::plain::{alike_words, amount, effects, ended, place_of, remarks, shorten, sure};
-use super::words::{self, Labels};
+use super::phrases::{alike_words, amount, effects, ended, place_of, remarks, shorten, sure};
+use super::selection::from_to;
+use super::texts::{self, Labels};
 use crate::knowledge::Language;
 use crate::model::{Call, Figure, Patch, Report};
 use escape::{block, cell, code, inline};
@@ -20,7 +20,7 @@ const INPUTS: usize = 8;
 
 /// The report as Markdown (GitHub's and GitLab's dialects). Nothing of a log is obeyed: no markup, no mention, no link.
 pub fn markdown(report: &Report, language: Language) -> String {
-    let mut page = Page { text: String::new(), language, labels: words::labels(language) };
+    let mut page = Page { text: String::new(), language, labels: texts::labels(language) };
     // Writing to a string does not fail.
     let _ = page.write(report);
     page.text
@@ -115,7 +115,7 @@ impl Page {
             Item::Follower(other) => {
                 let what = if other.recovered { labels.went_on } else { labels.followed };
                 let at = other.evidence.first().map(|cite| code(&cite.location.to_string())).unwrap_or_default();
-                writeln!(self.text, "- {}, {what} {at}", words::headline(other.kind, self.language))
+                writeln!(self.text, "- {}, {what} {at}", texts::headline(other.kind, self.language))
             }
         }
     }
@@ -124,7 +124,7 @@ impl Page {
         let effects = effects(patch, self.language).map(|effects| format!(" ({effects})")).unwrap_or_default();
         writeln!(self.text, "{number}. {} {}{effects}", code(&patch.knob), code(&from_to(patch)))?;
         for (label, words) in remarks(patch, self.labels) {
-            writeln!(self.text, "   - {label}{}{}", words::colon(self.language), inline(words))?;
+            writeln!(self.text, "   - {label}{}{}", texts::colon(self.language), inline(words))?;
         }
         if let Some(line) = &patch.line {
             write!(self.text, "\n{}", block(line, "", "   "))?;
@@ -150,7 +150,7 @@ impl Page {
     }
 
     fn figure(&mut self, figure: &Figure) -> fmt::Result {
-        let meaning = words::figure(figure.name, self.language);
+        let meaning = texts::figure(figure.name, self.language);
         let Some(amount) = amount(figure) else { return Ok(()) };
         writeln!(self.text, "| {meaning} | {amount} | {} |", cell(&figure.source.to_string()))
     }

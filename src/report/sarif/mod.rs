@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::Path;
 
+use super::phrases::{describe, headline, strip, sure, title};
 use super::place::{place, within};
-use super::plain::{describe, headline, strip, sure, title};
 use super::{change, numbered};
 use crate::diagnosis::UNKNOWN;
 use crate::knowledge::{CauseRule, Language};

@@ -1,9 +1,9 @@
 //! Each thing that is said, as lines of a terminal.
 
-use super::super::choice::{change, from_to};
 use super::super::outline::Item;
-use super::super::plain::{alike_words, amount, effects, ended, place_of, remarks, shorten, shorten_to, sure};
-use super::super::words;
+use super::super::phrases::{alike_words, amount, effects, ended, place_of, remarks, shorten, shorten_to, sure};
+use super::super::selection::{change, from_to};
+use super::super::texts;
 use super::wrap::padded;
 use super::{ADDED, DIM, GOOD, GUTTER, INDENT, Length, Page, REMOVED, WARN};
 use crate::knowledge::in_terms;
@@ -55,7 +55,7 @@ impl Page {
             self.text.extend([indent.as_str(), line, "\n"]);
         }
         for (label, words) in remarks(patch, self.labels) {
-            self.line(INDENT, &format!("{DIM}{label}{}{words}{DIM:#}", words::colon(self.language)));
+            self.line(INDENT, &format!("{DIM}{label}{}{words}{DIM:#}", texts::colon(self.language)));
         }
     }
 
@@ -87,7 +87,7 @@ impl Page {
             }
             Item::OtherCause(diagnosis) => {
                 let why = if self.length == Length::Full {
-                    words::sentence(&diagnosis.why, self.language)
+                    texts::sentence(&diagnosis.why, self.language)
                 } else {
                     String::new()
                 };
@@ -99,11 +99,11 @@ impl Page {
             Item::Holders(group) => self.holders(group),
             Item::Call(call) => self.call(call),
             Item::End(end) => format!("{}  {DIM}{}{DIM:#}", ended(end, self.language), end.source.location),
-            Item::Useless(row) => format!("{}{}{}", row.knob, words::colon(self.language), row.why),
+            Item::Useless(row) => format!("{}{}{}", row.knob, texts::colon(self.language), row.why),
             Item::Follower(other) => {
                 let what = if other.recovered { labels.went_on } else { labels.followed };
                 let at = other.evidence.first().map(|cite| cite.location.to_string()).unwrap_or_default();
-                format!("{}, {what}  {DIM}{at}{DIM:#}", words::headline(other.kind, self.language))
+                format!("{}, {what}  {DIM}{at}{DIM:#}", texts::headline(other.kind, self.language))
             }
             Item::Input(input) => self.input(input),
             Item::Patch { number, patch, .. } => format!("{number}. {} {}", patch.knob, from_to(patch)),
@@ -124,7 +124,7 @@ impl Page {
         let said = figure.text.trim();
         let is_said = said == amount || figure.value.is_some();
         let said = if is_said { String::new() } else { format!("“{said}”  ") };
-        let meaning = padded(words::figure(figure.name, self.language), 30);
+        let meaning = padded(texts::figure(figure.name, self.language), 30);
         Some(format!("{meaning} {amount:>12}  {DIM}{said}{}{DIM:#}", figure.source))
     }
 
@@ -147,8 +147,8 @@ impl Page {
         if let Some(warning) = &input.warning {
             return format!("{WARN}{}: {warning}{WARN:#}", input.path);
         }
-        let what = words::input(input.role, input.lines, self.language);
-        let comma = words::comma(self.language);
+        let what = texts::input(input.role, input.lines, self.language);
+        let comma = texts::comma(self.language);
         let producers =
             if input.producers.is_empty() { String::new() } else { format!(": {}", input.producers.join(", ")) };
         format!(

@@ -7,8 +7,8 @@ use anstyle::{AnsiColor, Style};
 
 use super::lead::Lead;
 use super::outline::{About, Item, Limits, Outline, Section};
-use super::plain::{nearby, printable, strip, sure};
-use super::words::{self, Labels};
+use super::phrases::{nearby, printable, strip, sure};
+use super::texts::{self, Labels};
 use crate::knowledge::Language;
 use crate::model::Report;
 
@@ -45,7 +45,7 @@ pub fn text(report: &Report, language: Language, length: Length, width: Option<u
     let report = nearby(printable(report));
     let limits = if length == Length::Full { &Limits::FULL } else { &Limits::SCREEN };
     let outline = Outline::of(&report, language, limits);
-    let mut page = Page { text: String::new(), language, labels: words::labels(language), length, width };
+    let mut page = Page { text: String::new(), language, labels: texts::labels(language), length, width };
     page.lead(&report, &outline.lead);
     if length != Length::Brief {
         page.body(&outline);
@@ -55,7 +55,7 @@ pub fn text(report: &Report, language: Language, length: Length, width: Option<u
 
 /// The reports of several jobs, each below a line that says which it is.
 pub fn text_of_jobs(reports: &[Report], language: Language, length: Length, width: Option<usize>) -> String {
-    let labels = words::labels(language);
+    let labels = texts::labels(language);
     let page = |(number, report): (usize, &Report)| {
         let read = report.inputs.iter().filter(|input| input.lines > 0);
         let paths: Vec<String> = read.take(NAMED).map(|input| strip(&input.path)).collect();
@@ -115,7 +115,7 @@ impl Page {
                 self.text.push('\n');
             }
             let lines: Vec<String> = section.items.iter().flat_map(|item| self.item(item)).collect();
-            self.labelled(words::tag(section.about, self.labels), &lines);
+            self.labelled(texts::tag(section.about, self.labels), &lines);
         }
         if outline.is_cut && self.length == Length::Screen {
             self.line(0, &format!("{DIM}{}{DIM:#}", self.labels.full));

@@ -1,6 +1,6 @@
 use std::sync::Arc;
 
-use crate::facts::{Answer, Asker, Comparison, Facts, Literal, Question, Value};
+use crate::facts::{Answer, Comparison, Evaluator, Expression, Facts, Literal, Value};
 use crate::knowledge::{FactType, Glossary, Knowledge};
 use crate::model::{Kind, Phase};
 
@@ -11,9 +11,9 @@ pub(super) struct Conditions {
     /// Every fact there is.
     pub facts: FactNames,
     /// Incidents of which only kind and phase are known.
-    bare: Vec<(Kind, Asker<'static>)>,
+    bare: Vec<(Kind, Evaluator<'static>)>,
     /// Incidents of which everything is known.
-    full: Vec<Asker<'static>>,
+    full: Vec<Evaluator<'static>>,
 }
 
 /// What is wrong with a condition, and what to do.
@@ -27,7 +27,7 @@ impl Conditions {
             let mut facts = Facts::default();
             facts.say("kind", Value::Text(kind.to_string()));
             facts.say("phase", Value::Text(phase.to_string()));
-            (kind, Asker::new(&facts))
+            (kind, Evaluator::new(&facts))
         });
         let bare = bare.collect();
         let full = [(0.5, false), (1.0, true), (64e9, true)].map(|(number, flag)| full(&facts, number, flag)).into();
@@ -36,8 +36,8 @@ impl Conditions {
 
     /// What is wrong with `condition`, asked of incidents of `kinds`.
     pub fn faults(&self, condition: &str, kinds: &[Kind]) -> Vec<Fault> {
-        let question = match Question::new(condition) {
-            Ok(question) => question,
+        let expr = match Expression::new(condition) {
+            Ok(expr) => expr,
             Err(problem) => {
                 let problem = problem.lines().next().unwrap_or_default().to_owned();
                 return vec![(
@@ -46,16 +46,16 @@ impl Conditions {
                 )];
             }
         };
-        let mut faults: Vec<Fault> = question.names().iter().filter_map(|name| self.unknown(name)).collect();
-        faults.extend(question.comparisons().iter().filter_map(|comparison| self.mismatch(comparison)));
+        let mut faults: Vec<Fault> = expr.names().iter().filter_map(|name| self.unknown(name)).collect();
+        faults.extend(expr.comparisons().iter().filter_map(|comparison| self.mismatch(comparison)));
         // What a setting is, only a launch tells.
-        if question.names().iter().any(|name| self.facts.is_setting(name)) {
+        if expr.names().iter().any(|name| self.facts.is_setting(name)) {
             return faults;
         }
         if faults.is_empty() {
-            faults.extend(self.nonsense(&question));
+            faults.extend(self.nonsense(&expr));
         }
-        if faults.is_empty() && self.never_holds(&question, kinds) {
+        if faults.is_empty() && self.never_holds(&expr, kinds) {
             let kinds: Vec<&str> = kinds.iter().map(|kind| kind.as_str()).collect();
             faults.push((
                 "the condition can never hold".to_owned(),
@@ -107,8 +107,8 @@ impl Conditions {
     }
 
     /// Whether it makes no sense although everything is known.
-    fn nonsense(&self, question: &Question<'_>) -> Option<Fault> {
-        self.full.iter().find_map(|asker| match question.ask(asker) {
+    fn nonsense(&self, expr: &Expression<'_>) -> Option<Fault> {
+        self.full.iter().find_map(|evaluator| match expr.ask(evaluator) {
             Answer::Yes | Answer::No => None,
             Answer::Missing(name) => Some((
                 format!("nothing is called `{name}`"),
@@ -122,14 +122,14 @@ impl Conditions {
     }
 
     /// Whether kind and phase alone make it false, whatever they are.
-    fn never_holds(&self, question: &Question<'_>, kinds: &[Kind]) -> bool {
+    fn never_holds(&self, expr: &Expression<'_>, kinds: &[Kind]) -> bool {
         let mut asked = self.bare.iter().filter(|(kind, _)| kinds.contains(kind));
-        !kinds.is_empty() && asked.all(|(_, asker)| question.ask(asker) == Answer::No)
+        !kinds.is_empty() && asked.all(|(_, evaluator)| expr.ask(evaluator) == Answer::No)
     }
 }
 
 /// An incident of which everything is known: numbers are `number`, flags `flag`.
-fn full(names: &FactNames, number: f64, flag: bool) -> Asker<'static> {
+fn full(names: &FactNames, number: f64, flag: bool) -> Evaluator<'static> {
     let mut facts = Facts::default();
     for (name, r#type) in names.iter() {
         let text = || Value::Text(names.values_of(name).first().map_or("x", |value: &Arc<str>| value).to_owned());
@@ -141,7 +141,7 @@ fn full(names: &FactNames, number: f64, flag: bool) -> Asker<'static> {
         };
         facts.say(name, value);
     }
-    Asker::new(&facts)
+    Evaluator::new(&facts)
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! What every renderer says in the same words: titles, amounts, who was hit, what a patch changes.
 
-use super::choice::numbered;
-use super::words::{self, Labels};
+use super::selection::numbered;
+use super::texts::{self, Labels};
 use crate::knowledge::Language;
 use crate::knowledge::installed;
 use crate::model::{
@@ -14,10 +14,10 @@ const WIDTH: usize = 150;
 
 /// The verdict in a line.
 pub(super) fn title(report: &Report, language: Language) -> String {
-    let labels = words::labels(language);
+    let labels = texts::labels(language);
     match (report.incidents.first(), &report.other_failure) {
         (Some(root), _) => headline(root, language),
-        (None, Some(failure)) => format!("{}: {}", labels.not_oom, words::other_failure(failure.name, language)),
+        (None, Some(failure)) => format!("{}: {}", labels.not_oom, texts::other_failure(failure.name, language)),
         // Its first line; what to do about it is for a terminal.
         (None, None) if report.inputs.iter().all(|input| input.lines == 0) => {
             labels.nothing_read.lines().next().unwrap_or_default().to_owned()
@@ -28,19 +28,19 @@ pub(super) fn title(report: &Report, language: Language) -> String {
 
 /// What ran out, and whether the job went on.
 pub(super) fn headline(incident: &Incident, language: Language) -> String {
-    let recovered = if incident.recovered { words::labels(language).and_went_on } else { "" };
-    format!("{}{recovered}", words::headline(incident.kind, language))
+    let recovered = if incident.recovered { texts::labels(language).and_went_on } else { "" };
+    format!("{}{recovered}", texts::headline(incident.kind, language))
 }
 
 /// The phase, more closely, and how sure that is.
 pub(super) fn phase(incident: &Incident, language: Language) -> String {
-    let labels = words::labels(language);
+    let labels = texts::labels(language);
     let phase = &incident.phase;
     if phase.name == crate::model::Phase::Unknown {
         return labels.phase_unknown.to_owned();
     }
     let site = phase.site.as_deref().map(|site| format!(": {site}")).unwrap_or_default();
-    format!("{}{site} ({})", words::phase(phase.name, language), words::sureness(phase.confidence, labels))
+    format!("{}{site} ({})", texts::phase(phase.name, language), texts::sureness(phase.confidence, labels))
 }
 
 /// A figure's number with its unit.
@@ -58,13 +58,13 @@ pub(super) fn amount(figure: &Figure) -> Option<String> {
 pub(super) fn describe(victim: &Victim, language: Language) -> String {
     let words = |(name, words): (&'static str, String)| match name {
         "role" => words,
-        "host" => words::on_host(&words, language),
+        "host" => texts::on_host(&words, language),
         "device" => format!("GPU {words}"),
         name => format!("{name} {words}"),
     };
     let mut parts: Vec<(&'static str, String)> = victim.iter_words().collect();
     parts.sort_by_key(|(name, _)| ["role", "rank", "device", "pid", "host"].iter().position(|known| known == name));
-    parts.into_iter().map(words).collect::<Vec<_>>().join(words::comma(language))
+    parts.into_iter().map(words).collect::<Vec<_>>().join(texts::comma(language))
 }
 
 /// What the job is: `openrlhf up to 0.10.1.post2, Qwen2.5-72B, 8 ranks`.
@@ -87,23 +87,23 @@ pub(super) fn together(incident: &Incident, language: Language) -> Option<String
     let place = |knob: &String| Some(shown.iter().position(|patch| patch.knob == *knob)? + 1);
     let numbers: Option<Vec<String>> = set.knobs.iter().map(|knob| Some(place(knob)?.to_string())).collect();
     let needs = [set.needs.gpu, set.needs.host].into_iter().flatten().find(|need| need.capacity.is_some());
-    Some((words::labels(language).together)(&numbers?, &words::needed(&needs?, language)))
+    Some((texts::labels(language).together)(&numbers?, &texts::needed(&needs?, language)))
 }
 
 /// What a patch moves, and what is needed then: `GPU −133.64 GiB to 15.94 of 79.15 GiB, host +123.83 GiB`.
 pub(super) fn effects(patch: &Patch, language: Language) -> Option<String> {
     let effects = [
         ("GPU", patch.effect.gpu_bytes, patch.needs.gpu),
-        (words::host(language), patch.effect.host_bytes, patch.needs.host),
+        (texts::host(language), patch.effect.host_bytes, patch.needs.host),
     ];
     let said = effects.iter().filter_map(|(place, bytes, need)| {
         let moved = format!("{place} {}", signed((*bytes)?));
-        let then = need.filter(|need| need.capacity.is_some()).map(|need| words::down_to(&need, language));
+        let then = need.filter(|need| need.capacity.is_some()).map(|need| texts::down_to(&need, language));
         Some(format!("{moved}{}", then.unwrap_or_default()))
     });
-    let not_enough = (patch.suffices == Some(false)).then(|| words::labels(language).not_enough.to_owned());
+    let not_enough = (patch.suffices == Some(false)).then(|| texts::labels(language).not_enough.to_owned());
     let said: Vec<String> = said.chain(not_enough).collect();
-    (!said.is_empty()).then(|| said.join(words::semicolon(language)))
+    (!said.is_empty()).then(|| said.join(texts::semicolon(language)))
 }
 
 /// What a patch costs, what it needs to work, and what else is worth knowing, each with its label.
@@ -161,17 +161,17 @@ fn of_python(file: &str) -> Option<&str> {
 /// Which processes ended, how and when: `ranks 0–4, 6, 7 failed with an NCCL timeout, 12 s later`.
 pub(super) fn ended(end: &End, language: Language) -> String {
     let when = match (end.seconds_after, &end.time) {
-        (Some(after), _) if after >= 1.0 => (words::labels(language).later)(after),
-        (_, Some(time)) => time.split_once('T').map(|(_, time)| (words::labels(language).at)(time)).unwrap_or_default(),
+        (Some(after), _) if after >= 1.0 => (texts::labels(language).later)(after),
+        (_, Some(time)) => time.split_once('T').map(|(_, time)| (texts::labels(language).at)(time)).unwrap_or_default(),
         _ => String::new(),
     };
-    words::ended(&end.ending, &who(end, language), end.count, &when, language)
+    texts::ended(&end.ending, &who(end, language), end.count, &when, language)
 }
 
 /// `ranks 0–4, 6, 7`; else pids, else what the processes are called.
 fn who(end: &End, language: Language) -> String {
     const PIDS: usize = 4;
-    let labels = words::labels(language);
+    let labels = texts::labels(language);
     let rest = end.count.saturating_sub(end.processes.len());
     let rest = |shown: usize| match rest + end.processes.len().saturating_sub(shown) {
         0 => String::new(),

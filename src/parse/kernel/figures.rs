@@ -27,16 +27,16 @@ const SIZES: [(&str, FigureName); 5] = [
 ];
 
 /// Collects the figures and facts of a record.
-pub(super) struct Told<'a> {
+pub(super) struct Extracted<'a> {
     record: &'a Record,
     page: Bytes,
     figures: Vec<Figure>,
     facts: Vec<Fact>,
 }
 
-impl<'a> Told<'a> {
-    pub fn new(record: &'a Record, page: Bytes) -> Told<'a> {
-        Told { record, page, figures: Vec::new(), facts: Vec::new() }
+impl<'a> Extracted<'a> {
+    pub fn new(record: &'a Record, page: Bytes) -> Extracted<'a> {
+        Extracted { record, page, figures: Vec::new(), facts: Vec::new() }
     }
 
     /// Everything that `report` states; of its `tasks` the largest.

@@ -1,7 +1,7 @@
 //! What shares devices with the training: other models and an inference engine, as far as the facts and the framework say.
 
 use super::Config;
-use crate::facts::{Answer, Asker};
+use crate::facts::{Answer, Evaluator};
 use crate::knowledge::{CompanionHome, CompanionRow, EngineIs, Models, Trains};
 use crate::memory::{Companion, Engine, Home, ModelSize, Sleep, Width};
 
@@ -15,9 +15,9 @@ pub(super) fn companions(
     if rows.is_empty() {
         return Vec::new();
     }
-    let asker = Asker::new(config.0);
+    let evaluator = Evaluator::new(config.0);
     let mut found: Vec<Companion> = Vec::new();
-    for row in rows.iter().filter(|row| asker.ask(&row.when) == Answer::Yes) {
+    for row in rows.iter().filter(|row| evaluator.ask(&row.when) == Answer::Yes) {
         if found.iter().any(|known| *known.name == *row.name) {
             continue;
         }
