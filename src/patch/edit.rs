@@ -48,7 +48,7 @@ fn of_launcher<'a>(
     to: &'a Scalar,
 ) -> impl Iterator<Item = (&'a Document, Edit)> {
     let line = knob.line.as_deref().filter(|_| knob.target == Target::System);
-    let command = line.and_then(|line| Some(line.split_once(spelling)?.0.trim()));
+    let command = line.and_then(|line| Some(line.split_once(spelling)?.0.trim())).filter(|words| !words.is_empty());
     let scripts = launch.documents().iter().filter(|document| document.format() == Format::Shell);
     command.into_iter().flat_map(move |words| {
         scripts.clone().filter_map(move |document| {
