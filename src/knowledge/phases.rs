@@ -142,11 +142,11 @@ impl Phases {
 
     /// What a line says; of several words those that end last, and of these the longest.
     pub fn line(&self, body: &str) -> Option<&Mark> {
-        let pair = |pair: &[u8]| usize::from(pair[0]) << 8 | usize::from(pair[1]);
+        let index = |two: &[u8]| usize::from(two[0]) << 8 | usize::from(two[1]);
         let mut pairs = vec![false; 1 << 16];
-        body.as_bytes().windows(2).for_each(|two| pairs[pair(two)] = true);
+        body.as_bytes().windows(2).for_each(|two| pairs[index(two)] = true);
         // Of thousands of words hardly one stands there: most end as nothing in the line does.
-        let may_stand = |word: &str| word.as_bytes().last_chunk::<2>().is_none_or(|two| pairs[pair(two)]);
+        let may_stand = |word: &str| word.as_bytes().last_chunk::<2>().is_none_or(|two| pairs[index(two)]);
         let end = |word: &str| may_stand(word).then(|| body.rfind(word)).flatten().map(|at| at + word.len());
         let known = self.lines.iter().filter_map(|words| Some((end(&words.text)?, words)));
         let found = known.filter(|(_, words)| words.count_in(body));

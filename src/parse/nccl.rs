@@ -81,11 +81,10 @@ fn memory(record: &Record) -> Option<Event> {
         let (_, (kind, size)) = refusal(words).ok()?;
         Some((text::line(words), kind, size))
     })?;
-    let mut speaker = statement::speaker(record);
-    // What stands in brackets before its messages is the index of its GPU.
-    if kind == Kind::GpuOom && text.contains("NCCL WARN ") {
-        speaker.device = record.origin().local_rank;
-    }
+    let speaker = match kind == Kind::GpuOom && text.contains("NCCL WARN ") {
+        true => statement::speaker_through_nccl(record),
+        false => statement::speaker(record),
+    };
     let mut event = statement::shortage(record, PRODUCER, words, kind, speaker);
     event.evidence = record.cites(text).into_iter().filter(|cite| cite.location != event.at.location).collect();
     event.figures.extend(size.and_then(|size| record.figure(FigureName::Requested, size)));

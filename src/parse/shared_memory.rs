@@ -170,8 +170,7 @@ fn nccl(record: &Record) -> Option<Event> {
     let reason =
         text::after(text, "error: ").or_else(|| text::after(text, " error ")).or_else(|| text::after(text, "failed: "));
     let mut event = match reason.is_none_or(|reason| reason.contains("No space left on device")) {
-        // What stands in brackets before NCCL's messages is the index of its GPU.
-        true => exhausted(record, words, Victim { device: record.origin().local_rank, ..statement::speaker(record) }),
+        true => exhausted(record, words, statement::speaker_through_nccl(record)),
         false => statement::failure(record, PRODUCER, words, OtherFailureName::NcclError),
     };
     event.evidence = record.cites(text).into_iter().filter(|cite| cite.location != event.at.location).collect();

@@ -53,9 +53,10 @@ fn of_launcher<'a>(
     command.into_iter().flat_map(move |words| {
         scripts.clone().filter_map(move |document| {
             let is_directive = |entry: &Entry| entry.kind == EntryKind::Directive;
-            let (given, command) = match words {
-                "#SBATCH" => (Given::Directive, document.entries().iter().any(is_directive).then_some(None)?),
-                _ => (Given::Flag, Some(document.commands().iter().position(|command| command.typed() == words)?)),
+            let (given, command) = match document.commands().iter().position(|command| command.typed() == words) {
+                Some(command) => (Given::Flag, Some(command)),
+                None if words == "#SBATCH" && document.entries().iter().any(is_directive) => (Given::Directive, None),
+                None => return None,
             };
             let (file, key) = (document.path().clone(), spelling.to_owned());
             Some((document, Edit { file, key, to: to.clone(), given, command }))

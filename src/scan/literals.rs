@@ -16,6 +16,7 @@ pub struct Literals {
 }
 
 /// A literal of few bytes: they are compared as one number.
+#[derive(Clone)]
 struct Short {
     bytes: u64,
     length: u32,
@@ -68,8 +69,7 @@ impl Literals {
         let all: Vec<Box<[u8]>> = literals.into_iter().map(|literal| Box::from(literal.as_ref())).collect();
         let mut ends = vec![0; (1 << ENDS_BITS) / 64].into_boxed_slice();
         let (mut long, mut middle, mut short, mut short_ends) =
-            (Vec::with_capacity(all.len()), Vec::new(), Vec::new(), [false; 256]);
-        short.resize_with(256, Vec::new);
+            (Vec::with_capacity(all.len()), Vec::new(), vec![Vec::new(); 256], [false; 256]);
         for (literal, index) in all.iter().zip(0..) {
             if let Some(gram) = literal.last_chunk::<GRAM>() {
                 let gram = u32::from_be_bytes(*gram);

@@ -149,8 +149,6 @@ impl Default for Buckets {
     }
 }
 
-impl Buckets {}
-
 /// What a rank computes at once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Batch {

@@ -98,6 +98,11 @@ pub(in crate::parse) fn speaker(record: &Record) -> Victim {
     Victim { host: origin.host.clone(), rank: origin.rank, device: None, pid: origin.pid, role: origin.role.clone() }
 }
 
+/// The same of a message of NCCL's, before which the index of its GPU stands in brackets.
+pub(in crate::parse) fn speaker_through_nccl(record: &Record) -> Victim {
+    Victim { device: record.origin().local_rank, ..speaker(record) }
+}
+
 /// Another process on the machine of whoever wrote the record.
 pub(in crate::parse) fn neighbour(record: &Record, pid: Option<u32>) -> Victim {
     Victim { host: record.origin().host.clone(), pid, ..Victim::default() }
