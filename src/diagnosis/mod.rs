@@ -79,9 +79,13 @@ pub fn diagnose<'k>(
             true
         }
     });
-    // What nothing speaks for is a guess, save where a kind has one usual cause.
-    let spoken_for =
-        |found: &Ranked<'_>| found.rule.prior >= 0.0 || found.learned > LEARNED || found.speaking().next().is_some();
+    // What nothing speaks for is a guess, save where a kind has one usual cause. Not knowing is none.
+    let spoken_for = |found: &Ranked<'_>| {
+        found.rule.prior >= 0.0
+            || found.learned > LEARNED
+            || &*found.rule.cause == UNKNOWN
+            || found.speaking().next().is_some()
+    };
     // Where nobody can tell, the likeliest guesses are what to look into.
     let mut guesses = match ranked.first() {
         Some(first) if &*first.rule.cause == UNKNOWN => MOST_GUESSES,
