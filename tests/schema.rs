@@ -18,13 +18,50 @@ fn root() -> &'static Path {
 }
 
 fn validator() -> Outcome<jsonschema::Validator> {
-    Ok(jsonschema::validator_for(&serde_json::from_str(&schema::render()?)?)?)
+    Ok(jsonschema::validator_for(&serde_json::to_value(oomdoc::report::schema())?)?)
 }
 
 #[test]
-fn the_shipped_schema_is_up_to_date() -> Outcome {
-    let shipped = fs::read_to_string(root().join("docs/report.schema.json"))?;
-    assert!(shipped == schema::render()?, "run `cargo run --example schema > docs/report.schema.json`");
+fn the_shipped_schemas_are_up_to_date() -> Outcome {
+    let shipped = [("report", "", oomdoc::report::schema()), ("estimate", "-- estimate ", oomdoc::estimate::schema())];
+    for (name, argument, of_types) in shipped {
+        let shipped = fs::read_to_string(root().join(format!("docs/{name}.schema.json")))?;
+        let is_same = shipped == schema::render(&of_types)?;
+        assert!(is_same, "run `cargo run --example schema {argument}> docs/{name}.schema.json`");
+    }
+    Ok(())
+}
+
+#[test]
+fn estimates_keep_to_the_schema() -> Outcome {
+    let validator = jsonschema::validator_for(&serde_json::to_value(oomdoc::estimate::schema())?)?;
+    let questions: [&[&str]; 4] = [
+        &["--model", "8b", "--gpus", "8", "--zero", "3", "--adam-offload"],
+        &[
+            "--model",
+            "Qwen2.5-7B",
+            "--gpus",
+            "4",
+            "--sequence",
+            "8192",
+            "--micro-batch",
+            "2",
+            "--fit",
+            "--gpu",
+            "A100-80G",
+        ],
+        &["--parameters", "1234567", "--gpus", "1"],
+        &["--from", "corpus/llama3-8b-optimizer-step"],
+    ];
+    for question in questions {
+        let mut command = assert_cmd::Command::cargo_bin("oomdoc")?;
+        let answer = command.current_dir(root()).args(["estimate", "--format", "json"]).args(question).output()?;
+        assert!(answer.status.success(), "{question:?}: {}", String::from_utf8_lossy(&answer.stderr));
+        let value: Value = serde_json::from_slice(&answer.stdout)?;
+        let faults: Vec<String> =
+            validator.iter_errors(&value).map(|error| format!("{}: {error}", error.instance_path())).collect();
+        assert!(faults.is_empty(), "{question:?}: {}", faults.join("\n"));
+    }
     Ok(())
 }
 

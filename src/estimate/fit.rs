@@ -4,6 +4,7 @@
 //! changes to prefer. Cheap is what costs nothing or some communication, then what computes more, then what crosses to
 //! the host, then what trains in other numbers, and last what trains something else or takes more machines.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::knowledge::{Shape, Words};
@@ -23,7 +24,7 @@ const LONG: u64 = 8192;
 const LORA_RANK: u64 = 16;
 
 /// What there is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Limits {
     /// On each device.
     pub gpu: Bytes,
@@ -32,7 +33,7 @@ pub struct Limits {
 }
 
 /// What to change so that a job fits.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Fit {
     /// What there is.
     pub limits: Limits,
@@ -47,7 +48,7 @@ pub struct Fit {
 }
 
 /// What is left of what there is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Spare {
     /// Of each device.
     pub gpu: Bytes,
@@ -56,7 +57,7 @@ pub struct Spare {
 }
 
 /// Whether something fits.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Fits {
     /// Even the upper bounds do.
@@ -68,7 +69,7 @@ pub enum Fits {
 }
 
 /// What the hungriest moments need.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Peaks {
     /// On each device.
     pub gpu: Amount,
@@ -77,7 +78,7 @@ pub struct Peaks {
 }
 
 /// One change, and what is needed with it and those before it.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Change {
     /// As this command spells it.
     pub flag: String,

@@ -8,10 +8,12 @@ mod fit;
 mod flags;
 mod markdown;
 mod read;
+mod schema;
 mod shown;
 mod text;
 mod texts;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 use thiserror::Error;
 
@@ -24,6 +26,7 @@ pub use fit::{Change, Fit, Fits, Limits, Spare};
 pub use flags::{Flags, Fsdp, Optimizer, Precision, Quantised, Recomputation};
 pub use markdown::markdown;
 pub use read::estimate;
+pub use schema::schema;
 pub use text::text;
 
 /// The format of `--format json`; fields may be added, never renamed.
@@ -71,7 +74,7 @@ pub enum EstimateError {
 }
 
 /// What a job should need.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Estimate {
     /// [`SCHEMA`].
     pub schema: &'static str,
@@ -102,14 +105,14 @@ pub struct Estimate {
 }
 
 /// How a job serves.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct Serving {
     /// Share of each device's memory that the engine may take, where that is known.
     pub memory_share: Option<f64>,
 }
 
 /// What one moment needs.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Need {
     /// On each device within likely bounds: from the tensors alone to all that the driver counts for the process.
     pub gpu: Amount,

@@ -1,6 +1,7 @@
 use std::fmt;
 use std::str::FromStr;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// A language that reports are written in.
@@ -49,7 +50,7 @@ impl FromStr for Language {
 
 /// The same words in every language. Shipped rules say everything in all of them; a user's own may leave out Chinese, and
 /// English stands in for it.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Words {
     /// English.

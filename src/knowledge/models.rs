@@ -1,5 +1,6 @@
 use std::sync::Arc;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::KnowledgeError;
@@ -52,7 +53,7 @@ pub struct Model {
 }
 
 /// What a transformer is built of; enough to count its parameters.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Shape {
     /// Transformer layers.
@@ -107,7 +108,7 @@ pub struct Shape {
 }
 
 /// Something that may have a bias.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Bias {
     /// The projections to queries, keys and values.
@@ -123,7 +124,7 @@ pub enum Bias {
 }
 
 /// Multi-head latent attention as in DeepSeek-V2.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct LatentAttention {
     /// Width of the queries' latent vector; absent: queries are projected directly.
@@ -140,7 +141,7 @@ pub struct LatentAttention {
 }
 
 /// A mixture of experts.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Experts {
     /// Experts in a layer.

@@ -1,5 +1,6 @@
 //! What a job should need, moment by moment.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::activations;
@@ -12,7 +13,7 @@ use super::{Amount, ModelSize};
 use crate::model::Phase;
 
 /// A moment of a job at which memory is looked at.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Moment {
     /// The model is built and the engine set up: the most that takes for a while.
@@ -109,7 +110,7 @@ impl Moment {
 }
 
 /// Whether the optimizer has stepped before: its states are there from its first step on.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Step {
     /// Not yet.
@@ -119,7 +120,7 @@ pub enum Step {
 }
 
 /// What is needed at one moment.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct MomentPlan {
     /// When.
     pub moment: Moment,
@@ -190,7 +191,7 @@ impl MomentPlan {
 }
 
 /// What a job should need.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Plan {
     /// Moment by moment, as a job comes to them.
     pub moments: Vec<MomentPlan>,

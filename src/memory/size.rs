@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Amount;
@@ -9,7 +10,7 @@ use crate::knowledge::{Found, Shape};
 use crate::model::Bytes;
 
 /// A number of parameters known within bounds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Parameters {
     /// At least.
     pub low: u64,
@@ -73,7 +74,7 @@ impl fmt::Display for Parameters {
 }
 
 /// Bytes a parameter, within bounds: 8-bit states carry scales beside them.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Width {
     /// At least.
     pub low: f64,
@@ -137,7 +138,7 @@ impl fmt::Display for Width {
 }
 
 /// A model as far as it is known.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ModelSize {
     /// All its parameters.
     pub parameters: Parameters,
