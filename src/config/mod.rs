@@ -40,6 +40,7 @@ pub use entry::{Command, Entry, EntryKind};
 pub use error::{ConfigError, EditError};
 pub use format::Format;
 pub use log::from_log;
+pub(crate) use shell::starts_program;
 pub use value::Value;
 
 use edit::{Edit, Lines};

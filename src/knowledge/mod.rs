@@ -13,6 +13,7 @@ mod frameworks;
 mod glossary;
 mod knobs;
 mod language;
+mod launchers;
 mod levers;
 mod libraries;
 mod messages;
@@ -50,6 +51,7 @@ pub use knobs::{
     newest_version_with, plain_name,
 };
 pub use language::{Language, Words};
+pub use launchers::{Launcher, Launchers, Programs, Starts, is_among};
 pub use levers::Lever;
 pub use libraries::{Libraries, installed};
 pub use messages::{
@@ -216,6 +218,7 @@ impl Knowledge {
                 "nothing is read from here; rules stand in causes/, knobs/, messages/, phases/, signs/, models/ or redaction/",
             ));
         }
+        read::launchers(files)?;
         let (levers, facts, by_file) = (read::levers(files)?, read::facts(files)?, read::knobs(files)?);
         let mut known = HashSet::new();
         for (file, knobs) in &by_file {

@@ -10,7 +10,7 @@ use super::phases::{Builder, Phases};
 use super::ranking::{Learned, Ranking, Weights, WordFile};
 use super::secrets::{Secret, SecretFile};
 use super::signs::{SignFile, Signs};
-use super::{Calibration, Fact, Framework, KnowledgeError, Models, Origin, facts, frameworks};
+use super::{Calibration, Fact, Framework, KnowledgeError, Launchers, Models, Origin, facts, frameworks};
 
 type Outcome<T> = Result<T, KnowledgeError>;
 
@@ -20,7 +20,15 @@ pub(super) fn is_known(file: &File<'_>) -> bool {
         ("phases" | "messages" | "signs" | "causes" | "knobs" | "models" | "redaction" | "ranking", _)
         | ("glossary" | "dialects", Origin::Shipped) => true,
         ("", Origin::Shipped) => {
-            matches!(file.path, "frameworks.toml" | "calibration.toml" | "levers.toml" | "facts.toml")
+            matches!(
+                file.path,
+                "frameworks.toml"
+                    | "calibration.toml"
+                    | "levers.toml"
+                    | "facts.toml"
+                   
+                    | "launchers.toml"
+            )
         }
         _ => false,
     }
@@ -104,6 +112,10 @@ pub(super) fn dialects(files: &[File<'_>]) -> Outcome<Vec<Dialect>> {
 pub(super) fn frameworks(files: &[File<'_>]) -> Outcome<Vec<Framework>> {
     let file = named("frameworks.toml", files);
     file.map_or(Ok(Vec::new()), |file| Ok(file.read::<frameworks::FrameworkFile>()?.framework))
+}
+
+pub(super) fn launchers(files: &[File<'_>]) -> Outcome<Launchers> {
+    named("launchers.toml", files).map_or(Ok(Launchers::default()), File::read)
 }
 
 pub(super) fn calibration(files: &[File<'_>]) -> Outcome<Calibration> {

@@ -167,7 +167,7 @@ pub(super) fn read_words(words: Vec<(String, Range<usize>)>) -> Parsed {
 }
 
 /// Whether a command line begins with a program that launches jobs, or assigns a variable.
-pub(super) fn starts_program(command: &str) -> bool {
+pub(crate) fn starts_program(command: &str) -> bool {
     let first = command.split_whitespace().next().unwrap_or_default();
     let name = words::name_length(first);
     let assigns = name > 0 && first[name..].starts_with('=') && !first[name..].starts_with("==");

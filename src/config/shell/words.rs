@@ -136,8 +136,3 @@ pub(super) fn unescaped(text: &str) -> String {
 pub(super) fn name_length(text: &str) -> usize {
     if text.starts_with(|c: char| c.is_ascii_digit()) { 0 } else { word_length(text) }
 }
-
-/// Whether `word` is one of `words`, which stand in a row.
-pub(super) fn is_among(words: &str, word: &str) -> bool {
-    words.split(' ').any(|known| known == word)
-}

@@ -4,8 +4,9 @@ use std::ops::Range;
 
 use super::super::expand::Field;
 use super::super::launch::is_shell;
-use super::super::words::{Quote, Word, is_among};
-use super::{Call, Reader, Role, UTILITIES};
+use super::super::words::{Quote, Word};
+use super::{Call, Reader, Role, programs};
+use crate::knowledge::is_among;
 
 impl Reader<'_> {
     pub(super) fn call(&mut self, prefixes: &[Word], words: &[Word]) {
@@ -86,7 +87,8 @@ fn simple(fields: Vec<Field>) -> Vec<Vec<Field>> {
             redirected = false;
         }
     }
-    let is_utility = |fields: &Vec<Field>| fields.first().is_some_and(|name| is_among(UTILITIES, &name.text()));
+    let is_utility =
+        |fields: &Vec<Field>| fields.first().is_some_and(|name| is_among(&programs().utilities, &name.text()));
     commands.retain(|fields| !is_utility(fields));
     commands
 }

@@ -1,0 +1,41 @@
+//! Whether texts are read as the examples say by which words are told what they are.
+
+use serde::de::DeserializeOwned;
+
+use crate::config::{Command, Document, Format, starts_program};
+use crate::knowledge::Launchers;
+use crate::rulebase::sources::RuleSource;
+
+use super::places::Places;
+use super::{Finding, Notes};
+
+/// Reads the examples of `launchers.toml` among `sources`, and notes what does not come out as they say; how many there
+/// were.
+pub(super) fn check(sources: &[&RuleSource], findings: &mut Vec<Finding>) -> usize {
+    launchers(sources, findings).unwrap_or_default()
+}
+
+fn launchers(sources: &[&RuleSource], findings: &mut Vec<Finding>) -> Option<usize> {
+    let (source, file) = read::<Launchers>("launchers.toml", sources)?;
+    let places = Places::of(&source.file.content);
+    let mut notes = Notes { findings, source, places: &places };
+    for (index, example) in file.example.iter().enumerate() {
+        let read = Document::read_as(Format::Shell, "", &example.line);
+        let commands: Vec<String> = read.iter().flat_map(Document::commands).map(Command::typed).collect();
+        if commands != example.commands {
+            let problem = format!("`{}` is not read as it says", example.line);
+            notes.error(&["example", &index.to_string()], problem, format!("what came out: {}", commands.join(", ")));
+        }
+    }
+    for (index, miss) in file.near_miss.iter().enumerate().filter(|(_, miss)| starts_program(&miss.line)) {
+        let problem = format!("the near miss `{}` is read as a command", miss.line);
+        notes.error(&["near_miss", &index.to_string()], problem, "make the name longer".to_owned());
+    }
+    Some(file.example.len() + file.near_miss.len())
+}
+
+/// The file at `path`, where it is among `sources` and can be read; that it cannot was noted before.
+fn read<'s, T: DeserializeOwned>(path: &str, sources: &[&'s RuleSource]) -> Option<(&'s RuleSource, T)> {
+    let source = sources.iter().find(|source| source.file.path == path)?;
+    Some((source, toml::from_str(&source.file.content).ok()?))
+}
