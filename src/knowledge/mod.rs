@@ -11,6 +11,7 @@ mod facts;
 mod file;
 mod frameworks;
 mod glossary;
+mod inputs;
 mod knobs;
 mod language;
 mod launchers;
@@ -46,6 +47,7 @@ pub use facts::{Fact, FactType, Shown};
 pub use file::shipped_files;
 pub use frameworks::{CompanionHome, CompanionRow, EngineIs, Framework, Trains, TrainsIn};
 pub use glossary::{Glossary, Word};
+pub use inputs::{InputExample, Inputs, NameWords, TextWords};
 pub use knobs::{
     Constraint, DefaultValue, Direction, Knob, Note, Spelling, Target, To, Turn, Type, is_end, is_named, last_step,
     newest_version_with, plain_name,
@@ -218,6 +220,7 @@ impl Knowledge {
                 "nothing is read from here; rules stand in causes/, knobs/, messages/, phases/, signs/, models/ or redaction/",
             ));
         }
+        read::inputs(files)?;
         read::launchers(files)?;
         let (levers, facts, by_file) = (read::levers(files)?, read::facts(files)?, read::knobs(files)?);
         let mut known = HashSet::new();

@@ -10,7 +10,7 @@ use super::phases::{Builder, Phases};
 use super::ranking::{Learned, Ranking, Weights, WordFile};
 use super::secrets::{Secret, SecretFile};
 use super::signs::{SignFile, Signs};
-use super::{Calibration, Fact, Framework, KnowledgeError, Launchers, Models, Origin, facts, frameworks};
+use super::{Calibration, Fact, Framework, Inputs, KnowledgeError, Launchers, Models, Origin, facts, frameworks};
 
 type Outcome<T> = Result<T, KnowledgeError>;
 
@@ -26,7 +26,7 @@ pub(super) fn is_known(file: &File<'_>) -> bool {
                     | "calibration.toml"
                     | "levers.toml"
                     | "facts.toml"
-                   
+                    | "inputs.toml"
                     | "launchers.toml"
             )
         }
@@ -112,6 +112,10 @@ pub(super) fn dialects(files: &[File<'_>]) -> Outcome<Vec<Dialect>> {
 pub(super) fn frameworks(files: &[File<'_>]) -> Outcome<Vec<Framework>> {
     let file = named("frameworks.toml", files);
     file.map_or(Ok(Vec::new()), |file| Ok(file.read::<frameworks::FrameworkFile>()?.framework))
+}
+
+pub(super) fn inputs(files: &[File<'_>]) -> Outcome<Inputs> {
+    named("inputs.toml", files).map_or(Ok(Inputs::default()), File::read)
 }
 
 pub(super) fn launchers(files: &[File<'_>]) -> Outcome<Launchers> {

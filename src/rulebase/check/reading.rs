@@ -3,16 +3,34 @@
 use serde::de::DeserializeOwned;
 
 use crate::config::{Command, Document, Format, starts_program};
-use crate::knowledge::Launchers;
+use crate::knowledge::{Inputs, Launchers};
 use crate::rulebase::sources::RuleSource;
+use crate::source::role;
 
 use super::places::Places;
 use super::{Finding, Notes};
 
-/// Reads the examples of `launchers.toml` among `sources`, and notes what does not come out as they say; how many there
+/// Reads the examples of `inputs.toml` and `launchers.toml` among `sources`, and notes what does not come out as they say; how many there
 /// were.
 pub(super) fn check(sources: &[&RuleSource], findings: &mut Vec<Finding>) -> usize {
-    launchers(sources, findings).unwrap_or_default()
+    inputs(sources, findings).unwrap_or_default() + launchers(sources, findings).unwrap_or_default()
+}
+
+fn inputs(sources: &[&RuleSource], findings: &mut Vec<Finding>) -> Option<usize> {
+    let (source, file) = read::<Inputs>("inputs.toml", sources)?;
+    let places = Places::of(&source.file.content);
+    let mut notes = Notes { findings, source, places: &places };
+    let examples = file.example.iter().enumerate().map(|(index, example)| ("example", index, example, true));
+    let misses = file.near_miss.iter().enumerate().map(|(index, miss)| ("near_miss", index, miss, false));
+    for (of, index, example, must) in examples.chain(misses) {
+        let came = role::of(&example.name, example.head.as_bytes()).0;
+        if (came == example.role) != must {
+            let first = example.head.lines().next().unwrap_or_default();
+            let problem = format!("`{first}` is not read as this {of} says");
+            notes.error(&[of, &index.to_string()], problem, format!("what came out: {came:?}"));
+        }
+    }
+    Some(file.example.len() + file.near_miss.len())
 }
 
 fn launchers(sources: &[&RuleSource], findings: &mut Vec<Finding>) -> Option<usize> {
