@@ -141,7 +141,7 @@ fn of_stack(frames: &[Frame], knowledge: &Knowledge) -> Option<Found> {
         .filter_map(|frame| Some((frame, knowledge.phases.frame(&frame.file, &frame.function, &frame.code)?)))
         .collect();
     let remote = frames.iter().find_map(|frame| {
-        let mark = (frame.file == "ray").then(|| knowledge.phases.method(&frame.function))??;
+        let mark = (frame.file == Frame::REMOTE).then(|| knowledge.phases.method(&frame.function))??;
         Some((frame, mark))
     });
     let role = |role| rows.iter().find(move |(_, row)| row.role == role);

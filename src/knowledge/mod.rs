@@ -45,7 +45,7 @@ pub use causes::{CaptureRow, CauseRule, Condition, EvidenceRow, ExampleRow, Must
 pub use dialects::{Dialect, DialectExample, FactRow, Plain, SettingRow};
 pub use facts::{Fact, FactType, Shown};
 pub use file::shipped_files;
-pub use frameworks::{CompanionHome, CompanionRow, EngineIs, Framework, Trains, TrainsIn};
+pub use frameworks::{Behaviour, CompanionHome, CompanionRow, EngineIs, Framework, Trains, TrainsIn};
 pub use glossary::{Glossary, Word};
 pub use inputs::{InputExample, Inputs, NameWords, TextWords};
 pub use knobs::{
