@@ -61,17 +61,7 @@ pub struct Document {
     text: String,
     entries: Vec<Entry>,
     commands: Vec<Command>,
-    warnings: Vec<Warning>,
     body: Body,
-}
-
-/// Something in a configuration that is not what it seems.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Warning {
-    /// Where.
-    pub at: Location,
-    /// What.
-    pub message: String,
 }
 
 /// What edits need to know of a text.
@@ -90,13 +80,12 @@ struct Parsed {
     body: Body,
     found: Vec<Found>,
     commands: Vec<FoundCommand>,
-    warnings: Vec<Remark>,
 }
 
 impl Parsed {
     /// What nested settings make.
     fn new(body: Body, settings: Flattening) -> Parsed {
-        Parsed { body, found: settings.entries, commands: Vec::new(), warnings: settings.warnings }
+        Parsed { body, found: settings.entries, commands: Vec::new() }
     }
 }
 
@@ -156,11 +145,9 @@ impl Document {
         let location = |at: usize| cite(&(at..at)).location;
         let command =
             |FoundCommand { program, target, operands, at }| Command { program, target, operands, at: location(at) };
-        let warning = |Remark { at, message }| Warning { at: location(at), message };
         Document {
             entries: parsed.found.into_iter().map(entry).collect(),
             commands: parsed.commands.into_iter().map(command).collect(),
-            warnings: parsed.warnings.into_iter().map(warning).collect(),
             body: parsed.body,
             text: text.to_owned(),
             heading: String::new(),
@@ -204,11 +191,6 @@ impl Document {
     pub fn shown_commands(&self) -> impl Iterator<Item = &str> {
         let text = if matches!(self.body, Body::Yaml(_)) { self.text.as_str() } else { "" };
         comments::commands(text)
-    }
-
-    /// What is odd in it: a key that stands twice, a quote that never ends.
-    pub fn warnings(&self) -> &[Warning] {
-        &self.warnings
     }
 
     /// The setting of this name that counts. In a launch script that is the one given to the command with the most
@@ -359,7 +341,7 @@ fn parse(format: Format, text: &str) -> Result<Parsed, Remark> {
     }
 }
 
-/// The settings below `roots`, whose keys begin with what stands beside each, and what is odd in them.
+/// The settings below `roots`, whose keys begin with what stands beside each.
 fn flatten<'a>(roots: impl Iterator<Item = (String, &'a Node)>) -> Result<Flattening, Remark> {
     let mut settings = Flattening::default();
     for (prefix, root) in roots {

@@ -234,11 +234,7 @@ impl<'a> Printed<'a> {
         let (root, least) = match self.head.shape {
             Shape::Command => {
                 let parsed = shell::read(text);
-                return (!parsed.found.is_empty()).then_some(Parsed {
-                    body: Body::Printed,
-                    warnings: Vec::new(),
-                    ..parsed
-                });
+                return (!parsed.found.is_empty()).then_some(Parsed { body: Body::Printed, ..parsed });
             }
             Shape::List => {
                 let node = python::value(text, 0)?;
@@ -263,7 +259,7 @@ impl<'a> Printed<'a> {
         let settings = flatten(std::iter::once((String::new(), &root))).ok()?;
         let is_config = settings.entries.len() >= least && (least < MANY || is_nested);
         let found: Vec<Found> = settings.entries;
-        is_config.then_some(Parsed { body: Body::Printed, found, commands: Vec::new(), warnings: Vec::new() })
+        is_config.then_some(Parsed { body: Body::Printed, found, commands: Vec::new() })
     }
 
     /// The settings of lines that have one each.

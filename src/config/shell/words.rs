@@ -6,7 +6,6 @@
 
 use std::ops::Range;
 
-use super::super::error::Remark;
 use super::super::value::word_length;
 use super::lexer::Lexer;
 
@@ -100,8 +99,8 @@ pub(super) enum Operator {
     Close,
 }
 
-/// The tokens of `text`, which stands at `base` of the whole, and what is odd about them.
-pub(super) fn tokens(text: &str, base: usize) -> (Vec<Token>, Vec<Remark>) {
+/// The tokens of `text`, which stands at `base` of the whole.
+pub(super) fn tokens(text: &str, base: usize) -> Vec<Token> {
     Lexer::new(text, base).run()
 }
 

@@ -32,13 +32,8 @@ const CITES: usize = 50;
 const INPUTS: usize = 200;
 const CONSUMERS: usize = 20;
 
-/// The report as one HTML file.
-pub fn html(report: &Report, language: Language) -> String {
-    html_of_jobs(std::slice::from_ref(report), language)
-}
-
-/// The reports of several jobs as one HTML file.
-pub fn html_of_jobs(reports: &[Report], language: Language) -> String {
+/// The reports of jobs as one HTML file.
+pub fn html(reports: &[Report], language: Language) -> String {
     let page = |report| Page { report, language, labels: texts::labels(language) };
     let pages: Vec<Page<'_>> = reports.iter().map(page).collect();
     document(&pages, language).into_string()

@@ -7,7 +7,6 @@ mod test;
 use std::collections::HashSet;
 use std::ops::Range;
 
-use super::super::error::Remark;
 use super::expand::{Bound, Chunk, Field, Holds, Scope, Source, Tested};
 use super::launch::is_option;
 use super::words::{Operator, Quote, Token, What, Word, heredoc, tokens, unescaped};
@@ -24,7 +23,6 @@ pub(super) struct Script {
     pub comments: Vec<Range<usize>>,
     /// Of what stands here, who launches the script decides what is run; each begins with its test.
     pub choices: Vec<Range<usize>>,
-    pub remarks: Vec<Remark>,
 }
 
 /// A command that is run, or the `#SBATCH` line that is as good as one.
@@ -170,14 +168,12 @@ impl Pending {
 impl Reader<'_> {
     /// Reads `text`, which stands at `base`.
     fn run(&mut self, text: &str, base: usize) {
-        let (tokens, remarks) = tokens(text, base);
-        self.script.remarks.extend(remarks);
         let mut pending = Pending::default();
         // Of each open parenthesis, whether it opened a subshell.
         let (mut sure, mut skips, mut parentheses) = (true, false, Vec::new());
         // Where the test stands on which it hangs whether the next command is run.
         let mut tested = None;
-        for token in tokens {
+        for token in tokens(text, base) {
             match token {
                 Token::Comment(span) => {
                     self.directive(&span);
@@ -294,10 +290,9 @@ impl Reader<'_> {
             return;
         }
         let mark = "#SBATCH".len();
-        let (tokens, _) = tokens(&text[mark..], span.start + mark);
         let mut fields = self.scope.fields(&word_at(text, span.start..span.start + mark), &self.source);
         let mut end = span.start + mark;
-        for token in tokens {
+        for token in tokens(&text[mark..], span.start + mark) {
             if let Token::Word(word) = token {
                 end = word.span.end;
                 fields.extend(self.scope.fields(&word, &self.source));
