@@ -24,7 +24,7 @@ use crate::report::{self, Length};
 use crate::source::SourceError;
 use crate::triage::{self, HttpError, Patience};
 use crate::watch::Watch;
-use crate::when::{Calendar, Told};
+use crate::when::{Calendar, StatedTime};
 
 /// How commands that read logs end.
 pub(super) const EXIT_CODES: &str = "Exit codes:
@@ -40,8 +40,8 @@ pub(super) struct Analyze {
     #[arg(required = true, value_name = "PATH")]
     paths: Vec<String>,
     /// How to show the report
-    #[arg(long, value_enum, default_value_t = Format::Text)]
-    format: Format,
+    #[arg(long, value_enum, default_value_t = ReportFormat::Text)]
+    format: ReportFormat,
     /// Show the whole text report, not only what fits on a screen
     #[arg(long, conflicts_with = "brief")]
     full: bool,
@@ -63,7 +63,7 @@ pub(super) struct Analyze {
     told: ToldFacts,
     /// Say when it happened, where the log does not: `2026-11-20T10:00`, or a date
     #[arg(long, value_name = "TIME")]
-    when: Option<Told>,
+    when: Option<StatedTime>,
     /// Do not keep the incident in the history
     #[arg(long)]
     no_save: bool,
@@ -81,7 +81,7 @@ pub(super) struct Analyze {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Format {
+enum ReportFormat {
     /// One screen for a terminal
     Text,
     /// Everything, for programs
@@ -118,11 +118,11 @@ impl Analyze {
         };
         let mut reports = crate::analyze_jobs(&self.paths, &options, grouping)?;
         drop(progress);
-        if self.format == Format::Html {
+        if self.format == ReportFormat::Html {
             reports.iter_mut().for_each(|report| report::neighbours(report, &self.paths));
         }
         if !reports.iter().any(report::has_log) {
-            if self.format != Format::Text {
+            if self.format != ReportFormat::Text {
                 self.print(&reports, &knowledge)?;
             }
             return Err(nothing_read(&reports));
@@ -135,7 +135,7 @@ impl Analyze {
         let (sent, masked): (Vec<Report>, Vec<usize>) =
             reports.iter().map(|report| report::outgoing(report, &redactor)).unzip();
         let masked: usize = masked.into_iter().sum();
-        let is_verbatim = !self.redact && self.format != Format::Github;
+        let is_verbatim = !self.redact && self.format != ReportFormat::Github;
         self.print(if is_verbatim { &reports } else { &sent }, &knowledge)?;
         if is_verbatim && masked > 0 {
             let what = format!("{masked} of the texts above contain what looks like a secret, copied from the inputs");
@@ -171,20 +171,20 @@ impl Analyze {
                 .join("\n---\n\n")
         };
         match self.format {
-            Format::Text => anstream::stdout().write_all(printed(&self.text(reports)).as_bytes())?,
-            Format::Json if self.compact => {
+            ReportFormat::Text => anstream::stdout().write_all(printed(&self.text(reports)).as_bytes())?,
+            ReportFormat::Json if self.compact => {
                 reports
                     .iter()
                     .try_for_each(|report| Ok::<_, CliError>(writeln!(out, "{}", report::compact(report)?)?))?;
             }
-            Format::Json => writeln!(out, "{}", report::json_of_jobs(reports)?)?,
-            Format::Markdown => out.write_all(markdown().as_bytes())?,
-            Format::Html => out.write_all(report::html(reports, self.lang.language).as_bytes())?,
-            Format::Sarif => {
+            ReportFormat::Json => writeln!(out, "{}", report::json_of_jobs(reports)?)?,
+            ReportFormat::Markdown => out.write_all(markdown().as_bytes())?,
+            ReportFormat::Html => out.write_all(report::html(reports, self.lang.language).as_bytes())?,
+            ReportFormat::Sarif => {
                 let sarif = report::sarif(reports, self.lang.language, &repository(), &knowledge.causes)?;
                 writeln!(out, "{sarif}")?;
             }
-            Format::Github => {
+            ReportFormat::Github => {
                 for report in reports {
                     out.write_all(report::github(report, self.lang.language, &repository()).as_bytes())?;
                 }

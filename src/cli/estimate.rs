@@ -21,8 +21,8 @@ pub(super) struct Estimate {
     #[arg(long)]
     all: bool,
     /// How to show it
-    #[arg(long, value_enum, default_value_t = Format::Text)]
-    format: Format,
+    #[arg(long, value_enum, default_value_t = EstimateFormat::Text)]
+    format: EstimateFormat,
     #[command(flatten)]
     lang: Lang,
     #[command(flatten)]
@@ -30,7 +30,7 @@ pub(super) struct Estimate {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Format {
+enum EstimateFormat {
     Text,
     Json,
     Markdown,
@@ -42,9 +42,9 @@ impl Estimate {
         self.told.check(&knowledge)?;
         let estimate = estimate::estimate(&self.flags, &self.told.fact, &knowledge)?;
         let shown = match self.format {
-            Format::Text => estimate::text(&estimate, self.lang.language, width(), self.all),
-            Format::Json => serde_json::to_string_pretty(&estimate)? + "\n",
-            Format::Markdown => estimate::markdown(&estimate, self.lang.language),
+            EstimateFormat::Text => estimate::text(&estimate, self.lang.language, width(), self.all),
+            EstimateFormat::Json => serde_json::to_string_pretty(&estimate)? + "\n",
+            EstimateFormat::Markdown => estimate::markdown(&estimate, self.lang.language),
         };
         anstream::stdout().write_all(shown.as_bytes())?;
         Ok(ExitCode::SUCCESS)

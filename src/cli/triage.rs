@@ -23,7 +23,7 @@ use crate::model::Report;
 use crate::redact::Redactor;
 use crate::report::{self, Length};
 use crate::triage::{self, Environment, HttpError, Missing, Patience, Pipeline, Posted};
-use crate::when::{Calendar, Told};
+use crate::when::{Calendar, StatedTime};
 
 /// What to do about certificates.
 const TRUST: &str = "name a file of certificates (PEM) with SSL_CERT_FILE, or unset it: docs/ci.md";
@@ -49,7 +49,7 @@ pub(super) struct Triage {
     comment_key: Option<String>,
     /// Say when it happened, where the log does not: `2026-11-20T10:00`, or a date
     #[arg(long, value_name = "TIME")]
-    when: Option<Told>,
+    when: Option<StatedTime>,
     /// Do not keep the incident in the history
     #[arg(long)]
     no_save: bool,

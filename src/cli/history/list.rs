@@ -2,7 +2,7 @@ use std::path::Path;
 
 use clap::Args;
 
-use super::{Format, found, page};
+use super::{ListFormat, found, page};
 use crate::cli::error::CliError;
 use crate::cli::language::Lang;
 use crate::history::{Order, Query, ask};
@@ -11,8 +11,8 @@ use crate::history::{Order, Query, ask};
 #[derive(Debug, Args)]
 pub(super) struct List {
     /// How to show them
-    #[arg(long, value_enum, default_value_t = Format::Text)]
-    format: Format,
+    #[arg(long, value_enum, default_value_t = ListFormat::Text)]
+    format: ListFormat,
     /// Show at most this many
     #[arg(long, value_name = "NUMBER", default_value_t = 20)]
     limit: usize,

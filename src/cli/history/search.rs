@@ -2,7 +2,7 @@ use std::path::Path;
 
 use clap::{Args, ValueEnum};
 
-use super::{Format, asked, found, page};
+use super::{ListFormat, asked, found, page};
 use crate::cli::error::CliError;
 use crate::cli::home::Home;
 use crate::cli::language::Lang;
@@ -16,8 +16,8 @@ pub(super) struct Search {
     #[arg(required = true, value_name = "QUERY")]
     query: Vec<String>,
     /// How to show them
-    #[arg(long, value_enum, default_value_t = Format::Text)]
-    format: Format,
+    #[arg(long, value_enum, default_value_t = ListFormat::Text)]
+    format: ListFormat,
     /// What to sort by
     #[arg(long, value_enum, default_value_t = Sort::Relevance)]
     sort: Sort,

@@ -20,14 +20,14 @@ pub(super) struct Show {
     #[arg(value_name = "ID")]
     id: String,
     /// How to show it
-    #[arg(long, value_enum, default_value_t = Format::Text)]
-    format: Format,
+    #[arg(long, value_enum, default_value_t = ShowFormat::Text)]
+    format: ShowFormat,
     #[command(flatten)]
     lang: Lang,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Format {
+enum ShowFormat {
     Text,
     Json,
 }
@@ -53,8 +53,8 @@ impl Show {
         record.incident.seen = experience.seen(&record.incident.fingerprint, &record.incident.id);
         let mut out = anstream::stdout();
         match self.format {
-            Format::Json => writeln!(out, "{}", serde_json::to_string_pretty(&Shown { record, outcomes })?)?,
-            Format::Text => {
+            ShowFormat::Json => writeln!(out, "{}", serde_json::to_string_pretty(&Shown { record, outcomes })?)?,
+            ShowFormat::Text => {
                 retell(&mut record.incident, &*knowledge()?, self.lang.language);
                 let Record { time, inputs, job, incident, failure, annotations, .. } = record;
                 writeln!(out, "{}  {time}", incident.id)?;

@@ -25,7 +25,7 @@ use first_lines::{Head, Shape};
 /// several processes print alike comes once.
 pub fn from_log(path: impl Into<Arc<str>>, first: LineNumber, log: &[u8]) -> Vec<Document> {
     let last = LineNumber(first.0 + memchr::memchr_iter(b'\n', log).count() as u64);
-    let mut reader = Reader {
+    let mut reader = LogReader {
         path: path.into(),
         documents: Vec::new(),
         seen: HashSet::new(),
@@ -46,7 +46,7 @@ pub fn from_log(path: impl Into<Arc<str>>, first: LineNumber, log: &[u8]) -> Vec
     reader.documents
 }
 
-struct Reader<'a> {
+struct LogReader<'a> {
     path: Arc<str>,
     documents: Vec<Document>,
     /// What was printed already.
@@ -81,7 +81,7 @@ const MANY: usize = 12;
 /// A configuration of more lines is none.
 const LONGEST: usize = 4000;
 
-impl<'a> Reader<'a> {
+impl<'a> LogReader<'a> {
     fn physical_line(&mut self, raw: RawLine<'a>) {
         if self.open.is_some() || first_lines::may_begin(raw.bytes) {
             Line::read(raw, |line| self.line(line));

@@ -24,7 +24,7 @@ impl FromStr for Query {
     type Err = QueryError;
 
     fn from_str(query: &str) -> Result<Query, QueryError> {
-        let mut reader = Reader { query, characters: query.chars().collect(), place: 0 };
+        let mut reader = QueryReader { query, characters: query.chars().collect(), place: 0 };
         let mut clauses = Vec::new();
         while reader.skip_blanks() {
             clauses.extend(reader.clause()?);
@@ -34,13 +34,13 @@ impl FromStr for Query {
 }
 
 /// What is read, and how far.
-struct Reader<'q> {
+struct QueryReader<'q> {
     query: &'q str,
     characters: Vec<char>,
     place: usize,
 }
 
-impl Reader<'_> {
+impl QueryReader<'_> {
     /// Whether anything follows the blanks.
     fn skip_blanks(&mut self) -> bool {
         while self.next_is(char::is_whitespace) {

@@ -34,12 +34,12 @@ const CONSUMERS: usize = 20;
 
 /// The reports of jobs as one HTML file.
 pub fn html(reports: &[Report], language: Language) -> String {
-    let page = |report| Page { report, language, labels: texts::labels(language) };
-    let pages: Vec<Page<'_>> = reports.iter().map(page).collect();
+    let page = |report| HtmlPage { report, language, labels: texts::labels(language) };
+    let pages: Vec<HtmlPage<'_>> = reports.iter().map(page).collect();
     document(&pages, language).into_string()
 }
 
-fn document(pages: &[Page<'_>], language: Language) -> Markup {
+fn document(pages: &[HtmlPage<'_>], language: Language) -> Markup {
     let title = pages.first().map(|page| title(page.report, language)).unwrap_or_default();
     html! {
         (DOCTYPE)
@@ -67,13 +67,13 @@ fn document(pages: &[Page<'_>], language: Language) -> Markup {
     }
 }
 
-struct Page<'a> {
+struct HtmlPage<'a> {
     report: &'a Report,
     language: Language,
     labels: &'static Labels,
 }
 
-impl Page<'_> {
+impl HtmlPage<'_> {
     fn body(&self) -> Markup {
         html! {
             (self.lead())

@@ -5,10 +5,10 @@ use std::ops::Range;
 use super::super::expand::Field;
 use super::super::launch::is_shell;
 use super::super::words::{Quote, Word};
-use super::{Call, Reader, Role, programs};
+use super::{Call, Role, ScriptReader, programs};
 use crate::knowledge::is_among;
 
-impl Reader<'_> {
+impl ScriptReader<'_> {
     pub(super) fn call(&mut self, prefixes: &[Word], words: &[Word]) {
         let (Some(first), Some(last)) = (prefixes.first().or(words.first()), words.last()) else { return };
         let span = first.span.start..last.span.end;

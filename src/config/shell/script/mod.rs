@@ -84,7 +84,7 @@ fn programs() -> &'static Programs {
 
 /// Reads `text`.
 pub(super) fn read(text: &str) -> Script {
-    let mut reader = Reader {
+    let mut reader = ScriptReader {
         source: Source(text),
         scope: Scope::default(),
         script: Script::default(),
@@ -109,7 +109,7 @@ pub(super) fn read(text: &str) -> Script {
     script
 }
 
-struct Reader<'a> {
+struct ScriptReader<'a> {
     source: Source<'a>,
     scope: Scope,
     script: Script,
@@ -165,7 +165,7 @@ impl Pending {
     }
 }
 
-impl Reader<'_> {
+impl ScriptReader<'_> {
     /// Reads `text`, which stands at `base`.
     fn run(&mut self, text: &str, base: usize) {
         let mut pending = Pending::default();
