@@ -56,8 +56,6 @@ use crate::model::{Citation, LineNumber, Location};
 pub struct Document {
     path: Arc<str>,
     format: Format,
-    /// What it is introduced as, where a log printed it.
-    heading: String,
     text: String,
     entries: Vec<Entry>,
     commands: Vec<Command>,
@@ -150,7 +148,6 @@ impl Document {
             commands: parsed.commands.into_iter().map(command).collect(),
             body: parsed.body,
             text: text.to_owned(),
-            heading: String::new(),
             format,
             path,
         }
@@ -164,12 +161,6 @@ impl Document {
     /// How it is written.
     pub fn format(&self) -> Format {
         self.format
-    }
-
-    /// What a log introduced it as: `Namespace`, `TrainingArguments`, `DeepSpeedEngine configuration`, `set -x`. Empty for
-    /// what is no part of a log, or has no title.
-    pub fn heading(&self) -> &str {
-        &self.heading
     }
 
     /// As it stands; of a log, without what others put before its lines.
