@@ -14,22 +14,16 @@ use super::{Calibration, Fact, Framework, Inputs, KnowledgeError, Launchers, Mod
 
 type Outcome<T> = Result<T, KnowledgeError>;
 
+/// The shipped files that stand in no folder.
+const FILES: [&str; 6] =
+    ["calibration.toml", "facts.toml", "frameworks.toml", "inputs.toml", "launchers.toml", "levers.toml"];
+
 /// Whether something is read from `file`.
 pub(super) fn is_known(file: &File<'_>) -> bool {
     match (file.folder(), file.origin) {
         ("phases" | "messages" | "signs" | "causes" | "knobs" | "models" | "redaction" | "ranking", _)
         | ("glossary" | "dialects", Origin::Shipped) => true,
-        ("", Origin::Shipped) => {
-            matches!(
-                file.path,
-                "frameworks.toml"
-                    | "calibration.toml"
-                    | "levers.toml"
-                    | "facts.toml"
-                    | "inputs.toml"
-                    | "launchers.toml"
-            )
-        }
+        ("", Origin::Shipped) => FILES.contains(&file.path),
         _ => false,
     }
 }
