@@ -11,9 +11,6 @@ use super::read;
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Launchers {
-    /// Where this was read, with versions.
-    #[serde(rename = "source")]
-    _source: String,
     /// Programs that start others.
     pub launcher: Vec<Launcher>,
     /// The other words by which commands are told.
