@@ -21,32 +21,32 @@ const LEAP: i16 = 8;
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Calendar {
     /// When it happened, as the user says.
-    pub told: Option<Told>,
+    pub told: Option<StatedTime>,
     /// Whether to ask when files were last written, and what time it is. Without, a report follows from the inputs' bytes alone.
     pub clocks: bool,
 }
 
 /// When something happened, as people say it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Told {
+pub enum StatedTime {
     /// On this day; the log says at what time.
     Date(Date),
     /// At this moment, UTC.
     Moment(DateTime),
 }
 
-impl FromStr for Told {
+impl FromStr for StatedTime {
     type Err = String;
 
-    fn from_str(words: &str) -> Result<Told, String> {
+    fn from_str(words: &str) -> Result<StatedTime, String> {
         let words = words.trim();
         if let Some(date) = words.parse::<Date>().ok().filter(|_| words.len() == "2026-11-20".len()) {
-            return Ok(Told::Date(date));
+            return Ok(StatedTime::Date(date));
         }
         let of_zone = || words.parse::<Moment>().ok().map(|moment| moment.to_zoned(TimeZone::UTC).datetime());
         of_zone()
             .or_else(|| words.parse::<DateTime>().ok())
-            .map(Told::Moment)
+            .map(StatedTime::Moment)
             .ok_or_else(|| "write a date, 2026-11-20, or a time, 2026-11-20T10:00".to_owned())
     }
 }
@@ -71,12 +71,12 @@ impl Calendar {
     }
 }
 
-impl Told {
+impl StatedTime {
     /// A day with the time of day that the log names.
     fn with(self, stamps: Stamps) -> DateTime {
         match self {
-            Told::Moment(moment) => moment,
-            Told::Date(date) => {
+            StatedTime::Moment(moment) => moment,
+            StatedTime::Date(date) => {
                 let of_log = [stamps.own, stamps.before].into_iter().flatten().find_map(time_of_day);
                 date.to_datetime(of_log.unwrap_or(Time::midnight()))
             }
@@ -204,10 +204,10 @@ mod tests {
 
     #[test]
     fn people_say_a_day_or_a_moment() {
-        let told = |words: &str| words.parse::<Told>().ok();
-        assert_eq!(told("2026-11-20T10:00"), Some(Told::Moment(at("2026-11-20T10:00"))));
-        assert_eq!(told("2026-11-20 10:00:30"), Some(Told::Moment(at("2026-11-20T10:00:30"))));
-        assert_eq!(told("2026-11-20T10:00:00+02:00"), Some(Told::Moment(at("2026-11-20T08:00"))));
+        let told = |words: &str| words.parse::<StatedTime>().ok();
+        assert_eq!(told("2026-11-20T10:00"), Some(StatedTime::Moment(at("2026-11-20T10:00"))));
+        assert_eq!(told("2026-11-20 10:00:30"), Some(StatedTime::Moment(at("2026-11-20T10:00:30"))));
+        assert_eq!(told("2026-11-20T10:00:00+02:00"), Some(StatedTime::Moment(at("2026-11-20T08:00"))));
         assert_eq!(told("2026-11-20").map(|told| told.with(Stamps::default())), Some(at("2026-11-20T00:00")));
         let stamps = Stamps { own: stamp(Clock::TimeOfDay, "1970-01-01T23:30"), ..Stamps::default() };
         assert_eq!(told("2026-11-20").map(|told| told.with(stamps)), Some(at("2026-11-20T23:30")));

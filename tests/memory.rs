@@ -2,8 +2,8 @@
 
 use oomdoc::knowledge::Knowledge;
 use oomdoc::memory::{
-    Adapter, Amount, Batch, Buckets, Checkpoint, Cluster, Companion, Engine, Home, IdleOffload, Images, Implementation,
-    Layout, ModelSize, Moment, MomentPlan, Observed, Offload, OffloadDevice, Optimizer, OptimizerKind,
+    Adapter, Amount, Batch, Buckets, Checkpoint, Cluster, Companion, Engine, Export, Home, IdleOffload, Images,
+    Implementation, Layout, ModelSize, Moment, MomentPlan, Observed, Offload, OffloadDevice, Optimizer, OptimizerKind,
     OptimizerOffload, Parallel, ParameterOffload, Parameters, Pinning, Place, Plan, Precision, Recomputation, Resume,
     Samples, Sharding, Sleep, Step, WeightsLoad, Width, explain, states,
 };
@@ -29,7 +29,8 @@ fn on_device(planned: Option<&MomentPlan>, name: &str) -> Amount {
 }
 
 fn on_host(planned: Option<&MomentPlan>, name: &str) -> Amount {
-    planned.and_then(|planned| planned.on_host(name)).map(|part| part.bytes).unwrap_or_default()
+    let mut parts = planned.into_iter().flat_map(|planned| &planned.components);
+    parts.find(|part| part.name == name && part.place.is_host()).map(|part| part.bytes).unwrap_or_default()
 }
 
 fn offloaded(pin: bool) -> Offload {
@@ -90,7 +91,7 @@ mod a_72b_model_resumes_on_one_node {
         let checkpoint = |resume| Checkpoint { resume, ..layout(false).checkpoint };
         let in_turn = Layout { checkpoint: checkpoint(Resume::OwnPartInTurn), ..layout(false) };
         assert!(near(host(&Plan::of(&qwen(), &in_turn), Moment::CheckpointResume), 1219.0 + 34.0));
-        let old = Implementation::deepspeed(Some("0.13.1"));
+        let old = Implementation { states_at_init: true, ..Implementation::default() };
         let in_turn_old = Layout { implementation: old, ..in_turn };
         assert!(near(host(&Plan::of(&qwen(), &in_turn_old), Moment::CheckpointResume), 1219.0 + 102.0));
         // Up to 0.13.1 the states are there before they are loaded.
@@ -188,7 +189,7 @@ mod an_8b_model_on_one_device {
         for sharding in [Sharding::Replicated, Sharding::ZeroOne, Sharding::ZeroTwo, Sharding::ZeroThree] {
             assert!(near(peak(sharding).low, 119.7), "{sharding:?}");
         }
-        let newest = Implementation::deepspeed(None);
+        let newest = Implementation { weights_beside_master: true, ..Implementation::default() };
         let layout = |pin| Layout {
             sharding: Sharding::ZeroTwo,
             offload: offloaded(pin),
@@ -199,7 +200,9 @@ mod an_8b_model_on_one_device {
         assert!(near(host(&pageable, Moment::OptimizerStep), 134.6));
         // 32 + 32 + 16 GiB pinned, 59.8 not.
         assert!(near(host(&pinned, Moment::OptimizerStep), 139.8));
-        assert_eq!(pinned.at(Moment::OptimizerStep).map(|plan| plan.pinned().low), Some(Bytes(80 << 30)));
+        let parts = pinned.at(Moment::OptimizerStep).into_iter().flat_map(|planned| &planned.components);
+        let locked = parts.filter(|part| part.place == Place::HostPinned).map(|part| part.bytes.low).sum::<Bytes>();
+        assert_eq!(locked, Bytes(80 << 30));
         let device = on_device(pinned.at(Moment::Backward), "weights")
             + on_device(pinned.at(Moment::Backward), "gradient buckets");
         assert!(near(device.low, 15.0 + 0.93));
@@ -214,7 +217,8 @@ mod an_8b_model_on_one_device {
         assert!((device(Moment::Backward) - 60.8).abs() < 0.1);
         // Gradients cast to fp32 and both moments besides.
         assert!(device(Moment::OptimizerStep) > 149.0);
-        let old = Layout { implementation: Implementation::deepspeed(Some("0.13.1")), ..layout };
+        let old = Implementation { states_at_init: true, ..Implementation::default() };
+        let old = Layout { implementation: old, ..layout };
         let plan = Plan::of(&llama(), &old);
         assert!(plan.at(Moment::AfterPrepare).is_some_and(|plan| near(plan.device().low, 104.7)));
     }
@@ -241,16 +245,13 @@ mod a_13b_policy_saves {
         model("Llama-2-13B")
     }
 
-    fn layout(version: Option<&str>) -> Layout {
+    fn layout(export: Export) -> Layout {
         Layout {
             cluster: Cluster::of(1, 8),
             sharding: Sharding::ZeroTwo,
             offload: offloaded(true),
-            checkpoint: Checkpoint {
-                export: oomdoc::memory::openrlhf_export(version, Sharding::ZeroTwo),
-                ..Checkpoint::default()
-            },
-            implementation: Implementation::deepspeed(None),
+            checkpoint: Checkpoint { export, ..Checkpoint::default() },
+            implementation: Implementation { weights_beside_master: true, ..Implementation::default() },
             engine: Some(Engine { sleep: Sleep::WeightsToHost, ..Engine::default() }),
             ..Layout::default()
         }
@@ -270,24 +271,24 @@ mod a_13b_policy_saves {
 
     #[test]
     fn nominal_and_pinned() {
-        let plan = Plan::of(&llama(), &layout(None));
+        let plan = Plan::of(&llama(), &layout(Export::EveryRank));
         assert!(near(policy(&plan, Moment::OptimizerStep), 257.0));
-        let pageable = Plan::of(&llama(), &Layout { offload: offloaded(false), ..layout(None) });
+        let pageable = Plan::of(&llama(), &Layout { offload: offloaded(false), ..layout(Export::EveryRank) });
         assert!(near(policy(&pageable, Moment::OptimizerStep), 218.0));
-        let old = Implementation::deepspeed(Some("0.16.9"));
-        let pageable = Layout { offload: offloaded(false), implementation: old, ..layout(None) };
+        let old = Implementation::default();
+        let pageable = Layout { offload: offloaded(false), implementation: old, ..layout(Export::EveryRank) };
         assert!(near(policy(&Plan::of(&llama(), &pageable), Moment::OptimizerStep), 218.2 * 16.0 / 18.0));
     }
 
     #[test]
     fn every_rank_clones_what_one_writes() {
-        let exported = |version| {
-            let plan = Plan::of(&llama(), &layout(version));
+        let exported = |export| {
+            let plan = Plan::of(&llama(), &layout(export));
             on_host(plan.at(Moment::CheckpointSave), "exported weights").low
         };
-        assert!(near(exported(Some("0.7.5")), 194.0));
-        assert!(near(exported(Some("0.7.4")), 24.25));
-        let plan = Plan::of(&llama(), &layout(Some("0.7.5")));
+        assert!(near(exported(Export::EveryRank), 194.0));
+        assert!(near(exported(Export::FirstRank), 24.25));
+        let plan = Plan::of(&llama(), &layout(Export::EveryRank));
         assert!(near(on_host(plan.at(Moment::OptimizerStep), "weights of sleeping engines").low, 194.0));
         // 257 + 194 + 194 GiB before the object store: over a limit of 500 GB, or of 500 GiB.
         assert!(host(&plan, Moment::CheckpointSave).gib() > 645.0 * 0.99);
@@ -297,7 +298,7 @@ mod a_13b_policy_saves {
     #[test]
     fn a_trained_critic_counts_as_much() {
         let critic = Companion { name: "critic".into(), size: llama(), weights: Width::TWO, home: Home::Trained };
-        let layout = Layout { companions: vec![critic], engine: None, ..layout(None) };
+        let layout = Layout { companions: vec![critic], engine: None, ..layout(Export::EveryRank) };
         let plan = Plan::of(&llama(), &layout);
         assert!(near(host(&plan, Moment::OptimizerStep), 514.0));
         assert!(near(on_device(plan.at(Moment::Forward), "critic weights").low, 24.25));

@@ -256,7 +256,7 @@ fn outputs(report: &Report, redactor: &Redactor, knowledge: &Knowledge) -> Outco
     let (sent, masked) = report::outgoing(report, redactor);
     assert!(masked > 0);
     let said = Said::default();
-    triage::comment(&said, &sent, Language::En, &Environment::default())?;
+    triage::comment(&said, std::slice::from_ref(&sent), Language::En, &Environment::default())?;
     let (mut store, mut imported) = (MemoryStore::default(), MemoryStore::default());
     let record = Record::of(report, redactor)?.ok_or("no incident")?;
     history::add(&mut store, std::slice::from_ref(&record))?;
@@ -271,10 +271,10 @@ fn outputs(report: &Report, redactor: &Redactor, knowledge: &Knowledge) -> Outco
     history::import(&mut imported, &mut line.as_bytes(), redactor)?;
     Ok(vec![
         ("json", report::json(&sent)?),
-        ("html", report::html(&sent, Language::En)),
+        ("html", report::html(std::slice::from_ref(&sent), Language::En)),
         ("markdown and summary", report::markdown(&sent, Language::En)),
         ("text", report::text(&sent, Language::En, Length::Full, None)),
-        ("sarif", report::sarif(&sent, Language::En, Path::new("."), &knowledge.causes)?),
+        ("sarif", report::sarif(std::slice::from_ref(&sent), Language::En, Path::new("."), &knowledge.causes)?),
         ("annotation", report::github(&sent, Language::En, Path::new("."))),
         ("comment", said.0.into_inner()),
         ("notify", report::brief(&sent, Language::En)),

@@ -38,7 +38,7 @@ fn case(name: &str, language: Language) -> Outcome<Report> {
 }
 
 fn sarif(report: &Report) -> Outcome<String> {
-    Ok(report::sarif(report, Language::En, Path::new("."), &Knowledge::shipped()?.causes)?)
+    Ok(report::sarif(std::slice::from_ref(report), Language::En, Path::new("."), &Knowledge::shipped()?.causes)?)
 }
 
 #[test]
@@ -59,7 +59,7 @@ fn markdown_in_chinese() -> Outcome {
 #[test]
 fn html() -> Outcome {
     for name in CASES {
-        let page = report::html(&case(name, Language::En)?, Language::En);
+        let page = report::html(&[case(name, Language::En)?], Language::En);
         // The head is the same for all.
         let (_, body) = page.split_once("<body>").ok_or("no body")?;
         let (body, _) = body.split_once("<script>").ok_or("no script")?;
@@ -90,7 +90,7 @@ fn github() -> Outcome {
 fn the_plot_shows_the_highest_figure_and_the_limit() -> Outcome {
     let report = case(CASES[0], Language::En)?;
     let incident = report.incidents.first().ok_or("no incident")?;
-    let page = report::html(&report, Language::En);
+    let page = report::html(std::slice::from_ref(&report), Language::En);
     let on_device = |name: &str| ["torch_allocated", "torch_reserved", "allocated_peak"].contains(&name);
     let points = incident.timeline.iter().filter(|point| on_device(point.name.as_str()));
     let peak = points.map(|point| point.bytes.0).max().ok_or("no timeline")?;
@@ -104,7 +104,7 @@ fn the_plot_shows_the_highest_figure_and_the_limit() -> Outcome {
 #[test]
 fn a_page_needs_nothing_from_elsewhere() -> Outcome {
     for name in CASES {
-        let page = report::html(&case(name, Language::En)?, Language::En);
+        let page = report::html(&[case(name, Language::En)?], Language::En);
         for reference in ["src=", "href=", "url(", "@import", "fetch("] {
             assert!(!page.contains(reference), "{name}: {reference}");
         }
@@ -116,7 +116,10 @@ fn a_page_needs_nothing_from_elsewhere() -> Outcome {
 fn where_nothing_was_read_nothing_is_well() -> Outcome {
     let report = analyze(&[("job.log", b"")], Language::En)?;
     assert!(report::markdown(&report, Language::En).starts_with("### No log lines were read\n"));
-    assert!(report::html(&report, Language::En).contains("<h1 class=\"warn\">No log lines were read</h1>"));
+    assert!(
+        report::html(std::slice::from_ref(&report), Language::En)
+            .contains("<h1 class=\"warn\">No log lines were read</h1>")
+    );
     assert_eq!(report::github(&report, Language::En, Path::new(".")), "");
     Ok(())
 }
@@ -134,7 +137,7 @@ fn hostile() -> Outcome<Report> {
 
 #[test]
 fn a_log_cannot_write_html() -> Outcome {
-    let page = report::html(&hostile()?, Language::En);
+    let page = report::html(&[hostile()?], Language::En);
     assert_eq!(page.matches("<script").count(), 1);
     assert!(page.contains("&lt;script&gt;alert(3)&lt;/script&gt;"), "{page}");
     for raw in ["<img", "<b>::", "\u{1b}", "\u{202e}"] {

@@ -207,7 +207,7 @@ const HASTE: Patience = Patience {
 
 fn comment(environment: &Environment, log: &'static str) -> Outcome<Result<Posted, HttpError>> {
     let forge = environment.forge(HASTE).map_err(|missing| format!("{missing:?}"))?;
-    Ok(triage::comment(&*forge, &report(log)?, Language::En, environment).map(|(posted, _)| posted))
+    Ok(triage::comment(&*forge, &[report(log)?], Language::En, environment).map(|(posted, _)| posted))
 }
 
 #[test]

@@ -115,7 +115,7 @@ fn what_a_runner_trusts_its_gitlab_by_is_used() -> Outcome {
     };
     let comment = |environment: &Environment| -> Outcome<HttpError> {
         let forge = environment.forge(HASTE).map_err(|missing| format!("{missing:?}"))?;
-        triage::comment(&*forge, &report()?, Language::En, environment).err().ok_or_else(|| "it was taken".into())
+        triage::comment(&*forge, &[report()?], Language::En, environment).err().ok_or_else(|| "it was taken".into())
     };
     assert!(matches!(comment(&environment(false))?, HttpError::Unavailable(_)));
     assert_eq!(comment(&environment(true))?, HttpError::NotAllowed(403));

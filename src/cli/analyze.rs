@@ -7,15 +7,15 @@ use std::sync::Arc;
 use clap::{Args, ValueEnum};
 
 use super::error::CliError;
-use super::facts;
+use super::facts::ToldFacts;
 use super::fail_on::{self, FailOn};
 use super::home::{Home, warn};
 use super::labels::Labels;
+use super::language::Lang;
 use super::progress::Progress;
 use super::save;
 use super::screen::{self, printed};
 use crate::Options;
-use crate::facts::Value;
 use crate::jobs::Grouping;
 use crate::knowledge::{Knowledge, Language};
 use crate::model::{InputSummary, Report, Role};
@@ -24,7 +24,7 @@ use crate::report::{self, Length};
 use crate::source::SourceError;
 use crate::triage::{self, HttpError, Patience};
 use crate::watch::Watch;
-use crate::when::{Calendar, Told};
+use crate::when::{Calendar, StatedTime};
 
 /// How commands that read logs end.
 pub(super) const EXIT_CODES: &str = "Exit codes:
@@ -40,8 +40,8 @@ pub(super) struct Analyze {
     #[arg(required = true, value_name = "PATH")]
     paths: Vec<String>,
     /// How to show the report
-    #[arg(long, value_enum, default_value_t = Format::Text)]
-    format: Format,
+    #[arg(long, value_enum, default_value_t = ReportFormat::Text)]
+    format: ReportFormat,
     /// Show the whole text report, not only what fits on a screen
     #[arg(long, conflicts_with = "brief")]
     full: bool,
@@ -57,15 +57,13 @@ pub(super) struct Analyze {
     /// Write one report over all logs, even if they seem to be from different jobs
     #[arg(long)]
     together: bool,
-    /// The language of the report, `en` or `zh` [default: $OOMDOC_LANG, else your locale]
-    #[arg(long, value_name = "LANG", default_value_t = super::language::preferred(), hide_default_value = true)]
-    lang: Language,
-    /// Facts that the logs do not state: `model=8b`, `gpu=A100-80G`, `host.memory=500GiB`
-    #[arg(long, value_name = "KEY=VALUE", value_parser = told)]
-    fact: Vec<(String, Value)>,
+    #[command(flatten)]
+    lang: Lang,
+    #[command(flatten)]
+    told: ToldFacts,
     /// Say when it happened, where the log does not: `2026-11-20T10:00`, or a date
     #[arg(long, value_name = "TIME")]
-    when: Option<Told>,
+    when: Option<StatedTime>,
     /// Do not keep the incident in the history
     #[arg(long)]
     no_save: bool,
@@ -83,7 +81,7 @@ pub(super) struct Analyze {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Format {
+enum ReportFormat {
     /// One screen for a terminal
     Text,
     /// Everything, for programs
@@ -101,12 +99,12 @@ enum Format {
 impl Analyze {
     pub fn run(self, home: &Home) -> Result<ExitCode, CliError> {
         let (knowledge, experience) = home.knowledge_and_experience()?;
-        facts::check(&self.fact, &knowledge)?;
+        self.told.check(&knowledge)?;
         let watch = Arc::new(Watch::default());
         let progress = Progress::of(&watch, &self.paths);
         let options = Options {
-            language: self.lang,
-            facts: self.fact.clone(),
+            language: self.lang.language,
+            facts: self.told.fact.clone(),
             knowledge: Some(Arc::clone(&knowledge)),
             watch: Some(watch),
             calendar: Calendar { told: self.when, clocks: true },
@@ -120,11 +118,11 @@ impl Analyze {
         };
         let mut reports = crate::analyze_jobs(&self.paths, &options, grouping)?;
         drop(progress);
-        if self.format == Format::Html {
+        if self.format == ReportFormat::Html {
             reports.iter_mut().for_each(|report| report::neighbours(report, &self.paths));
         }
         if !reports.iter().any(report::has_log) {
-            if self.format != Format::Text {
+            if self.format != ReportFormat::Text {
                 self.print(&reports, &knowledge)?;
             }
             return Err(nothing_read(&reports));
@@ -137,14 +135,14 @@ impl Analyze {
         let (sent, masked): (Vec<Report>, Vec<usize>) =
             reports.iter().map(|report| report::outgoing(report, &redactor)).unzip();
         let masked: usize = masked.into_iter().sum();
-        let is_verbatim = !self.redact && self.format != Format::Github;
+        let is_verbatim = !self.redact && self.format != ReportFormat::Github;
         self.print(if is_verbatim { &reports } else { &sent }, &knowledge)?;
         if is_verbatim && masked > 0 {
             let what = format!("{masked} of the texts above contain what looks like a secret, copied from the inputs");
             warn(&what, "`--redact` masks it; what is kept or sent is always masked");
         }
         if let Some(url) = &self.notify {
-            sent.iter().for_each(|sent| tell(url, sent, self.lang, None));
+            sent.iter().for_each(|sent| tell(url, sent, self.lang.language, None));
         }
         if !self.no_save {
             reports.iter().for_each(|report| save::save(report, self.labels.annotations(), &redactor, home));
@@ -160,30 +158,35 @@ impl Analyze {
             (_, true) => Length::Brief,
             _ => Length::Screen,
         };
-        report::text_of_jobs(reports, self.lang, length, screen::width())
+        report::text_of_jobs(reports, self.lang.language, length, screen::width())
     }
 
     fn print(&self, reports: &[Report], knowledge: &Knowledge) -> Result<(), CliError> {
         let out = &mut std::io::stdout();
-        let markdown =
-            || reports.iter().map(|report| report::markdown(report, self.lang)).collect::<Vec<_>>().join("\n---\n\n");
+        let markdown = || {
+            reports
+                .iter()
+                .map(|report| report::markdown(report, self.lang.language))
+                .collect::<Vec<_>>()
+                .join("\n---\n\n")
+        };
         match self.format {
-            Format::Text => anstream::stdout().write_all(printed(&self.text(reports)).as_bytes())?,
-            Format::Json if self.compact => {
+            ReportFormat::Text => anstream::stdout().write_all(printed(&self.text(reports)).as_bytes())?,
+            ReportFormat::Json if self.compact => {
                 reports
                     .iter()
                     .try_for_each(|report| Ok::<_, CliError>(writeln!(out, "{}", report::compact(report)?)?))?;
             }
-            Format::Json => writeln!(out, "{}", report::json_of_jobs(reports)?)?,
-            Format::Markdown => out.write_all(markdown().as_bytes())?,
-            Format::Html => out.write_all(report::html_of_jobs(reports, self.lang).as_bytes())?,
-            Format::Sarif => {
-                let sarif = report::sarif_of_jobs(reports, self.lang, &repository(), &knowledge.causes)?;
+            ReportFormat::Json => writeln!(out, "{}", report::json_of_jobs(reports)?)?,
+            ReportFormat::Markdown => out.write_all(markdown().as_bytes())?,
+            ReportFormat::Html => out.write_all(report::html(reports, self.lang.language).as_bytes())?,
+            ReportFormat::Sarif => {
+                let sarif = report::sarif(reports, self.lang.language, &repository(), &knowledge.causes)?;
                 writeln!(out, "{sarif}")?;
             }
-            Format::Github => {
+            ReportFormat::Github => {
                 for report in reports {
-                    out.write_all(report::github(report, self.lang, &repository()).as_bytes())?;
+                    out.write_all(report::github(report, self.lang.language, &repository()).as_bytes())?;
                 }
                 summarize(&markdown())?;
             }
@@ -226,13 +229,5 @@ pub(super) fn tell(url: &str, sent: &Report, language: Language, run: Option<&st
             _ => "check the address given with --notify",
         };
         warn(&format!("no message was sent: {error}"), advice);
-    }
-}
-
-/// `host.memory=500GiB`: a name and a number, an amount of memory, yes or no, or words.
-pub(super) fn told(text: &str) -> Result<(String, Value), String> {
-    match text.split_once('=') {
-        Some((name, value)) if !name.is_empty() && !value.is_empty() => Ok((name.to_owned(), Value::read(value))),
-        _ => Err("write it as KEY=VALUE, e.g. model=8b".to_owned()),
     }
 }

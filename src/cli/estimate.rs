@@ -3,13 +3,11 @@ use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
 
-use super::analyze::told;
 use super::error::CliError;
-use super::facts;
+use super::facts::ToldFacts;
 use super::home::Home;
+use super::language::Lang;
 use crate::estimate::{self, Flags};
-use crate::facts::Value;
-use crate::knowledge::Language;
 
 /// As wide where there is no terminal.
 const WIDTH: usize = 100;
@@ -23,18 +21,16 @@ pub(super) struct Estimate {
     #[arg(long)]
     all: bool,
     /// How to show it
-    #[arg(long, value_enum, default_value_t = Format::Text)]
-    format: Format,
-    /// The language, `en` or `zh` [default: $OOMDOC_LANG, else your locale]
-    #[arg(long, value_name = "LANG", default_value_t = super::language::preferred(), hide_default_value = true)]
-    lang: Language,
-    /// Facts that no flag states, under the names that rules use: `config.sub_group_size=1e8`
-    #[arg(long, value_name = "KEY=VALUE", value_parser = told)]
-    fact: Vec<(String, Value)>,
+    #[arg(long, value_enum, default_value_t = EstimateFormat::Text)]
+    format: EstimateFormat,
+    #[command(flatten)]
+    lang: Lang,
+    #[command(flatten)]
+    told: ToldFacts,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Format {
+enum EstimateFormat {
     Text,
     Json,
     Markdown,
@@ -43,12 +39,12 @@ enum Format {
 impl Estimate {
     pub fn run(self, home: &Home) -> Result<ExitCode, CliError> {
         let knowledge = home.knowledge()?;
-        facts::check(&self.fact, &knowledge)?;
-        let estimate = estimate::estimate(&self.flags, &self.fact, &knowledge)?;
+        self.told.check(&knowledge)?;
+        let estimate = estimate::estimate(&self.flags, &self.told.fact, &knowledge)?;
         let shown = match self.format {
-            Format::Text => estimate::text(&estimate, self.lang, width(), self.all),
-            Format::Json => serde_json::to_string_pretty(&estimate)? + "\n",
-            Format::Markdown => estimate::markdown(&estimate, self.lang),
+            EstimateFormat::Text => estimate::text(&estimate, self.lang.language, width(), self.all),
+            EstimateFormat::Json => serde_json::to_string_pretty(&estimate)? + "\n",
+            EstimateFormat::Markdown => estimate::markdown(&estimate, self.lang.language),
         };
         anstream::stdout().write_all(shown.as_bytes())?;
         Ok(ExitCode::SUCCESS)

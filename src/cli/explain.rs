@@ -5,7 +5,8 @@ use clap::Args;
 
 use super::error::CliError;
 use super::home::Home;
-use crate::knowledge::{Glossary, Language};
+use super::language::Lang;
+use crate::knowledge::Glossary;
 use crate::rulebase;
 
 /// Explain a word of reports and rules: a cause, kind, phase, figure, lever, fact, or a knob as you spell it.
@@ -14,15 +15,14 @@ pub(super) struct Explain {
     /// `fragmentation`, `weight_sync`, `--gpu-memory-utilization`, `deepspeed.offload_optimizer` …
     #[arg(allow_hyphen_values = true)]
     word: String,
-    /// The language, `en` or `zh` [default: $OOMDOC_LANG, else your locale]
-    #[arg(long, value_name = "LANG", default_value_t = super::language::preferred(), hide_default_value = true)]
-    lang: Language,
+    #[command(flatten)]
+    lang: Lang,
 }
 
 impl Explain {
     pub fn run(self, home: &Home) -> Result<ExitCode, CliError> {
         let (knowledge, glossary) = (home.knowledge()?, Glossary::shipped()?);
-        let text = rulebase::explain(&self.word, &knowledge, &glossary, self.lang)
+        let text = rulebase::explain(&self.word, &knowledge, &glossary, self.lang.language)
             .map_err(|unknown| CliError::Unexplained { word: self.word, nearest: unknown.nearest })?;
         anstream::stdout().write_all(text.as_bytes())?;
         Ok(ExitCode::SUCCESS)

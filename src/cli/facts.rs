@@ -1,16 +1,36 @@
+use clap::Args;
+
 use super::error::CliError;
 use crate::facts::Value;
 use crate::knowledge::{Glossary, Knowledge};
 use crate::rulebase::FactNames;
 
-/// Refuses facts that nobody asks for: they would change nothing, and nobody would notice.
-pub(super) fn check(told: &[(String, Value)], knowledge: &Knowledge) -> Result<(), CliError> {
-    if told.is_empty() {
-        return Ok(());
+/// What the user knows and no input says.
+#[derive(Debug, Args)]
+pub(super) struct ToldFacts {
+    /// Facts that nothing else states, as rules name them: `model=8b`, `gpu=A100-80G`, `host.memory=500GiB`
+    #[arg(long, value_name = "KEY=VALUE", value_parser = read)]
+    pub fact: Vec<(String, Value)>,
+}
+
+impl ToldFacts {
+    /// Refuses facts that nobody asks for: they would change nothing, and nobody would notice.
+    pub fn check(&self, knowledge: &Knowledge) -> Result<(), CliError> {
+        if self.fact.is_empty() {
+            return Ok(());
+        }
+        let names = FactNames::new(knowledge, &Glossary::shipped()?);
+        match self.fact.iter().find(|(name, _)| !names.is_known(name)) {
+            Some((name, _)) => Err(CliError::NoFact { name: name.clone(), nearest: names.nearest(name) }),
+            None => Ok(()),
+        }
     }
-    let names = FactNames::new(knowledge, &Glossary::shipped()?);
-    match told.iter().find(|(name, _)| !names.is_known(name)) {
-        Some((name, _)) => Err(CliError::NoFact { name: name.clone(), nearest: names.nearest(name) }),
-        None => Ok(()),
+}
+
+/// `host.memory=500GiB`: a name and a number, an amount of memory, yes or no, or words.
+fn read(text: &str) -> Result<(String, Value), String> {
+    match text.split_once('=') {
+        Some((name, value)) if !name.is_empty() && !value.is_empty() => Ok((name.to_owned(), Value::read(value))),
+        _ => Err("write it as KEY=VALUE, e.g. model=8b".to_owned()),
     }
 }

@@ -3,13 +3,11 @@ use std::process::ExitCode;
 
 use clap::Args;
 
-use super::analyze::told;
 use super::error::CliError;
-use super::facts;
+use super::facts::ToldFacts;
 use super::home::Home;
-use crate::facts::Value;
+use super::language::Lang;
 use crate::fix::{self, Done};
-use crate::knowledge::Language;
 use crate::model::Patch;
 use crate::{Options, report};
 
@@ -28,20 +26,18 @@ pub(super) struct Fix {
     /// Write the change; a copy of each old file stays next to it
     #[arg(long)]
     write: bool,
-    /// The language of hints, `en` or `zh` [default: $OOMDOC_LANG, else your locale]
-    #[arg(long, value_name = "LANG", default_value_t = super::language::preferred(), hide_default_value = true)]
-    lang: Language,
-    /// Facts that the logs do not state: `model=8b`, `gpu=A100-80G`, `host.memory=500GiB`
-    #[arg(long, value_name = "KEY=VALUE", value_parser = told)]
-    fact: Vec<(String, Value)>,
+    #[command(flatten)]
+    lang: Lang,
+    #[command(flatten)]
+    told: ToldFacts,
 }
 
 impl Fix {
     pub fn run(self, home: &Home) -> Result<ExitCode, CliError> {
         let knowledge = home.knowledge()?;
-        facts::check(&self.fact, &knowledge)?;
+        self.told.check(&knowledge)?;
         let knowledge = Some(knowledge);
-        let options = Options { language: self.lang, facts: self.fact, knowledge, ..Options::default() };
+        let options = Options { language: self.lang.language, facts: self.told.fact, knowledge, ..Options::default() };
         let report = fix::analyze(&self.paths, &options)?;
         let patches = fix::pick(&report, &self.pick)?;
         let mut out = anstream::stdout();

@@ -123,12 +123,8 @@ const TABLE: &[(&str, &str)] = &[
         "解释报告和规则中的词：原因、类型、阶段、数据项、手段、事实，或你所写的设置",
     ),
     (
-        "Facts that no flag states, under the names that rules use: `config.sub_group_size=1e8`",
-        "没有对应选项的事实，用规则中的名字：`config.sub_group_size=1e8`",
-    ),
-    (
-        "Facts that the logs do not state: `model=8b`, `gpu=A100-80G`, `host.memory=500GiB`",
-        "日志中没有的事实：`model=8b`、`gpu=A100-80G`、`host.memory=500GiB`",
+        "Facts that nothing else states, as rules name them: `model=8b`, `gpu=A100-80G`, `host.memory=500GiB`",
+        "其他输入中没有的事实，用规则中的名字：`model=8b`、`gpu=A100-80G`、`host.memory=500GiB`",
     ),
     ("Find earlier incidents, and record what solved them", "查找以往事件，并记录解决办法"),
     (
@@ -272,18 +268,6 @@ const TABLE: &[(&str, &str)] = &[
     (
         "The label's file name, JSON or TOML [default: truth.json or expected.toml]",
         "标注文件名，JSON 或 TOML [默认：truth.json 或 expected.toml]",
-    ),
-    (
-        "The language of hints, `en` or `zh` [default: $OOMDOC_LANG, else your locale]",
-        "提示的语言，`en` 或 `zh` [默认：$OOMDOC_LANG，否则为系统语言]",
-    ),
-    (
-        "The language of the report, `en` or `zh` [default: $OOMDOC_LANG, else your locale]",
-        "报告的语言，`en` 或 `zh` [默认：$OOMDOC_LANG，否则为系统语言]",
-    ),
-    (
-        "The language of the titles, `en` or `zh` [default: $OOMDOC_LANG, else your locale]",
-        "标题的语言，`en` 或 `zh` [默认：$OOMDOC_LANG，否则为系统语言]",
     ),
     (
         "The language, `en` or `zh` [default: $OOMDOC_LANG, else your locale]",

@@ -2,7 +2,17 @@
 
 use std::ffi::{OsStr, OsString};
 
+use clap::Args;
+
 use crate::knowledge::Language;
+
+/// The language of what a command prints.
+#[derive(Debug, Clone, Copy, Args)]
+pub(super) struct Lang {
+    /// The language, `en` or `zh` [default: $OOMDOC_LANG, else your locale]
+    #[arg(long = "lang", value_name = "LANG", default_value_t = preferred(), hide_default_value = true)]
+    pub language: Language,
+}
 
 /// Variables that say it where `--lang` does not, by rank; the first that is set decides.
 const VARIABLES: [&str; 4] = ["OOMDOC_LANG", "LC_ALL", "LC_MESSAGES", "LANG"];

@@ -6,24 +6,24 @@ use std::sync::Arc;
 
 use clap::Args;
 
-use super::analyze::{summarize, tell, told};
+use super::analyze::{summarize, tell};
 use super::error::CliError;
-use super::facts;
+use super::facts::ToldFacts;
 use super::fail_on::{self, FailOn};
 use super::home::{Home, warn};
 use super::labels::Labels;
+use super::language::Lang;
 use super::outputs;
 use super::save;
 use super::screen::{self, printed, said};
 use crate::Options;
-use crate::facts::Value;
 use crate::jobs::Grouping;
-use crate::knowledge::{CauseRule, Language};
+use crate::knowledge::CauseRule;
 use crate::model::Report;
 use crate::redact::Redactor;
 use crate::report::{self, Length};
 use crate::triage::{self, Environment, HttpError, Missing, Patience, Pipeline, Posted};
-use crate::when::{Calendar, Told};
+use crate::when::{Calendar, StatedTime};
 
 /// What to do about certificates.
 const TRUST: &str = "name a file of certificates (PEM) with SSL_CERT_FILE, or unset it: docs/ci.md";
@@ -40,18 +40,16 @@ pub(super) struct Triage {
     /// The folder for the report as JSON, HTML, Markdown and SARIF
     #[arg(long, value_name = "DIR", default_value = "oomdoc-report")]
     output: PathBuf,
-    /// The language of the report, `en` or `zh` [default: $OOMDOC_LANG, else your locale]
-    #[arg(long, value_name = "LANG", default_value_t = super::language::preferred(), hide_default_value = true)]
-    lang: Language,
-    /// Facts that the logs do not state: `model=8b`, `gpu=A100-80G`, `host.memory=500GiB`
-    #[arg(long, value_name = "KEY=VALUE", value_parser = told)]
-    fact: Vec<(String, Value)>,
+    #[command(flatten)]
+    lang: Lang,
+    #[command(flatten)]
+    told: ToldFacts,
     /// Whose comment it is, where several jobs of one name run [default: the job's name]
     #[arg(long, value_name = "NAME")]
     comment_key: Option<String>,
     /// Say when it happened, where the log does not: `2026-11-20T10:00`, or a date
     #[arg(long, value_name = "TIME")]
-    when: Option<Told>,
+    when: Option<StatedTime>,
     /// Do not keep the incident in the history
     #[arg(long)]
     no_save: bool,
@@ -73,10 +71,10 @@ impl Triage {
         let mut environment = Environment::read(|name| std::env::var(name).ok());
         environment.job = self.comment_key.clone().or(environment.job);
         let (knowledge, experience) = home.knowledge_and_experience()?;
-        facts::check(&self.fact, &knowledge)?;
+        self.told.check(&knowledge)?;
         let options = Options {
-            language: self.lang,
-            facts: self.fact.clone(),
+            language: self.lang.language,
+            facts: self.told.fact.clone(),
             knowledge: Some(Arc::clone(&knowledge)),
             experience: Arc::clone(&experience),
             calendar: Calendar { told: self.when, clocks: true },
@@ -115,7 +113,9 @@ impl Triage {
             outputs::write(first, &self.output, comment.as_deref())?;
         }
         if let Some(url) = &self.notify {
-            sent.iter().filter(has_failed).for_each(|sent| tell(url, sent, self.lang, environment.run.as_deref()));
+            sent.iter()
+                .filter(has_failed)
+                .for_each(|sent| tell(url, sent, self.lang.language, environment.run.as_deref()));
         }
         Ok(fail_on::status(&self.fail_on, &reports))
     }
@@ -127,22 +127,22 @@ impl Triage {
         };
         fs::create_dir_all(&self.output).map_err(|error| CliError::Write { path: self.output.clone(), error })?;
         written(&self.output.join("report.json"), &report::json_of_jobs(sent)?)?;
-        written(&self.output.join("report.html"), &report::html_of_jobs(sent, self.lang))?;
-        written(&self.output.join("report.md"), &report::markdown_of_jobs(sent, self.lang))?;
-        written(&self.output.join("report.sarif"), &report::sarif_of_jobs(sent, self.lang, &environment.root, causes)?)
+        written(&self.output.join("report.html"), &report::html(sent, self.lang.language))?;
+        written(&self.output.join("report.md"), &report::markdown_of_jobs(sent, self.lang.language))?;
+        written(&self.output.join("report.sarif"), &report::sarif(sent, self.lang.language, &environment.root, causes)?)
     }
 
     /// Prints what the pipeline shows: GitHub obeys what it finds in a log, so nothing else of ours is there.
     fn show(&self, sent: &[Report], environment: &Environment) -> Result<(), CliError> {
         if matches!(environment.pipeline, Pipeline::GitHub { .. }) {
             for report in sent {
-                let annotation = report::github(report, self.lang, &environment.root);
+                let annotation = report::github(report, self.lang.language, &environment.root);
                 std::io::stdout().write_all(annotation.as_bytes())?;
             }
-            summarize(&report::markdown_of_jobs(sent, self.lang))
+            summarize(&report::markdown_of_jobs(sent, self.lang.language))
         } else {
             Ok(anstream::stdout().write_all(
-                printed(&report::text_of_jobs(sent, self.lang, Length::Screen, screen::width())).as_bytes(),
+                printed(&report::text_of_jobs(sent, self.lang.language, Length::Screen, screen::width())).as_bytes(),
             )?)
         }
     }
@@ -160,7 +160,7 @@ impl Triage {
     /// Writes the comment; says so where there is none. The page that shows it, where it is known.
     fn comment(&self, sent: &[Report], environment: &Environment) -> Result<Option<String>, CliError> {
         let done = match environment.forge(Patience::default()) {
-            Ok(forge) => triage::comment_on_jobs(&*forge, sent, self.lang, environment),
+            Ok(forge) => triage::comment(&*forge, sent, self.lang.language, environment),
             Err(Missing::Request) => return Ok(None),
             Err(Missing::Trust(error)) => {
                 warn(&format!("no comment was written: {error}"), TRUST);

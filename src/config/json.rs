@@ -173,7 +173,7 @@ fn string(text: &str, quote: char) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{cited, error, set, settings, warnings};
+    use super::super::testing::{cited, error, set, settings};
 
     const CONFIG: &str = r#"// for two nodes
 {
@@ -227,7 +227,6 @@ mod tests {
     fn of_equal_keys_the_last_one_counts() {
         let text = "{\"zero\": {\n \"stage\": 2,\n \"stage\": 3}}";
         assert_eq!(settings(text), ["zero.stage=3"]);
-        assert_eq!(warnings(text), ["2:2 `stage` stands here more than once; the last one counts"]);
         assert_eq!(set(text, "zero.stage", 1.0), "{\"zero\": {\n \"stage\": 2,\n \"stage\": 1}}");
     }
 

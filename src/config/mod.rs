@@ -40,6 +40,7 @@ pub use entry::{Command, Entry, EntryKind};
 pub use error::{ConfigError, EditError};
 pub use format::Format;
 pub use log::from_log;
+pub(crate) use shell::starts_program;
 pub use value::Value;
 
 use edit::{Edit, Lines};
@@ -55,22 +56,10 @@ use crate::model::{Citation, LineNumber, Location};
 pub struct Document {
     path: Arc<str>,
     format: Format,
-    /// What it is introduced as, where a log printed it.
-    heading: String,
     text: String,
     entries: Vec<Entry>,
     commands: Vec<Command>,
-    warnings: Vec<Warning>,
     body: Body,
-}
-
-/// Something in a configuration that is not what it seems.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Warning {
-    /// Where.
-    pub at: Location,
-    /// What.
-    pub message: String,
 }
 
 /// What edits need to know of a text.
@@ -89,13 +78,12 @@ struct Parsed {
     body: Body,
     found: Vec<Found>,
     commands: Vec<FoundCommand>,
-    warnings: Vec<Remark>,
 }
 
 impl Parsed {
     /// What nested settings make.
     fn new(body: Body, settings: Flattening) -> Parsed {
-        Parsed { body, found: settings.entries, commands: Vec::new(), warnings: settings.warnings }
+        Parsed { body, found: settings.entries, commands: Vec::new() }
     }
 }
 
@@ -155,14 +143,11 @@ impl Document {
         let location = |at: usize| cite(&(at..at)).location;
         let command =
             |FoundCommand { program, target, operands, at }| Command { program, target, operands, at: location(at) };
-        let warning = |Remark { at, message }| Warning { at: location(at), message };
         Document {
             entries: parsed.found.into_iter().map(entry).collect(),
             commands: parsed.commands.into_iter().map(command).collect(),
-            warnings: parsed.warnings.into_iter().map(warning).collect(),
             body: parsed.body,
             text: text.to_owned(),
-            heading: String::new(),
             format,
             path,
         }
@@ -176,12 +161,6 @@ impl Document {
     /// How it is written.
     pub fn format(&self) -> Format {
         self.format
-    }
-
-    /// What a log introduced it as: `Namespace`, `TrainingArguments`, `DeepSpeedEngine configuration`, `set -x`. Empty for
-    /// what is no part of a log, or has no title.
-    pub fn heading(&self) -> &str {
-        &self.heading
     }
 
     /// As it stands; of a log, without what others put before its lines.
@@ -203,11 +182,6 @@ impl Document {
     pub fn shown_commands(&self) -> impl Iterator<Item = &str> {
         let text = if matches!(self.body, Body::Yaml(_)) { self.text.as_str() } else { "" };
         comments::commands(text)
-    }
-
-    /// What is odd in it: a key that stands twice, a quote that never ends.
-    pub fn warnings(&self) -> &[Warning] {
-        &self.warnings
     }
 
     /// The setting of this name that counts. In a launch script that is the one given to the command with the most
@@ -358,7 +332,7 @@ fn parse(format: Format, text: &str) -> Result<Parsed, Remark> {
     }
 }
 
-/// The settings below `roots`, whose keys begin with what stands beside each, and what is odd in them.
+/// The settings below `roots`, whose keys begin with what stands beside each.
 fn flatten<'a>(roots: impl Iterator<Item = (String, &'a Node)>) -> Result<Flattening, Remark> {
     let mut settings = Flattening::default();
     for (prefix, root) in roots {

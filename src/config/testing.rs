@@ -22,12 +22,6 @@ pub(super) fn cited(text: &str, key: &str) -> String {
     }
 }
 
-/// `line:column message` of every warning.
-pub(super) fn warnings(text: &str) -> Vec<String> {
-    let show = |warning: &super::Warning| format!("{}:{} {}", warning.at.line, warning.at.column.0, warning.message);
-    read(text).map(|document| document.warnings().iter().map(show).collect()).unwrap_or_default()
-}
-
 /// What is wrong with a text.
 pub(super) fn error(text: &str) -> String {
     read(text).err().map(|error| error.to_string()).unwrap_or_default()

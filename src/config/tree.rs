@@ -5,7 +5,6 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::entry::Found;
-use super::error::Remark;
 use super::path::{self, Step};
 use super::{EditError, EntryKind, Value};
 
@@ -119,8 +118,6 @@ impl Node {
 #[derive(Debug, Default)]
 pub(super) struct Flattening {
     pub entries: Vec<Found>,
-    /// Keys that stand twice.
-    pub warnings: Vec<Remark>,
     key: String,
     /// How much was written down, about: aliases of aliases grow without bound.
     spent: usize,
@@ -163,10 +160,7 @@ impl Flattening {
                 let last: HashMap<&str, usize> =
                     members.iter().enumerate().map(|(at, member)| (member.key.as_str(), at)).collect();
                 for (at, member) in members.iter().enumerate() {
-                    if last.get(member.key.as_str()) != Some(&at) {
-                        let message = format!("`{}` stands here more than once; the last one counts", member.key);
-                        self.warnings.push(Remark::new(member.at.start, message));
-                    } else if !member.is_merge() {
+                    if last.get(member.key.as_str()) == Some(&at) && !member.is_merge() {
                         self.step(&Step::Key(member.key.clone()), &member.value, depth)?;
                     }
                 }

@@ -62,11 +62,11 @@ struct Label {
     #[serde(default)]
     kind_ok: Vec<Kind>,
     #[serde(default)]
-    phase: Answer<Phase>,
+    phase: OneOrMany<Phase>,
     #[serde(default)]
     phase_ok: Vec<Phase>,
     #[serde(default)]
-    cause: Answer<String>,
+    cause: OneOrMany<String>,
     #[serde(default)]
     cause_ok: Vec<String>,
     /// The report that it was taken from.
@@ -77,22 +77,22 @@ struct Label {
 /// One answer, or several that are as good.
 #[derive(Debug, Deserialize)]
 #[serde(untagged)]
-enum Answer<T> {
+enum OneOrMany<T> {
     One(T),
     Any(Vec<T>),
 }
 
-impl<T> Default for Answer<T> {
-    fn default() -> Answer<T> {
-        Answer::Any(Vec::new())
+impl<T> Default for OneOrMany<T> {
+    fn default() -> OneOrMany<T> {
+        OneOrMany::Any(Vec::new())
     }
 }
 
-impl<T> Answer<T> {
+impl<T> OneOrMany<T> {
     fn with(self, more: Vec<T>) -> Vec<T> {
         let mut all = match self {
-            Answer::One(answer) => vec![answer],
-            Answer::Any(answers) => answers,
+            OneOrMany::One(answer) => vec![answer],
+            OneOrMany::Any(answers) => answers,
         };
         all.extend(more);
         all
@@ -135,7 +135,7 @@ fn read_case(case: &Path, path: &Path) -> Result<Case, LabelError> {
     Ok(Case {
         group: label.source.as_deref().map_or_else(|| name.clone(), origin),
         name,
-        kinds: Answer::One(label.kind).with(label.kind_ok),
+        kinds: OneOrMany::One(label.kind).with(label.kind_ok),
         phases: label.phase.with(label.phase_ok),
         causes: label.cause.with(label.cause_ok),
         files: files(case, path),

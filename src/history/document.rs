@@ -2,7 +2,7 @@ use std::collections::HashSet;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Record, Told};
+use super::{OutcomeSummary, Record};
 use crate::knowledge::{Language, title_in, titles};
 use crate::model::{Bytes, Diagnosis, FigureName, Kind, Phase, TimeSource};
 
@@ -65,7 +65,7 @@ pub struct Document {
 
 impl Document {
     /// `record` in a line, with what was `told` of it.
-    pub fn new(record: &Record, told: Option<&Told>) -> Document {
+    pub fn new(record: &Record, told: Option<&OutcomeSummary>) -> Document {
         let (incident, job) = (&record.incident, &record.job);
         let first = incident.diagnoses.first();
         let bytes = |name| record.figure(name).map(|bytes| Bytes(bytes as i64));

@@ -33,7 +33,7 @@ pub use drain::{drain, look, publish, snapshot};
 pub use error::HistoryError;
 pub use find::{find, records};
 pub use index::{IndexError, Progress, verify_index};
-pub use outcome::{Outcome, Told, experience, forget, outcomes, resolve};
+pub use outcome::{Outcome, OutcomeSummary, experience, forget, outcomes, resolve};
 pub use prune::{Age, prune};
 pub use query::{Order, Page, Query, QueryError, search};
 pub use record::{Record, now};

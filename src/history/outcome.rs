@@ -43,7 +43,7 @@ pub struct Outcome {
 
 /// What was told of an incident, in short.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Told {
+pub struct OutcomeSummary {
     /// Whether a change made it go away.
     pub worked: bool,
     /// That change; the last one that was tried where none did.
@@ -155,35 +155,35 @@ pub fn forget(store: &mut dyn Store, incident: Option<&str>) -> Result<usize, Hi
 }
 
 /// What was told of each incident, of those of which anything was.
-pub(super) fn told(store: &dyn Store) -> Result<BTreeMap<String, Told>, HistoryError> {
-    let mut told: BTreeMap<String, Told> = BTreeMap::new();
+pub(super) fn told(store: &dyn Store) -> Result<BTreeMap<String, OutcomeSummary>, HistoryError> {
+    let mut told: BTreeMap<String, OutcomeSummary> = BTreeMap::new();
     for outcome in outcomes(store, None)? {
         match told.get_mut(&outcome.incident) {
             Some(known) => known.hear(&outcome),
-            None => drop(told.insert(outcome.incident.clone(), Told::first(&outcome))),
+            None => drop(told.insert(outcome.incident.clone(), OutcomeSummary::first(&outcome))),
         }
     }
     Ok(told)
 }
 
-impl Told {
-    fn first(outcome: &Outcome) -> Told {
-        Told { worked: outcome.worked, change: outcome.told() }
+impl OutcomeSummary {
+    fn first(outcome: &Outcome) -> OutcomeSummary {
+        OutcomeSummary { worked: outcome.worked, change: outcome.told() }
     }
 
     /// What was told earlier.
     fn hear(&mut self, earlier: &Outcome) {
         if earlier.worked && !self.worked {
-            *self = Told::first(earlier);
+            *self = OutcomeSummary::first(earlier);
         }
     }
 }
 
 /// The same of one incident.
-pub(super) fn told_of(store: &dyn Store, incident: &str) -> Result<Option<Told>, HistoryError> {
+pub(super) fn told_of(store: &dyn Store, incident: &str) -> Result<Option<OutcomeSummary>, HistoryError> {
     let all = outcomes(store, Some(incident))?;
     let Some((newest, earlier)) = all.split_first() else { return Ok(None) };
-    let mut told = Told::first(newest);
+    let mut told = OutcomeSummary::first(newest);
     earlier.iter().for_each(|outcome| told.hear(outcome));
     Ok(Some(told))
 }

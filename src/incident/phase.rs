@@ -72,7 +72,7 @@ impl Route {
 }
 
 /// A phase, how it is known, and how surely.
-struct Found {
+struct FoundPhase {
     phase: Phase,
     site: Arc<str>,
     confidence: f64,
@@ -81,9 +81,9 @@ struct Found {
     is_operation: bool,
 }
 
-impl Found {
+impl FoundPhase {
     fn by(self, route: Route) -> PhaseSign {
-        let Found { phase, site, confidence, evidence, .. } = self;
+        let FoundPhase { phase, site, confidence, evidence, .. } = self;
         PhaseSign { route, phase, site, confidence, evidence }
     }
 }
@@ -118,7 +118,7 @@ pub(super) fn signs(case: &Case, group: &Group, knowledge: &Knowledge) -> Vec<Ph
     );
     let others = || case.stacks().filter_map(|(_, frames)| of_stack(frames, knowledge));
     // An enclosing phase of another rank holds for this one; its forward or backward may be a moment ahead.
-    let surely = |found: Found, confidence: f64| Found { confidence, ..found };
+    let surely = |found: FoundPhase, confidence: f64| FoundPhase { confidence, ..found };
     let enclosing = others().find(|found| !found.is_operation);
     signs.extend(enclosing.map(|found| surely(found, 0.7).by(Route::OthersEnclosing)));
     // A line that closed a phase says only what the job was no longer doing.
@@ -135,13 +135,13 @@ pub(super) fn signs(case: &Case, group: &Group, knowledge: &Knowledge) -> Vec<Ph
 /// The outermost enclosing frame decides, save that weights or samples on their way are `weight_sync` within anything.
 /// Without one: the optimizer's step before backward before forward, wherever they stand, as recomputation runs forward
 /// frames beneath backward ones; save that a step above them only runs the closure it was given.
-fn of_stack(frames: &[Frame], knowledge: &Knowledge) -> Option<Found> {
+fn of_stack(frames: &[Frame], knowledge: &Knowledge) -> Option<FoundPhase> {
     let rows: Vec<_> = frames
         .iter()
         .filter_map(|frame| Some((frame, knowledge.phases.frame(&frame.file, &frame.function, &frame.code)?)))
         .collect();
     let remote = frames.iter().find_map(|frame| {
-        let mark = (frame.file == "ray").then(|| knowledge.phases.method(&frame.function))??;
+        let mark = (frame.file == Frame::REMOTE).then(|| knowledge.phases.method(&frame.function))??;
         Some((frame, mark))
     });
     let role = |role| rows.iter().find(move |(_, row)| row.role == role);
@@ -158,11 +158,17 @@ fn of_stack(frames: &[Frame], knowledge: &Knowledge) -> Option<Found> {
         let mut evidence = vec![frame.at.clone()];
         evidence.extend(innermost.filter(|(inner, _)| inner.at != frame.at).map(|(inner, _)| inner.at.clone()));
         let site = innermost.filter(|(_, inner)| inner.phase == row.phase).map_or(&row.site, |(_, inner)| &inner.site);
-        return Some(Found { phase: row.phase, site: site.clone(), confidence: 0.95, evidence, is_operation: false });
+        return Some(FoundPhase {
+            phase: row.phase,
+            site: site.clone(),
+            confidence: 0.95,
+            evidence,
+            is_operation: false,
+        });
     }
     if let Some((frame, mark)) = remote.filter(|(_, mark)| !is_step(mark.phase)) {
         let evidence = vec![frame.at.clone()];
-        return Some(Found {
+        return Some(FoundPhase {
             phase: mark.phase,
             site: mark.site.clone(),
             confidence: mark.confidence.max(0.8),
@@ -172,7 +178,7 @@ fn of_stack(frames: &[Frame], knowledge: &Knowledge) -> Option<Found> {
     }
     let step = [Phase::OptimizerStep, Phase::Backward, Phase::Forward].into_iter().find_map(operation);
     if let Some((frame, row)) = step {
-        return Some(Found {
+        return Some(FoundPhase {
             phase: row.phase,
             site: row.site.clone(),
             confidence: 0.9,
@@ -183,7 +189,7 @@ fn of_stack(frames: &[Frame], knowledge: &Knowledge) -> Option<Found> {
     // Setting up, moving a model, gathering parameters: steps of whatever encloses them, and nothing does.
     if let Some((frame, row)) = role(FrameRole::Operation) {
         let evidence = vec![frame.at.clone()];
-        return Some(Found {
+        return Some(FoundPhase {
             phase: row.phase,
             site: row.site.clone(),
             confidence: 0.8,
@@ -191,7 +197,7 @@ fn of_stack(frames: &[Frame], knowledge: &Knowledge) -> Option<Found> {
             is_operation: false,
         });
     }
-    remote.map(|(frame, mark)| Found {
+    remote.map(|(frame, mark)| FoundPhase {
         phase: mark.phase,
         site: mark.site.clone(),
         confidence: mark.confidence,
@@ -201,10 +207,10 @@ fn of_stack(frames: &[Frame], knowledge: &Knowledge) -> Option<Found> {
 }
 
 /// The message itself may say what was being done.
-fn of_message(event: &Event, knowledge: &Knowledge) -> Option<Found> {
+fn of_message(event: &Event, knowledge: &Knowledge) -> Option<FoundPhase> {
     let mark = knowledge.phases.line(&event.at.text)?;
     let site = mark.site.clone();
-    Some(Found {
+    Some(FoundPhase {
         phase: mark.phase,
         site,
         confidence: mark.confidence,
@@ -215,7 +221,7 @@ fn of_message(event: &Event, knowledge: &Knowledge) -> Option<Found> {
 
 /// The remote methods that a monitor's table shows; the largest consumer counts more than the victim, whose choice says
 /// nothing.
-fn of_methods(events: &[&Event], knowledge: &Knowledge) -> Option<Found> {
+fn of_methods(events: &[&Event], knowledge: &Knowledge) -> Option<FoundPhase> {
     let shortages = || {
         events.iter().filter_map(|event| match &event.what {
             What::Shortage(shortage) => Some((event, shortage)),
@@ -223,7 +229,7 @@ fn of_methods(events: &[&Event], knowledge: &Knowledge) -> Option<Found> {
         })
     };
     let method = |title: &str| knowledge.phases.method(title.split_whitespace().next().unwrap_or(title));
-    let found = |mark: &crate::knowledge::Mark, at: Citation| Found {
+    let found = |mark: &crate::knowledge::Mark, at: Citation| FoundPhase {
         phase: mark.phase,
         site: mark.site.clone(),
         confidence: mark.confidence,
@@ -243,7 +249,7 @@ fn of_methods(events: &[&Event], knowledge: &Knowledge) -> Option<Found> {
 }
 
 /// The remote method that the head of an error of Ray's names, whose stack was left out: `ray::Worker.update_weights()`.
-fn of_remote(events: &[&Event], knowledge: &Knowledge) -> Option<Found> {
+fn of_remote(events: &[&Event], knowledge: &Knowledge) -> Option<FoundPhase> {
     const NEAR: u64 = 3;
     let heads = |event: &&Event| {
         let line = event.at.location.line.0;
@@ -255,7 +261,7 @@ fn of_remote(events: &[&Event], knowledge: &Knowledge) -> Option<Found> {
         let (_, behind) = at.text.split_once("ray::")?;
         let (title, _) = behind.split_once('(')?;
         let mark = knowledge.phases.method(title)?;
-        Some(Found {
+        Some(FoundPhase {
             phase: mark.phase,
             site: mark.site.clone(),
             confidence: mark.confidence,
@@ -276,7 +282,7 @@ fn last_mark<'a>(case: &'a Case, group: &Group, events: &[&'a Event]) -> Option<
     }
 }
 
-fn of_mark(mark: &PhaseMark) -> Found {
+fn of_mark(mark: &PhaseMark) -> FoundPhase {
     let PhaseMark { phase, site, confidence, at, .. } = mark.clone();
-    Found { phase, site, confidence, evidence: vec![at], is_operation: false }
+    FoundPhase { phase, site, confidence, evidence: vec![at], is_operation: false }
 }

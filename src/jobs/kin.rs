@@ -11,10 +11,10 @@ pub(super) const FAR: f64 = 900.0;
 /// What speaks for two jobs' logs being one's; against it where it is not above 0.
 pub(super) fn kinship(a: &Trace, b: &Trace) -> i32 {
     let mut points = folders(a, b);
-    let both_ray = a.place.is_ray || b.place.is_ray;
+    let of_session = a.place.of_session || b.place.of_session;
     if a.place.is_alike(&b.place) {
         points += 6;
-    } else if both_ray && a.place.apart(&b.place) != Apart::Elsewhere {
+    } else if of_session && a.place.apart(&b.place) != Apart::Elsewhere {
         points += 4;
     } else {
         points += agree(&a.place.names(), &b.place.names(), 0, -2);

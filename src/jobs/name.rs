@@ -2,74 +2,8 @@
 
 use std::collections::BTreeSet;
 
-/// What numbers the parts of one job.
-const PARTS: &[&str] = &[
-    "attempt", "client", "dp", "err", "error", "global", "gpu", "host", "instance", "local", "log", "machine", "node",
-    "out", "output", "part", "pod", "pp", "proc", "process", "rank", "replica", "restart", "server", "shard", "stderr",
-    "stdout", "task", "tp", "worker",
-];
-/// What numbers jobs.
-const JOBS: &[&str] = &["case", "exp", "experiment", "id", "job", "jobid", "run", "slurm", "trial", "version"];
-/// What says which of a job's programs wrote, or nothing at all.
-const PROGRAMS: &[&str] = &[
-    "actor",
-    "app",
-    "console",
-    "critic",
-    "dashboard",
-    "dmesg",
-    "driver",
-    "engine",
-    "full",
-    "gcs",
-    "head",
-    "kern",
-    "kernel",
-    "launch",
-    "launcher",
-    "logs",
-    "main",
-    "master",
-    "memory",
-    "metrics",
-    "monitor",
-    "nccl",
-    "nohup",
-    "nvidia",
-    "program",
-    "ray",
-    "raylet",
-    "reward",
-    "rollout",
-    "run",
-    "serve",
-    "sglang",
-    "smi",
-    "syslog",
-    "terminal",
-    "torchrun",
-    "trace",
-    "train",
-    "trainer",
-    "training",
-    "txt",
-    "vllm",
-];
-/// The logs of a Ray session, by the beginnings of their names.
-const RAY: &[&str] = &[
-    "dashboard",
-    "gcs_server",
-    "io-worker-",
-    "log_monitor",
-    "monitor.",
-    "python-core-",
-    "ray_client",
-    "raylet.",
-    "ray_start",
-    "ray_stop",
-    "runtime_env",
-    "worker-",
-];
+use crate::knowledge::{Inputs, NameWords, is_among};
+
 /// A longer number is a job's id, not that of a rank.
 const LONGEST_RANK: usize = 3;
 
@@ -84,8 +18,8 @@ pub(super) struct Place {
     pub words: BTreeSet<String>,
     /// Ids of jobs.
     pub ids: BTreeSet<String>,
-    /// Whether a Ray session wrote it.
-    pub is_ray: bool,
+    /// Whether a session wrote it whose workers share their logs: Ray's.
+    pub of_session: bool,
     /// Whether the user named the file itself.
     pub is_named: bool,
 }
@@ -102,12 +36,10 @@ impl Place {
             false => folder.split(['/', '!']).filter(|part| !part.is_empty()).map(str::to_lowercase).collect(),
         };
         let file = file.to_lowercase();
-        let is_worker =
-            file.strip_prefix("worker-").is_some_and(|id| id.chars().take_while(char::is_ascii_hexdigit).count() > 16);
-        let is_ray = is_worker || RAY.iter().any(|name| file.starts_with(name));
-        let mut place = Place { is_ray, is_named, folders: folders.clone(), ..Place::default() };
-        // A Ray worker is called by a digest.
-        place.shape = if is_ray { vec!["ray".to_owned()] } else { place.read(&file) };
+        let of_session = words().session.iter().any(|name| file.starts_with(name));
+        let mut place = Place { of_session, is_named, folders: folders.clone(), ..Place::default() };
+        // Its workers are called by digests. No name has a shape with blanks.
+        place.shape = if of_session { vec!["of a session".to_owned()] } else { place.read(&file) };
         for folder in &folders {
             place.read(folder);
         }
@@ -123,13 +55,13 @@ impl Place {
             let is_number = token.bytes().all(|byte| byte.is_ascii_digit());
             let is_hex = token.len() >= 8 && token.bytes().all(|byte| byte.is_ascii_hexdigit());
             if is_number {
-                let is_rank = token.len() <= LONGEST_RANK && !JOBS.contains(&before);
+                let is_rank = token.len() <= LONGEST_RANK && !is_among(&words().jobs, before);
                 if !is_rank && !looks_like_time(token) {
                     self.ids.insert(token.clone());
                 }
-            } else if !is_hex && !PARTS.contains(&token.as_str()) {
+            } else if !is_hex && !is_among(&words().parts, token) {
                 shape.push(token.clone());
-                let is_common = JOBS.contains(&token.as_str()) || PROGRAMS.contains(&token.as_str());
+                let is_common = is_among(&words().jobs, token) || is_among(&words().programs, token);
                 if !is_common && token.len() > 1 {
                     self.words.insert(token.clone());
                 }
@@ -158,7 +90,7 @@ impl Place {
     /// Whether both are named as parts of one job: alike but for the numbers of ranks, in folders that are alike, too.
     pub fn is_alike(&self, other: &Place) -> bool {
         let is_shaped = self.shape == other.shape && !(self.shape.is_empty() && self.is_named);
-        self.is_ray == other.is_ray && is_shaped && self.key() == other.key()
+        self.of_session == other.of_session && is_shaped && self.key() == other.key()
     }
 
     /// How far their folders are from each other.
@@ -169,6 +101,10 @@ impl Place {
             _ => Apart::Elsewhere,
         }
     }
+}
+
+fn words() -> &'static NameWords {
+    &Inputs::shipped().name
 }
 
 /// How two logs' folders lie.

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use serde::Deserialize;
 
 use super::causes::Condition;
+use super::version::Version;
 
 /// `rules/frameworks.toml`: how to tell what a job ran on.
 #[derive(Debug, Deserialize)]
@@ -61,6 +62,23 @@ pub struct Framework {
     /// a key or an option that passes them on.
     #[serde(default)]
     pub set_in: BTreeMap<Arc<str>, Arc<str>>,
+    /// From which version on it does what the arithmetic of memory asks for.
+    #[serde(default)]
+    pub since: BTreeMap<Behaviour, Version>,
+}
+
+/// What a framework's version decides of the memory that a job needs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Behaviour {
+    /// The optimizer's states are there from the first step on, not with the engine.
+    StatesFromFirstStep,
+    /// Offload below stage 3 keeps the 16-bit weights of the rank's part in host memory too.
+    WeightsBesideMaster,
+    /// Optimizer states are loaded without a copy of them.
+    StatesLoadedInPlace,
+    /// Every rank clones the state that one exports, unless the weights are sharded.
+    ExportOnEveryRank,
 }
 
 /// Another model on the devices that train.

@@ -11,8 +11,10 @@ mod facts;
 mod file;
 mod frameworks;
 mod glossary;
+mod inputs;
 mod knobs;
 mod language;
+mod launchers;
 mod levers;
 mod libraries;
 mod messages;
@@ -43,13 +45,15 @@ pub use causes::{CaptureRow, CauseRule, Condition, EvidenceRow, ExampleRow, Must
 pub use dialects::{Dialect, DialectExample, FactRow, Plain, SettingRow};
 pub use facts::{Fact, FactType, Shown};
 pub use file::shipped_files;
-pub use frameworks::{CompanionHome, CompanionRow, EngineIs, Framework, Trains, TrainsIn};
+pub use frameworks::{Behaviour, CompanionHome, CompanionRow, EngineIs, Framework, Trains, TrainsIn};
 pub use glossary::{Glossary, Word};
+pub use inputs::{InputExample, Inputs, NameWords, TextWords};
 pub use knobs::{
     Constraint, DefaultValue, Direction, Knob, Note, Spelling, Target, To, Turn, Type, is_end, is_named, last_step,
     newest_version_with, plain_name,
 };
 pub use language::{Language, Words};
+pub use launchers::{Launcher, Launchers, Programs, Starts, is_among};
 pub use levers::Lever;
 pub use libraries::{Libraries, installed};
 pub use messages::{
@@ -216,6 +220,8 @@ impl Knowledge {
                 "nothing is read from here; rules stand in causes/, knobs/, messages/, phases/, signs/, models/ or redaction/",
             ));
         }
+        read::inputs(files)?;
+        read::launchers(files)?;
         let (levers, facts, by_file) = (read::levers(files)?, read::facts(files)?, read::knobs(files)?);
         let mut known = HashSet::new();
         for (file, knobs) in &by_file {

@@ -10,18 +10,20 @@ use super::phases::{Builder, Phases};
 use super::ranking::{Learned, Ranking, Weights, WordFile};
 use super::secrets::{Secret, SecretFile};
 use super::signs::{SignFile, Signs};
-use super::{Calibration, Fact, Framework, KnowledgeError, Models, Origin, facts, frameworks};
+use super::{Calibration, Fact, Framework, Inputs, KnowledgeError, Launchers, Models, Origin, facts, frameworks};
 
 type Outcome<T> = Result<T, KnowledgeError>;
+
+/// The shipped files that stand in no folder.
+const FILES: [&str; 6] =
+    ["calibration.toml", "facts.toml", "frameworks.toml", "inputs.toml", "launchers.toml", "levers.toml"];
 
 /// Whether something is read from `file`.
 pub(super) fn is_known(file: &File<'_>) -> bool {
     match (file.folder(), file.origin) {
         ("phases" | "messages" | "signs" | "causes" | "knobs" | "models" | "redaction" | "ranking", _)
         | ("glossary" | "dialects", Origin::Shipped) => true,
-        ("", Origin::Shipped) => {
-            matches!(file.path, "frameworks.toml" | "calibration.toml" | "levers.toml" | "facts.toml")
-        }
+        ("", Origin::Shipped) => FILES.contains(&file.path),
         _ => false,
     }
 }
@@ -104,6 +106,14 @@ pub(super) fn dialects(files: &[File<'_>]) -> Outcome<Vec<Dialect>> {
 pub(super) fn frameworks(files: &[File<'_>]) -> Outcome<Vec<Framework>> {
     let file = named("frameworks.toml", files);
     file.map_or(Ok(Vec::new()), |file| Ok(file.read::<frameworks::FrameworkFile>()?.framework))
+}
+
+pub(super) fn inputs(files: &[File<'_>]) -> Outcome<Inputs> {
+    named("inputs.toml", files).map_or(Ok(Inputs::default()), File::read)
+}
+
+pub(super) fn launchers(files: &[File<'_>]) -> Outcome<Launchers> {
+    named("launchers.toml", files).map_or(Ok(Launchers::default()), File::read)
 }
 
 pub(super) fn calibration(files: &[File<'_>]) -> Outcome<Calibration> {

@@ -1,8 +1,11 @@
 use std::cmp::Ordering;
 use std::str::FromStr;
 
+use serde::Deserialize;
+
 /// A release's number, ordered as Python orders it (PEP 440): `2.4` = `2.4.0` < `2.4.0.post1` < `2.10`.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Deserialize)]
+#[serde(try_from = "String")]
 pub struct Version {
     release: Vec<u64>,
     stage: Stage,
@@ -46,6 +49,14 @@ impl FromStr for Version {
         };
         let number = if number.is_empty() { 0 } else { number.parse().map_err(|_| wrong())? };
         Ok(Version { release: release.ok_or_else(wrong)?, stage, number })
+    }
+}
+
+impl TryFrom<String> for Version {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Version, String> {
+        text.parse()
     }
 }
 

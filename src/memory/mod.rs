@@ -34,7 +34,6 @@ pub use layout::{
     Adapter, Attention, Batch, Buckets, Checkpoint, Cluster, Companion, Engine, Export, Home, IdleOffload, Images,
     Implementation, Layout, Logits, Offload, OffloadDevice, Optimizer, OptimizerKind, OptimizerOffload, Parallel,
     ParameterOffload, Precision, Recomputation, Resume, Samples, Sharding, Sleep, WeightsLoad,
-    deepspeed_pins_by_default, openrlhf_export, torch_load_copies,
 };
 pub use logits::logits_widths;
 pub use pinned::Pinning;

@@ -40,72 +40,40 @@ pub enum Moment {
     CheckpointResume,
 }
 
+/// Every moment, as a job comes to it: its name, and the phase in which a job is then.
+const MOMENTS: [(Moment, &str, Phase); 11] = [
+    (Moment::Init, "init", Phase::ModelLoad),
+    (Moment::AfterPrepare, "after_prepare", Phase::EngineInit),
+    (Moment::CheckpointResume, "checkpoint_resume", Phase::CheckpointResume),
+    (Moment::Rollout, "rollout", Phase::Rollout),
+    (Moment::Experience, "experience", Phase::Experience),
+    (Moment::Forward, "forward", Phase::Forward),
+    (Moment::Backward, "backward", Phase::Backward),
+    (Moment::OptimizerStep, "optimizer_step", Phase::OptimizerStep),
+    (Moment::WeightSync, "weight_sync", Phase::WeightSync),
+    (Moment::Evaluation, "evaluation", Phase::Evaluation),
+    (Moment::CheckpointSave, "checkpoint_save", Phase::CheckpointSave),
+];
+
 impl Moment {
     /// Every moment, as a job comes to it.
-    pub const ALL: [Moment; 11] = [
-        Moment::Init,
-        Moment::AfterPrepare,
-        Moment::CheckpointResume,
-        Moment::Rollout,
-        Moment::Experience,
-        Moment::Forward,
-        Moment::Backward,
-        Moment::OptimizerStep,
-        Moment::WeightSync,
-        Moment::Evaluation,
-        Moment::CheckpointSave,
-    ];
+    pub fn all() -> impl Iterator<Item = Moment> {
+        MOMENTS.into_iter().map(|(moment, ..)| moment)
+    }
 
     /// Its name.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Moment::Init => "init",
-            Moment::AfterPrepare => "after_prepare",
-            Moment::Rollout => "rollout",
-            Moment::Experience => "experience",
-            Moment::Forward => "forward",
-            Moment::Backward => "backward",
-            Moment::OptimizerStep => "optimizer_step",
-            Moment::WeightSync => "weight_sync",
-            Moment::Evaluation => "evaluation",
-            Moment::CheckpointSave => "checkpoint_save",
-            Moment::CheckpointResume => "checkpoint_resume",
-        }
+    pub fn as_str(self) -> &'static str {
+        MOMENTS.iter().find(|row| row.0 == self).map_or("", |row| row.1)
     }
 
     /// The phase it is of; what lies there after preparation belongs to none.
     pub fn phase(self) -> Option<Phase> {
-        Some(match self {
-            Moment::AfterPrepare => return None,
-            Moment::Init => Phase::ModelLoad,
-            Moment::Rollout => Phase::Rollout,
-            Moment::Experience => Phase::Experience,
-            Moment::Forward => Phase::Forward,
-            Moment::Backward => Phase::Backward,
-            Moment::OptimizerStep => Phase::OptimizerStep,
-            Moment::WeightSync => Phase::WeightSync,
-            Moment::Evaluation => Phase::Evaluation,
-            Moment::CheckpointSave => Phase::CheckpointSave,
-            Moment::CheckpointResume => Phase::CheckpointResume,
-        })
+        MOMENTS.iter().find(|row| row.0 == self && self != Moment::AfterPrepare).map(|row| row.2)
     }
 
     /// The moment at which a job is in `phase`; `None` for phases whose memory is not computed.
     pub fn of_phase(phase: Phase) -> Option<Moment> {
-        Some(match phase {
-            Phase::ModelLoad => Moment::Init,
-            Phase::EngineInit => Moment::AfterPrepare,
-            Phase::CheckpointResume => Moment::CheckpointResume,
-            Phase::Rollout => Moment::Rollout,
-            Phase::Experience => Moment::Experience,
-            Phase::WeightSync => Moment::WeightSync,
-            Phase::Forward => Moment::Forward,
-            Phase::Backward => Moment::Backward,
-            Phase::OptimizerStep => Moment::OptimizerStep,
-            Phase::CheckpointSave => Moment::CheckpointSave,
-            Phase::Evaluation => Moment::Evaluation,
-            _ => return None,
-        })
+        MOMENTS.iter().find(|row| row.2 == phase).map(|row| row.0)
     }
 }
 
@@ -170,19 +138,9 @@ impl MomentPlan {
         self.components.iter().filter(kept).map(|part| part.bytes).sum()
     }
 
-    /// Page-locked on one host.
-    pub fn pinned(&self) -> Amount {
-        self.sum(|place| place == Place::HostPinned)
-    }
-
     /// The part of this name on a device.
     pub fn on_device(&self, name: &str) -> Option<&Component> {
         self.components.iter().find(|part| part.name == name && !part.place.is_host())
-    }
-
-    /// The part of this name on a host.
-    pub fn on_host(&self, name: &str) -> Option<&Component> {
-        self.components.iter().find(|part| part.name == name && part.place.is_host())
     }
 
     fn sum(&self, counts: impl Fn(Place) -> bool) -> Amount {
@@ -204,7 +162,7 @@ impl Plan {
     pub fn of(model: &ModelSize, layout: &Layout) -> Plan {
         let job = Job { model, layout };
         let mut moments = Vec::new();
-        for moment in Moment::ALL.into_iter().filter(|moment| comes(*moment, layout)) {
+        for moment in Moment::all().filter(|moment| comes(*moment, layout)) {
             for step in steps(moment, layout) {
                 let mut components = on_device(job, moment, *step);
                 components.extend(on_host(job, moment, *step));

@@ -144,7 +144,7 @@ pub struct Traceback {
 /// One call on a stack.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Frame {
-    /// Source file as printed, or the actor class of a remote call.
+    /// Source file as printed, or [`Frame::REMOTE`].
     pub file: String,
     /// Function or remote method.
     pub function: String,
@@ -152,6 +152,11 @@ pub struct Frame {
     pub code: String,
     /// Where it stands.
     pub at: Citation,
+}
+
+impl Frame {
+    /// What stands for the file of a remote call.
+    pub const REMOTE: &str = "ray";
 }
 
 /// Which process wrote a line, as far as the line's prefixes say.

@@ -12,7 +12,7 @@ use nom::combinator::{consumed, map, opt, peek};
 use nom::sequence::{delimited, preceded};
 use nom::{IResult, Parser};
 
-use super::table::{Row, Table, fact};
+use super::table::{Table, TableRow, fact};
 use super::text::{self, Size};
 use super::{Example, Follow, Grammar, Joint, Line, Record, origin};
 use crate::knowledge::SlotType::{Quoted, Size as Sized, Text};
@@ -36,7 +36,7 @@ const HEADS: &[&str] = &[ALLOCATE, ALLOCATING, REQUEST, ATTEMPT, RESERVE, HBM, E
 /// The table of one program, and its largest buffer.
 const TABLE: Table = Table { producer: "jax", series: "XLA", rows: &ROWS };
 
-const ROWS: [Row; 13] = [
+const ROWS: [TableRow; 13] = [
     fact("parameter allocation:", Sized, "jax.parameters"),
     fact("constant allocation:", Sized, "jax.constants"),
     fact("maybe_live_out allocation:", Sized, "jax.outputs"),

@@ -13,7 +13,7 @@ mod pieces;
 use nom::character::complete::u32 as integer;
 use nom::combinator::consumed;
 
-use self::pieces::{Clause, Row, Sentence, Worker};
+use self::pieces::{Clause, ProcessRow, Sentence, Worker};
 use super::text::{self, Size};
 use super::verl::rank_in_name;
 use super::{Example, Follow, Grammar, Joint, Line, Record, wrap};
@@ -160,7 +160,7 @@ fn kill(record: &Record) -> Option<Event> {
         return None;
     }
     let chosen = pieces::chosen(text);
-    let mut told = Told::of(record, &clauses, Some(Bytes::GIB));
+    let mut told = Statement::of(record, &clauses, Some(Bytes::GIB));
     told.chosen(record, &chosen);
     let victims = match chosen.is_empty() {
         true => vec![told.victim.clone()],
@@ -242,13 +242,14 @@ fn oldest(record: &Record) -> Option<Event> {
     let clauses = Sentence::Oldest.read(message);
     let rows = table(message);
     let counts_gib = rows.iter().any(|row| row.used.text.ends_with("GiB"));
-    let mut told = Told::of(record, &clauses, Some(if counts_gib { Bytes::GIB } else { Bytes(1_000_000_000) }));
+    let mut told = Statement::of(record, &clauses, Some(if counts_gib { Bytes::GIB } else { Bytes(1_000_000_000) }));
     if !clauses.iter().any(|clause| matches!(clause, Clause::Node(_))) {
         return None;
     }
     let origin = record.origin();
-    let command =
-        |row: &Row<'_>| ["ray::", "ray_"].iter().find_map(|prefix| row.command.strip_prefix(prefix).map(str::to_owned));
+    let command = |row: &ProcessRow<'_>| {
+        ["ray::", "ray_"].iter().find_map(|prefix| row.command.strip_prefix(prefix).map(str::to_owned))
+    };
     let own = rows.iter().find(|row| origin.pid.map_or_else(|| command(row).is_some(), |pid| pid == row.pid));
     told.figures.extend(own.and_then(|row| record.figure(FigureName::WorkerUsed, row.used)));
     let victim = Victim {
@@ -271,7 +272,7 @@ fn summary(record: &Record) -> Option<Event> {
         Clause::Killed(words, count) if *count > 0 => Some((*words, *count)),
         _ => None,
     })?;
-    let mut told = Told::of(record, &clauses, None);
+    let mut told = Statement::of(record, &clauses, None);
     told.facts.push(record.number_fact("ray.killed", words, f64::from(count)));
     let victims = vec![told.victim.clone()];
     Some(told.event(record, message, Severity::Fatal, victims, &[], &[]))
@@ -285,7 +286,7 @@ fn remains(record: &Record) -> Option<Event> {
     let table = text.find(TABLE).filter(|_| !rows.is_empty()).map(|at| &text[at..]);
     let chosen = if text.contains(CHOSEN) { pieces::chosen(text) } else { Vec::new() };
     let proof = chosen.first().map(|worker| worker.row).or(advice).or(table)?;
-    let mut told = Told::of(record, &[], None);
+    let mut told = Statement::of(record, &[], None);
     told.chosen(record, &chosen);
     let victims = chosen.iter().map(|worker| victim(worker, &Victim::default())).collect();
     Some(told.event(record, proof, Severity::Fatal, victims, &rows, &[]))
@@ -294,7 +295,7 @@ fn remains(record: &Record) -> Option<Event> {
 /// A task that failed for a kill of the monitor, as its owner's log counts.
 fn retry(record: &Record) -> Option<Event> {
     let text = record.text();
-    let told = Told::of(record, &[], None);
+    let told = Statement::of(record, &[], None);
     if let Some((name, again)) = retried(text) {
         let severity = if again { Severity::Retried } else { Severity::Fatal };
         let victim = Victim { role: Some(name.into()), ..Victim::default() };
@@ -326,12 +327,12 @@ fn exit_type(record: &Record) -> Option<Event> {
     let host = text::after(text, "Worker IP address: ").or_else(|| text::after(text, "address = "));
     let host = host.map(|rest| text::token(rest, ",").into());
     let victim = Victim { host, pid, ..Victim::default() };
-    Some(Told::of(record, &[], None).event(record, proof, Severity::Fatal, vec![victim], &[], &[]))
+    Some(Statement::of(record, &[], None).event(record, proof, Severity::Fatal, vec![victim], &[], &[]))
 }
 
 /// The rows of the table, without those that a row before them repeats.
-fn table(text: &str) -> Vec<Row<'_>> {
-    let mut rows: Vec<Row<'_>> = Vec::new();
+fn table(text: &str) -> Vec<ProcessRow<'_>> {
+    let mut rows: Vec<ProcessRow<'_>> = Vec::new();
     for row in pieces::rows(text) {
         if !rows.iter().any(|known| known.pid == row.pid) {
             rows.push(row);
@@ -342,17 +343,17 @@ fn table(text: &str) -> Vec<Row<'_>> {
 
 /// What a message tells.
 #[derive(Default)]
-struct Told<'a> {
+struct Statement<'a> {
     victim: Victim,
     name: Option<&'a str>,
     figures: Vec<Figure>,
     facts: Vec<Fact>,
 }
 
-impl<'a> Told<'a> {
+impl<'a> Statement<'a> {
     /// What `clauses` state; amounts without a unit are counted in `unit`.
-    fn of(record: &Record, clauses: &[Clause<'a>], unit: Option<Bytes>) -> Told<'a> {
-        let mut told = Told::default();
+    fn of(record: &Record, clauses: &[Clause<'a>], unit: Option<Bytes>) -> Statement<'a> {
+        let mut told = Statement::default();
         for clause in clauses {
             match *clause {
                 Clause::Node(node) => {
@@ -396,7 +397,7 @@ impl<'a> Told<'a> {
         head: &str,
         severity: Severity,
         victims: Vec<Victim>,
-        rows: &[Row<'_>],
+        rows: &[ProcessRow<'_>],
         evidence: &[&str],
     ) -> Event {
         let victims = if victims.is_empty() { vec![Victim::default()] } else { victims };
@@ -417,7 +418,7 @@ impl<'a> Told<'a> {
     }
 }
 
-fn consumer(record: &Record, row: &Row<'_>) -> Option<Consumer> {
+fn consumer(record: &Record, row: &ProcessRow<'_>) -> Option<Consumer> {
     let at = record.cite(row.used.text);
     let role = (!row.command.is_empty()).then(|| row.command.trim_end().to_owned());
     Some(Consumer { pid: Some(row.pid), role, bytes: row.used.bytes?, source: at.location, text: at.text })

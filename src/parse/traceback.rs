@@ -187,7 +187,7 @@ fn remote(line: &str) -> IResult<&str, Call<'_>> {
     let method = take_while1(|c: char| c.is_alphanumeric() || "_.:-<>".contains(c));
     let (rest, (_, _, function, _, pid, _)) =
         (take_until("ray::"), tag("ray::"), method, tag("() (pid="), integer, tag(", ip=")).parse(line)?;
-    Ok((rest, Call { file: "ray", function, pid: Some(pid) }))
+    Ok((rest, Call { file: Frame::REMOTE, function, pid: Some(pid) }))
 }
 
 /// The class of an actor whose `method` is called, `WorkerDict.actor_rollout_update_actor`; a task has none.

@@ -1,7 +1,7 @@
 //! What to type or to write where no file was given that sets a knob.
 
 use crate::config::{Command, EntryKind, Format};
-use crate::knowledge::{Knob, Target};
+use crate::knowledge::{Knob, Launchers, Target};
 use crate::launch::JobConfig;
 use crate::model::Scalar;
 
@@ -102,12 +102,8 @@ impl JobConfig<'_> {
         let scripts =
             self.documents().iter().filter(|document| matches!(document.format(), Format::Shell | Format::Log));
         let mut commands = scripts.flat_map(|document| document.commands());
-        let is_job = |program: &str| {
-            ["python", "torchrun", "deepspeed", "accelerate", "vllm", "llamafactory", "swift", "trl", "sglang"]
-                .iter()
-                .any(|name| program.starts_with(name))
-        };
-        commands.find(|command| is_job(&command.program)).map(Command::typed)
+        let programs = &Launchers::shipped().programs;
+        commands.find(|command| programs.is_of_jobs(&command.program)).map(Command::typed)
     }
 
     /// Whether keys of the knob's framework are given on its command line.

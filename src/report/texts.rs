@@ -5,7 +5,7 @@ pub(crate) use super::names::phase;
 pub(super) use super::names::{during, figure, headline, other_failure};
 use super::outline::About;
 use crate::knowledge::Language;
-use crate::model::{Earlier, Ending, Outcomes, Seen};
+use crate::model::{Earlier, Ending, Outcomes, Seen, Signal};
 
 /// Headings and small words.
 pub(super) struct Labels {
@@ -403,34 +403,19 @@ pub(super) fn ended(ending: &Ending, who: &str, count: usize, when: &str, langua
         (Language::En, Ending::OutOfMemory { kind }) if kind.is_host() => format!("{who} ran out of host memory"),
         (Language::En, Ending::OutOfMemory { .. }) => format!("{who} ran out of GPU memory"),
         (Language::En, Ending::Signal { signal: 9 }) => format!("{who} {was} killed (SIGKILL)"),
-        (Language::En, Ending::Signal { signal }) => format!("{who} {was} ended by {}", signal_name(*signal)),
+        (Language::En, Ending::Signal { signal }) => format!("{who} {was} ended by {}", Signal::name_of(*signal)),
         (Language::En, Ending::Stopped) => format!("{who} {was} stopped by the launcher"),
         (Language::En, Ending::Exited { status }) => format!("{who} exited with {status}"),
         (Language::En, Ending::Vanished) => format!("{who} vanished"),
         (Language::Zh, Ending::OutOfMemory { kind }) if kind.is_host() => format!("{who} 主机内存不足"),
         (Language::Zh, Ending::OutOfMemory { .. }) => format!("{who} 显存不足"),
         (Language::Zh, Ending::Signal { signal: 9 }) => format!("{who} 被杀死（SIGKILL）"),
-        (Language::Zh, Ending::Signal { signal }) => format!("{who} 因 {} 终止", signal_name(*signal)),
+        (Language::Zh, Ending::Signal { signal }) => format!("{who} 因 {} 终止", Signal::name_of(*signal)),
         (Language::Zh, Ending::Stopped) => format!("{who} 被启动器停止"),
         (Language::Zh, Ending::Exited { status }) => format!("{who} 退出，状态 {status}"),
         (Language::Zh, Ending::Vanished) => format!("{who} 消失"),
     };
     format!("{how}{when}")
-}
-
-fn signal_name(signal: i32) -> String {
-    let known = [
-        (1, "SIGHUP"),
-        (2, "SIGINT"),
-        (4, "SIGILL"),
-        (6, "SIGABRT"),
-        (7, "SIGBUS"),
-        (8, "SIGFPE"),
-        (11, "SIGSEGV"),
-        (15, "SIGTERM"),
-    ];
-    let name = known.iter().find(|(number, _)| *number == signal).map(|(_, name)| (*name).to_owned());
-    name.unwrap_or_else(|| format!("signal {signal}"))
 }
 
 /// The word beside a screen's section.

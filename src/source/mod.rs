@@ -6,7 +6,7 @@
 
 mod archive;
 mod blocks;
-mod role;
+pub(crate) mod role;
 mod walk;
 
 use std::fs::File;

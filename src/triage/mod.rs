@@ -54,18 +54,9 @@ pub fn state_of_jobs(reports: &[Report], environment: &Environment) -> State {
     }
 }
 
-/// Writes, renews or closes the job's comment; what became of it, and the page that shows it. `report` is what may leave the machine.
+/// Writes, renews or closes one comment on all jobs that the pipeline's logs are of, on those that failed; what became of it, and the
+/// page that shows it. `reports` are what may leave the machine.
 pub fn comment(
-    forge: &dyn Forge,
-    report: &Report,
-    language: Language,
-    environment: &Environment,
-) -> Result<(Posted, Option<String>), HttpError> {
-    comment_on_jobs(forge, std::slice::from_ref(report), language, environment)
-}
-
-/// [`comment`] on all jobs that the pipeline's logs are of, in one comment: on those that failed.
-pub fn comment_on_jobs(
     forge: &dyn Forge,
     reports: &[Report],
     language: Language,

@@ -2,31 +2,30 @@ use std::path::Path;
 
 use clap::Args;
 
-use super::{Format, found, page};
+use super::{ListFormat, found, page};
 use crate::cli::error::CliError;
+use crate::cli::language::Lang;
 use crate::history::{Order, Query, ask};
-use crate::knowledge::Language;
 
 /// List incidents, newest first
 #[derive(Debug, Args)]
 pub(super) struct List {
     /// How to show them
-    #[arg(long, value_enum, default_value_t = Format::Text)]
-    format: Format,
+    #[arg(long, value_enum, default_value_t = ListFormat::Text)]
+    format: ListFormat,
     /// Show at most this many
     #[arg(long, value_name = "NUMBER", default_value_t = 20)]
     limit: usize,
     /// Skip this many first
     #[arg(long, value_name = "NUMBER", default_value_t = 0)]
     offset: usize,
-    /// The language, `en` or `zh` [default: $OOMDOC_LANG, else your locale]
-    #[arg(long, value_name = "LANG", default_value_t = crate::cli::language::preferred(), hide_default_value = true)]
-    lang: Language,
+    #[command(flatten)]
+    lang: Lang,
 }
 
 impl List {
     pub fn run(self, home: &Path) -> Result<(), CliError> {
         let page = found(home, ask(home, &Query::default(), Order::Time, self.offset, self.limit)?);
-        page::print(page.in_language(self.lang), self.format, self.offset, self.lang)
+        page::print(page.in_language(self.lang.language), self.format, self.offset, self.lang.language)
     }
 }

@@ -83,7 +83,7 @@ impl History {
 
 /// How to show what was found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(super) enum Format {
+pub(super) enum ListFormat {
     Text,
     Json,
     Csv,

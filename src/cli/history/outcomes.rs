@@ -3,7 +3,7 @@ use std::path::Path;
 
 use clap::Args;
 
-use super::{Format, open, publish};
+use super::{ListFormat, open, publish};
 use crate::cli::error::CliError;
 use crate::cli::table::table;
 use crate::history;
@@ -13,8 +13,8 @@ use crate::model::Outcomes as Count;
 #[derive(Debug, Args)]
 pub(super) struct Outcomes {
     /// How to show them
-    #[arg(long, value_enum, default_value_t = Format::Text)]
-    format: Format,
+    #[arg(long, value_enum, default_value_t = ListFormat::Text)]
+    format: ListFormat,
     /// Forget the outcomes of incident ID, or of all incidents without one
     #[arg(long, value_name = "ID", num_args = 0..=1)]
     reset: Option<Option<String>>,
@@ -34,8 +34,8 @@ impl Outcomes {
         let factor = |outcomes: Count| format!("{:.2}", outcomes.log_odds().exp());
         let mut out = anstream::stdout();
         match self.format {
-            Format::Json => writeln!(out, "{}", serde_json::to_string_pretty(&tallies)?)?,
-            Format::Csv => {
+            ListFormat::Json => writeln!(out, "{}", serde_json::to_string_pretty(&tallies)?)?,
+            ListFormat::Csv => {
                 writeln!(out, "kind,phase,cause,knob,worked,failed,odds_factor")?;
                 for tally in &tallies {
                     let Count { worked, failed } = tally.outcomes;
@@ -48,8 +48,8 @@ impl Outcomes {
                     )?;
                 }
             }
-            Format::Text if tallies.is_empty() => writeln!(out, "nothing was told yet")?,
-            Format::Text => {
+            ListFormat::Text if tallies.is_empty() => writeln!(out, "nothing was told yet")?,
+            ListFormat::Text => {
                 let row = |tally: &crate::model::Tally| {
                     let (worked, tried) = (tally.outcomes.worked, tally.outcomes.tried());
                     [

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::io::Write as _;
 
-use super::Format;
+use super::ListFormat;
 use crate::cli::error::CliError;
 use crate::cli::messages::told;
 use crate::cli::table::table;
@@ -15,13 +15,13 @@ use crate::model::Bytes;
 const VALUES: usize = 4;
 
 /// Prints `page`, which begins after `skipped` incidents.
-pub(super) fn print(page: Page, format: Format, skipped: usize, language: Language) -> Result<(), CliError> {
+pub(super) fn print(page: Page, format: ListFormat, skipped: usize, language: Language) -> Result<(), CliError> {
     let mut out = anstream::stdout();
     match format {
-        Format::Json => writeln!(out, "{}", serde_json::to_string_pretty(&page)?)?,
-        Format::Csv => out.write_all(csv(&page.incidents).as_bytes())?,
-        Format::Text if page.total == 0 => writeln!(out, "{}", told("no incident", language))?,
-        Format::Text => {
+        ListFormat::Json => writeln!(out, "{}", serde_json::to_string_pretty(&page)?)?,
+        ListFormat::Csv => out.write_all(csv(&page.incidents).as_bytes())?,
+        ListFormat::Text if page.total == 0 => writeln!(out, "{}", told("no incident", language))?,
+        ListFormat::Text => {
             lines(&page.incidents, language).iter().try_for_each(|line| writeln!(out, "{line}"))?;
             writeln!(out, "\n{}", told(&range(&page, skipped), language))?;
             out.write_all(facets(&page).as_bytes())?;

@@ -2,11 +2,11 @@ use std::path::Path;
 
 use clap::{Args, ValueEnum};
 
-use super::{Format, asked, found, page};
+use super::{ListFormat, asked, found, page};
 use crate::cli::error::CliError;
 use crate::cli::home::Home;
+use crate::cli::language::Lang;
 use crate::history::{Order, ask};
-use crate::knowledge::Language;
 
 /// Find incidents by words, fields, figures and times: phase:optimizer_step requested:>2GiB "pinned memory"
 #[derive(Debug, Args)]
@@ -16,8 +16,8 @@ pub(super) struct Search {
     #[arg(required = true, value_name = "QUERY")]
     query: Vec<String>,
     /// How to show them
-    #[arg(long, value_enum, default_value_t = Format::Text)]
-    format: Format,
+    #[arg(long, value_enum, default_value_t = ListFormat::Text)]
+    format: ListFormat,
     /// What to sort by
     #[arg(long, value_enum, default_value_t = Sort::Relevance)]
     sort: Sort,
@@ -27,9 +27,8 @@ pub(super) struct Search {
     /// Skip this many first
     #[arg(long, value_name = "NUMBER", default_value_t = 0)]
     offset: usize,
-    /// The language, `en` or `zh` [default: $OOMDOC_LANG, else your locale]
-    #[arg(long, value_name = "LANG", default_value_t = crate::cli::language::preferred(), hide_default_value = true)]
-    lang: Language,
+    #[command(flatten)]
+    lang: Lang,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -46,6 +45,6 @@ impl Search {
             Sort::Time => Order::Time,
         };
         let page = found(home, ask(home, &query, order, self.offset, self.limit)?);
-        page::print(page.in_language(self.lang), self.format, self.offset, self.lang)
+        page::print(page.in_language(self.lang.language), self.format, self.offset, self.lang.language)
     }
 }

@@ -6,6 +6,7 @@ use clap::{Args, ValueEnum};
 use serde::Serialize;
 
 use crate::cli::error::CliError;
+use crate::cli::language::Lang;
 use crate::cli::screen;
 use crate::history::{self, Annotations, Outcome, Record};
 use crate::knowledge::{Knowledge, Language, retell};
@@ -19,15 +20,14 @@ pub(super) struct Show {
     #[arg(value_name = "ID")]
     id: String,
     /// How to show it
-    #[arg(long, value_enum, default_value_t = Format::Text)]
-    format: Format,
-    /// The language, `en` or `zh` [default: $OOMDOC_LANG, else your locale]
-    #[arg(long, value_name = "LANG", default_value_t = crate::cli::language::preferred(), hide_default_value = true)]
-    lang: Language,
+    #[arg(long, value_enum, default_value_t = ShowFormat::Text)]
+    format: ShowFormat,
+    #[command(flatten)]
+    lang: Lang,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Format {
+enum ShowFormat {
     Text,
     Json,
 }
@@ -53,14 +53,15 @@ impl Show {
         record.incident.seen = experience.seen(&record.incident.fingerprint, &record.incident.id);
         let mut out = anstream::stdout();
         match self.format {
-            Format::Json => writeln!(out, "{}", serde_json::to_string_pretty(&Shown { record, outcomes })?)?,
-            Format::Text => {
-                retell(&mut record.incident, &*knowledge()?, self.lang);
+            ShowFormat::Json => writeln!(out, "{}", serde_json::to_string_pretty(&Shown { record, outcomes })?)?,
+            ShowFormat::Text => {
+                retell(&mut record.incident, &*knowledge()?, self.lang.language);
                 let Record { time, inputs, job, incident, failure, annotations, .. } = record;
                 writeln!(out, "{}  {time}", incident.id)?;
-                writeln!(out, "{}\n", grouped(&incident, self.lang))?;
-                let shown = report::assemble(inputs, job, incident.kind, vec![incident], None, failure, self.lang);
-                out.write_all(report::text(&shown, self.lang, Length::Full, screen::width()).as_bytes())?;
+                writeln!(out, "{}\n", grouped(&incident, self.lang.language))?;
+                let shown =
+                    report::assemble(inputs, job, incident.kind, vec![incident], None, failure, self.lang.language);
+                out.write_all(report::text(&shown, self.lang.language, Length::Full, screen::width()).as_bytes())?;
                 // The report has the first one's only.
                 let patches = shown.incidents.first().map(report::numbered).unwrap_or_default();
                 for (number, patch) in (1..).zip(patches).skip(1) {
@@ -68,7 +69,7 @@ impl Show {
                         writeln!(out, "\n{number}. {}\n{}", patch.knob, diff.trim_end())?;
                     }
                 }
-                out.write_all(said(&annotations, &outcomes, self.lang).as_bytes())?;
+                out.write_all(said(&annotations, &outcomes, self.lang.language).as_bytes())?;
             }
         }
         Ok(())

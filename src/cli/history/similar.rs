@@ -17,15 +17,15 @@ pub(super) struct Similar {
     #[arg(value_name = "ID|LOG")]
     what: String,
     /// How to show them
-    #[arg(long, value_enum, default_value_t = Format::Text)]
-    format: Format,
+    #[arg(long, value_enum, default_value_t = SimilarFormat::Text)]
+    format: SimilarFormat,
     /// Show at most this many
     #[arg(long, value_name = "NUMBER", default_value_t = 10)]
     limit: usize,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Format {
+enum SimilarFormat {
     Text,
     Json,
 }
@@ -40,12 +40,12 @@ impl Similar {
         let found = found(home, history::ask_similar(home, &record, self.limit)?);
         let mut out = anstream::stdout();
         match self.format {
-            Format::Json => {
+            SimilarFormat::Json => {
                 let shown = serde_json::json!({ "incidents": found, "total": found.len() });
                 writeln!(out, "{}", serde_json::to_string_pretty(&shown)?)?;
             }
-            Format::Text if found.is_empty() => writeln!(out, "nothing like it")?,
-            Format::Text => {
+            SimilarFormat::Text if found.is_empty() => writeln!(out, "nothing like it")?,
+            SimilarFormat::Text => {
                 let (likenesses, documents): (Vec<_>, Vec<_>) =
                     found.into_iter().map(|found| ((found.score, found.alike), found.incident)).unzip();
                 let lines = page::lines(&documents, preferred());

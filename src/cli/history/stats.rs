@@ -5,7 +5,7 @@ use std::path::Path;
 use clap::{Args, ValueEnum};
 use serde_json::json;
 
-use super::{Format, asked, found};
+use super::{ListFormat, asked, found};
 use crate::cli::error::CliError;
 use crate::cli::home::Home;
 use crate::cli::table::table;
@@ -28,8 +28,8 @@ pub(super) struct Stats {
     #[arg(long, value_enum, value_name = "WHAT", value_delimiter = ',')]
     by: Vec<By>,
     /// How to show them
-    #[arg(long, value_enum, default_value_t = Format::Text)]
-    format: Format,
+    #[arg(long, value_enum, default_value_t = ListFormat::Text)]
+    format: ListFormat,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -94,13 +94,13 @@ impl Stats {
         let counts = found(home, history::ask_stats(home, &query)?);
         let mut out = anstream::stdout();
         match self.format {
-            Format::Json if self.by.is_empty() => writeln!(out, "{}", serde_json::to_string_pretty(&counts)?)?,
-            Format::Json => {
+            ListFormat::Json if self.by.is_empty() => writeln!(out, "{}", serde_json::to_string_pretty(&counts)?)?,
+            ListFormat::Json => {
                 let by: BTreeMap<&str, Vec<_>> = self.by.iter().map(|by| (by.name(), rows_of(*by, &counts))).collect();
                 let shown = json!({ "total": counts.total, "by": by });
                 writeln!(out, "{}", serde_json::to_string_pretty(&shown)?)?;
             }
-            Format::Csv => {
+            ListFormat::Csv => {
                 writeln!(out, "by,name,count")?;
                 for by in if self.by.is_empty() { &By::ALL } else { &self.by[..] } {
                     for (name, count) in by.of(&counts) {
@@ -108,7 +108,7 @@ impl Stats {
                     }
                 }
             }
-            Format::Text => out.write_all(self.text(&counts).as_bytes())?,
+            ListFormat::Text => out.write_all(self.text(&counts).as_bytes())?,
         }
         Ok(())
     }

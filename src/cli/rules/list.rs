@@ -5,15 +5,15 @@ use clap::Args;
 
 use crate::cli::error::CliError;
 use crate::cli::home::Home;
+use crate::cli::language::Lang;
 use crate::cli::table::table;
-use crate::knowledge::{Knowledge, Language, Origin};
+use crate::knowledge::{Knowledge, Origin};
 
 /// List the rules of causes and where they come from
 #[derive(Debug, Args)]
 pub(super) struct List {
-    /// The language of the titles, `en` or `zh` [default: $OOMDOC_LANG, else your locale]
-    #[arg(long, value_name = "LANG", default_value_t = crate::cli::language::preferred(), hide_default_value = true)]
-    lang: Language,
+    #[command(flatten)]
+    lang: Lang,
 }
 
 impl List {
@@ -30,7 +30,7 @@ impl List {
                     Origin::Own if replaces => concat!("yours, instead of ", env!("CARGO_PKG_VERSION")),
                     Origin::Own => "yours",
                 };
-                [rule.id.to_string(), origin.to_owned(), rule.title.in_language(self.lang).to_owned()]
+                [rule.id.to_string(), origin.to_owned(), rule.title.in_language(self.lang.language).to_owned()]
             })
             .collect();
         rows.sort();

@@ -7,6 +7,7 @@ use clap::Args;
 
 use crate::cli::error::CliError;
 use crate::cli::home::Home;
+use crate::cli::language::Lang;
 use crate::knowledge::{CauseRule, Condition, Direction, Language, Origin};
 use crate::rulebase::{RuleSource, nearest_rules};
 
@@ -18,9 +19,8 @@ pub(super) struct Show {
     /// Print the file itself, as a start for a rule of your own
     #[arg(long)]
     toml: bool,
-    /// The language, `en` or `zh` [default: $OOMDOC_LANG, else your locale]
-    #[arg(long, value_name = "LANG", default_value_t = crate::cli::language::preferred(), hide_default_value = true)]
-    lang: Language,
+    #[command(flatten)]
+    lang: Lang,
 }
 
 const BOLD: Style = Style::new().bold();
@@ -38,7 +38,7 @@ impl Show {
             let nearest = nearest_rules(&self.id, &sources);
             return Err(CliError::Unexplained { word: self.id, nearest });
         };
-        let text = if self.toml { source.file.content.clone() } else { page(source, &rule, self.lang) };
+        let text = if self.toml { source.file.content.clone() } else { page(source, &rule, self.lang.language) };
         anstream::stdout().write_all(text.as_bytes())?;
         Ok(ExitCode::SUCCESS)
     }

@@ -13,8 +13,6 @@ use super::MANY;
 /// A printed configuration, by its first line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Head {
-    /// What it is introduced as; of [`Shape::Dots`] the line before says that.
-    pub heading: String,
     pub shape: Shape,
     /// The part of the first line that belongs to it.
     pub part: Range<usize>,
@@ -47,12 +45,8 @@ pub(super) fn head(body: &str) -> Option<Head> {
     let plus = body.len() - body.trim_start_matches('+').len();
     if (1..=4).contains(&plus) && body[plus..].starts_with(' ') {
         let command = body[plus..].trim_start();
-        let heading = if shell::starts_program(command) { "set -x" } else { return None };
-        return Some(Head {
-            heading: heading.to_owned(),
-            shape: Shape::Command,
-            part: whole(body.len() - command.len()),
-        });
+        let part = whole(body.len() - command.len());
+        return shell::starts_program(command).then_some(Head { shape: Shape::Command, part });
     }
     if has_any(&MARKS, body.as_bytes()) { marked(body) } else { unmarked(body) }
 }
@@ -86,31 +80,26 @@ fn has_any(words: &[Finder<'_>], line: &[u8]) -> bool {
 fn marked(body: &str) -> Option<Head> {
     let whole = |at: usize| at..body.len();
     // DeepSpeed's runner: `launcher/runner.py` (0.3–0.19).
-    for (mark, heading) in [("cmd = ", "cmd"), ("Running entrypoint for job ", "entrypoint")] {
+    for (mark, names_job) in [("cmd = ", false), ("Running entrypoint for job ", true)] {
         if let Some(at) = body.find(mark) {
             let start = at + mark.len();
             // Ray's `dashboard/modules/job/job_supervisor.py` (2.0–2.60) names the job first.
-            let start = if heading == "cmd" { start } else { start + body[start..].find(": ")? + 2 };
-            let heading = heading.to_owned();
-            return shell::starts_program(&body[start..]).then_some(Head {
-                heading,
-                shape: Shape::Command,
-                part: whole(start),
-            });
+            let start = if names_job { start + body[start..].find(": ")? + 2 } else { start };
+            return shell::starts_program(&body[start..]).then_some(Head { shape: Shape::Command, part: whole(start) });
         }
     }
     // DeepSpeed's `launcher/launch.py`: `process 812 spawned with command: [...]`, `[...] exits with return code = -9`.
     if let Some(at) = body.find("['").filter(|_| body.contains("command") || body.contains("exits with return code")) {
-        return Some(Head { heading: "command".to_owned(), shape: Shape::List, part: whole(at) });
+        return Some(Head { shape: Shape::List, part: whole(at) });
     }
     // vLLM's `v1/engine/core.py`, `engine/llm_engine.py` (0.2–0.33).
     if let Some(at) = body.find(" engine (v").and_then(|at| body[at..].find(" with config: ").map(|next| at + next)) {
         let start = at + " with config: ".len();
-        return Some(Head { heading: "engine config".to_owned(), shape: Shape::Fields, part: whole(start) });
+        return Some(Head { shape: Shape::Fields, part: whole(start) });
     }
     if let Some(at) = body.find("non-default args: {") {
         let (start, shape) = (at + "non-default args: ".len(), Shape::Brackets { is_named: true });
-        return Some(Head { heading: "non-default args".to_owned(), shape, part: whole(start) });
+        return Some(Head { shape, part: whole(start) });
     }
     unmarked(body)
 }
@@ -120,20 +109,20 @@ fn unmarked(body: &str) -> Option<Head> {
     let whole = |at: usize| at..body.len();
     let end = body.trim_end().len();
     if dots(body).is_some() {
-        return Some(Head { heading: String::new(), shape: Shape::Dots, part: whole(0) });
+        return Some(Head { shape: Shape::Dots, part: whole(0) });
     }
     // torch's `distributed/launcher/api.py`.
     if body.ends_with("launch configs:") {
-        return Some(Head { heading: "launch configs".to_owned(), shape: Shape::Colons, part: end..end });
+        return Some(Head { shape: Shape::Colons, part: end..end });
     }
     if let Some(name) = call(body) {
-        let (heading, rest) = (body[name.clone()].to_owned(), body[name.end + 1..].trim());
+        let rest = body[name.end + 1..].trim();
         // transformers' `TrainingArguments.__str__` puts each field on a line of its own.
         let (shape, start) = match rest.is_empty() {
             true => (Shape::Assignments, end),
             false => (Shape::Brackets { is_named: true }, name.start),
         };
-        return Some(Head { heading, shape, part: whole(start) });
+        return Some(Head { shape, part: whole(start) });
     }
     let brace = body.find('{')?;
     let (label, inner) = (body[..brace].trim(), body[brace + 1..].trim_start());
@@ -145,8 +134,7 @@ fn unmarked(body: &str) -> Option<Head> {
     if !begins || label.len() > 80 || !is_named && is_whole_and_small(&body[brace..]) {
         return None;
     }
-    let heading = label.trim_end_matches([':', '=']).trim_end().to_owned();
-    Some(Head { heading, shape: Shape::Brackets { is_named }, part: whole(brace) })
+    Some(Head { shape: Shape::Brackets { is_named }, part: whole(brace) })
 }
 
 /// Whether all brackets that `text` opens are closed in it, and it has too few colons for a configuration: metrics are
@@ -183,13 +171,4 @@ pub(super) fn dots(body: &str) -> Option<(Range<usize>, Range<usize>)> {
     let from = body.len() - value.len();
     (name > 0 && is_full && !value.trim().is_empty())
         .then(|| (start..start + name, from..from + value.trim_end().len()))
-}
-
-/// What a line says that introduces others: `DeepSpeedEngine configuration:`, `----- arguments -----`.
-pub(super) fn titled(line: &str) -> String {
-    let words = line.trim().trim_matches(['-', '=', '*', ' ']);
-    match line.trim_end().ends_with([':', '-', '=']) {
-        true => words.trim_end_matches(':').to_owned(),
-        false => String::new(),
-    }
 }

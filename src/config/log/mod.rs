@@ -25,14 +25,12 @@ use first_lines::{Head, Shape};
 /// several processes print alike comes once.
 pub fn from_log(path: impl Into<Arc<str>>, first: LineNumber, log: &[u8]) -> Vec<Document> {
     let last = LineNumber(first.0 + memchr::memchr_iter(b'\n', log).count() as u64);
-    let mut reader = Reader {
+    let mut reader = LogReader {
         path: path.into(),
         documents: Vec::new(),
         seen: HashSet::new(),
         open: None,
         torn: (!log.ends_with(b"\n")).then_some(last),
-        before: String::new(),
-        skipped: None,
     };
     let (mut number, mut start) = (first, 0);
     for end in memchr::memchr_iter(b'\n', log).chain([log.len()]) {
@@ -46,7 +44,7 @@ pub fn from_log(path: impl Into<Arc<str>>, first: LineNumber, log: &[u8]) -> Vec
     reader.documents
 }
 
-struct Reader<'a> {
+struct LogReader<'a> {
     path: Arc<str>,
     documents: Vec<Document>,
     /// What was printed already.
@@ -54,10 +52,6 @@ struct Reader<'a> {
     open: Option<Printed<'a>>,
     /// The last line, where it has no end: what it ends with may go on.
     torn: Option<LineNumber>,
-    /// The line before this one, of those that were read.
-    before: String,
-    /// The physical line before this one, if it was not read.
-    skipped: Option<RawLine<'a>>,
 }
 
 /// Where a configuration goes on.
@@ -81,12 +75,10 @@ const MANY: usize = 12;
 /// A configuration of more lines is none.
 const LONGEST: usize = 4000;
 
-impl<'a> Reader<'a> {
+impl<'a> LogReader<'a> {
     fn physical_line(&mut self, raw: RawLine<'a>) {
         if self.open.is_some() || first_lines::may_begin(raw.bytes) {
             Line::read(raw, |line| self.line(line));
-        } else if !raw.bytes.trim_ascii().is_empty() {
-            self.skipped = Some(raw);
         }
     }
 
@@ -110,11 +102,7 @@ impl<'a> Reader<'a> {
                 Next::Not => self.finish(open),
             }
         }
-        let head = first_lines::head(line.body());
-        let title = head.as_ref().filter(|head| head.shape == Shape::Dots).map(|_| first_lines::titled(self.before()));
-        line.body().clone_into(&mut self.before);
-        self.skipped = None;
-        let Some(head) = head.map(|head| Head { heading: title.unwrap_or(head.heading), ..head }) else { return };
+        let Some(head) = first_lines::head(line.body()) else { return };
         let is_over = matches!(head.shape, Shape::Command | Shape::List | Shape::Fields);
         let printed = Printed::new(head, line);
         if is_over || printed.is_closed() {
@@ -123,14 +111,6 @@ impl<'a> Reader<'a> {
             // Only one is followed at a time.
             self.finish(open);
         }
-    }
-
-    /// What the line before this one says.
-    fn before(&mut self) -> &str {
-        if let Some(skipped) = self.skipped.take() {
-            Line::read(skipped, |line| line.body().clone_into(&mut self.before));
-        }
-        &self.before
     }
 
     fn finish(&mut self, printed: Printed<'a>) {
@@ -142,9 +122,7 @@ impl<'a> Reader<'a> {
             return;
         }
         let cite = |span: &Range<usize>| printed.cite(&self.path, span);
-        let mut document = Document::assemble(Format::Log, self.path.clone(), &printed.text, parsed, cite);
-        document.heading.clone_from(&printed.head.heading);
-        self.documents.push(document);
+        self.documents.push(Document::assemble(Format::Log, self.path.clone(), &printed.text, parsed, cite));
     }
 }
 
@@ -234,11 +212,7 @@ impl<'a> Printed<'a> {
         let (root, least) = match self.head.shape {
             Shape::Command => {
                 let parsed = shell::read(text);
-                return (!parsed.found.is_empty()).then_some(Parsed {
-                    body: Body::Printed,
-                    warnings: Vec::new(),
-                    ..parsed
-                });
+                return (!parsed.found.is_empty()).then_some(Parsed { body: Body::Printed, ..parsed });
             }
             Shape::List => {
                 let node = python::value(text, 0)?;
@@ -263,7 +237,7 @@ impl<'a> Printed<'a> {
         let settings = flatten(std::iter::once((String::new(), &root))).ok()?;
         let is_config = settings.entries.len() >= least && (least < MANY || is_nested);
         let found: Vec<Found> = settings.entries;
-        is_config.then_some(Parsed { body: Body::Printed, found, commands: Vec::new(), warnings: Vec::new() })
+        is_config.then_some(Parsed { body: Body::Printed, found, commands: Vec::new() })
     }
 
     /// The settings of lines that have one each.

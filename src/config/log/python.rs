@@ -11,22 +11,22 @@ use super::super::value::word_length;
 
 /// The value that stands at `at`.
 pub(super) fn value(text: &str, at: usize) -> Option<Node> {
-    Reader { text, at, is_whole: false }.value("", 0)
+    LiteralReader { text, at, is_whole: false }.value("", 0)
 }
 
 /// `a=1, b='x'` or `a=1 b='x'` from `at` to the end of `text`, which is the end of the line.
 pub(super) fn fields(text: &str, at: usize) -> Node {
-    Reader { text, at, is_whole: true }.fields(None, 0)
+    LiteralReader { text, at, is_whole: true }.fields(None, 0)
 }
 
-struct Reader<'a> {
+struct LiteralReader<'a> {
     text: &'a str,
     at: usize,
     /// Whether a word that ends with the text ends there.
     is_whole: bool,
 }
 
-impl<'a> Reader<'a> {
+impl<'a> LiteralReader<'a> {
     fn rest(&self) -> &'a str {
         self.text.get(self.at..).unwrap_or_default()
     }

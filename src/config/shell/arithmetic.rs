@@ -3,7 +3,7 @@
 /// The value of `text`, in which `value` tells what a variable holds; nothing where that is not known, or where it does anything
 /// but compute: assignments, comparisons and bits are left to the shell.
 pub(super) fn evaluate(text: &str, value: &dyn Fn(&str) -> Option<String>) -> Option<i64> {
-    let mut reader = Reader { rest: text, value, depth: 0 };
+    let mut reader = ExpressionReader { rest: text, value, depth: 0 };
     let result = reader.sum()?;
     reader.skip();
     reader.rest.is_empty().then_some(result)
@@ -15,13 +15,13 @@ const DEEPEST: usize = 16;
 /// What an operator makes of its operands.
 type Apply = fn(i64, i64) -> Option<i64>;
 
-struct Reader<'a> {
+struct ExpressionReader<'a> {
     rest: &'a str,
     value: &'a dyn Fn(&str) -> Option<String>,
     depth: usize,
 }
 
-impl Reader<'_> {
+impl ExpressionReader<'_> {
     fn skip(&mut self) {
         self.rest = self.rest.trim_start();
     }

@@ -1,11 +1,11 @@
 //! Whose arguments the fields of a command are: launchers start launchers, which start programs.
 //!
 //! `srun --mem=64G torchrun --nproc_per_node 8 train.py --bf16` is three commands, each with flags of its own. Told apart
-//! by the names of the launchers that there are; a word ending in `.py` or behind `-m` is what a Python launcher starts.
+//! by the names of `rules/launchers.toml`; a word ending in `.py` or behind `-m` is what a Python launcher starts.
 
 use std::ops::Range;
 
-use super::words::is_among;
+use crate::knowledge::{Launcher, Launchers, Starts, is_among};
 
 /// One command of a chain: the fields that name it and those that are given to it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -18,43 +18,9 @@ pub(super) struct Stage {
     next: usize,
 }
 
-/// How a launcher says what it starts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Launcher {
-    /// Options, then a script, or a module behind `-m`.
-    Python,
-    /// Options, then any command.
-    Command,
-    /// Options, then an image, then any command.
-    Container,
+fn launchers() -> &'static Launchers {
+    Launchers::shipped()
 }
-
-/// Launchers, by the words that they are called with.
-const LAUNCHERS: &[(Launcher, &str)] = &[
-    (
-        Launcher::Python,
-        "torchrun, deepspeed, accelerate launch, colossalai run, torch.distributed.launch, torch.distributed.run, \
-         accelerate.commands.launch, deepspeed.launcher.launch, deepspeed.launcher.runner",
-    ),
-    (Launcher::Container, "docker run, podman run"),
-    (
-        Launcher::Command,
-        "ray job submit, srun, mpirun, mpiexec, conda run, poetry run, uv run, singularity exec, apptainer exec, \
-         enroot start, nohup, env, exec, sudo, numactl, taskset, timeout, stdbuf, nice, nsys profile, py-spy record",
-    ),
-];
-
-fn launchers() -> impl Iterator<Item = (&'static str, Launcher)> {
-    LAUNCHERS.iter().flat_map(|(launcher, all)| all.split(", ").map(|known| (known, *launcher)))
-}
-
-/// Programs that launchers start, besides Python and scripts.
-const PROGRAMS: &str =
-    "bash sh zsh ray vllm swift llamafactory-cli sglang trl axolotl xtuner lm_eval mmf_run tune litgpt sbatch";
-
-/// Options of `docker run` that take no value.
-const CONTAINER_SWITCHES: &str = "--rm --privileged --init --detach --interactive --tty --publish-all --read-only \
-    --no-healthcheck --oom-kill-disable --quiet";
 
 /// The commands in the fields of one call.
 pub(super) fn stages(fields: &[String]) -> Vec<Stage> {
@@ -88,16 +54,16 @@ fn is_python(field: &str) -> bool {
 }
 
 pub(in super::super) fn is_shell(field: &str) -> bool {
-    matches!(name(field), "bash" | "sh" | "zsh")
+    is_among(&launchers().programs.shells, name(field))
 }
 
 pub(super) fn is_program(field: &str) -> bool {
-    let is_named = |known: &str| known.split(' ').next() == Some(name(field));
+    let word = name(field);
     is_python(field)
         || field.ends_with(".py")
         || field.ends_with(".sh")
-        || is_among(PROGRAMS, name(field))
-        || launchers().any(|(known, _)| is_named(known))
+        || launchers().programs.is_named(word)
+        || launchers().named().any(|(known, _)| known.split(' ').next() == Some(word))
 }
 
 /// Whether a field is an option rather than a value.
@@ -133,7 +99,7 @@ impl Stages<'_> {
         if is_module || program.ends_with(".py") || program.ends_with(".sh") {
             return self.stage("", Some(program), at + 1..self.fields.len());
         }
-        let launcher = launchers().find_map(|(known, launcher)| {
+        let launcher = launchers().named().find_map(|(known, launcher)| {
             let words = known.split(' ').count();
             let is_it = known.split(' ').enumerate().all(|(word, known)| name(self.field(at + word)) == known);
             is_it.then_some((launcher, words))
@@ -147,7 +113,7 @@ impl Stages<'_> {
             }
             None => {
                 let subcommand = self.field(at + 1);
-                let is_script = (is_shell(program) || name(program) == "sbatch") && !is_option(subcommand);
+                let is_script = launchers().programs.takes_script(name(program)) && !is_option(subcommand);
                 let is_word = subcommand.starts_with(|c: char| c.is_ascii_lowercase())
                     && subcommand.bytes().all(|byte| byte.is_ascii_lowercase() || b"-_".contains(&byte));
                 let target = (is_script || is_word).then_some(subcommand).filter(|word| !word.is_empty());
@@ -187,40 +153,37 @@ impl Stages<'_> {
     /// What Python starts; a launcher among its modules starts something itself.
     fn target(&self, program: &str, at: usize) -> Stage {
         let target = self.field(at);
-        let launches = launchers().any(|(known, launcher)| launcher == Launcher::Python && known == target);
-        let next = if launches { self.launched(Launcher::Python, at + 1) } else { self.fields.len() };
+        let launcher = launchers().named().find(|(known, by)| by.starts == Starts::Python && *known == target);
+        let next = launcher.map_or(self.fields.len(), |(_, launcher)| self.launched(launcher, at + 1));
         Stage { next, ..self.stage(program, Some(target), at + 1..self.options_end(next)) }
     }
 
     /// Where the command begins that a launcher with options from `at` on starts.
-    fn launched(&self, launcher: Launcher, start: usize) -> usize {
+    fn launched(&self, launcher: &Launcher, start: usize) -> usize {
         let mut at = start;
         // Whether the field before is an option that may take this one as its value.
         let mut takes_value = false;
         while at < self.fields.len() {
             let field = self.field(at);
             let is_value = std::mem::take(&mut takes_value);
-            match launcher {
+            match launcher.starts {
                 _ if field == "--" => return at + 1,
-                Launcher::Python if matches!(field, "-m" | "--module") => return at + 1,
-                Launcher::Python if field.ends_with(".py") => return at,
-                Launcher::Command if is_program(field) && !(is_value && self.names_something(at - 1)) => return at,
-                Launcher::Container if !is_value && !is_option(field) => return at,
+                Starts::Python if matches!(field, "-m" | "--module") => return at + 1,
+                Starts::Python if field.ends_with(".py") => return at,
+                // Its value may be called like a program.
+                Starts::Command if is_value && is_among(&launcher.names_something, self.field(at - 1)) => {}
+                Starts::Command if is_program(field) => return at,
+                Starts::Container if !is_value && !is_option(field) => return at,
                 // A module or a script of another name; but `timeout 10h` and `env A=1` are followed by options of theirs.
-                Launcher::Python if !is_value && !is_option(field) => return at,
+                Starts::Python if !is_value && !is_option(field) => return at,
                 _ => {}
             }
             let letters = field.strip_prefix('-').unwrap_or_default();
-            let is_switch = launcher == Launcher::Container
-                && (is_among(CONTAINER_SWITCHES, field) || letters.chars().all(|c| "ditPq".contains(c)));
+            let is_switch = is_among(&launcher.switches, field)
+                || !launcher.switch_letters.is_empty() && letters.chars().all(|c| launcher.switch_letters.contains(c));
             takes_value = is_option(field) && !field.contains('=') && !is_switch;
             at += 1;
         }
         at
-    }
-
-    /// Whether the option at `at` is one whose value may be called like a program.
-    fn names_something(&self, at: usize) -> bool {
-        matches!(self.field(at), "--job-name" | "-J" | "--name" | "-n" | "--partition" | "-p" | "--extra" | "--with")
     }
 }

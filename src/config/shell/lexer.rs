@@ -10,7 +10,6 @@
 use std::ops::Range;
 
 use super::super::edit::next_line;
-use super::super::error::Remark;
 use super::words::{Fallback, Operator, Part, Quote, Token, What, Word, name_length};
 
 pub(super) struct Lexer<'a> {
@@ -20,7 +19,6 @@ pub(super) struct Lexer<'a> {
     tokens: Vec<Token>,
     /// Here documents whose bodies begin with the next line: the token, the word that ends them, whether tabs go.
     pending: Vec<(usize, String, bool)>,
-    remarks: Vec<Remark>,
     /// Arrays do not nest.
     in_array: bool,
 }
@@ -30,8 +28,7 @@ const DEEPEST: usize = 8;
 
 impl<'a> Lexer<'a> {
     pub fn new(text: &'a str, base: usize) -> Lexer<'a> {
-        let (tokens, pending, remarks) = (Vec::new(), Vec::new(), Vec::new());
-        Lexer { text, base, at: 0, tokens, pending, remarks, in_array: false }
+        Lexer { text, base, at: 0, tokens: Vec::new(), pending: Vec::new(), in_array: false }
     }
 
     fn peek(&self, ahead: usize) -> Option<u8> {
@@ -46,12 +43,8 @@ impl<'a> Lexer<'a> {
         start + self.base..end + self.base
     }
 
-    fn remark(&mut self, at: usize, message: &str) {
-        self.remarks.push(Remark::new(at + self.base, message));
-    }
-
-    /// Every token, and what is odd about them.
-    pub fn run(mut self) -> (Vec<Token>, Vec<Remark>) {
+    /// Every token.
+    pub fn run(mut self) -> Vec<Token> {
         while let Some(byte) = self.peek(0) {
             match byte {
                 b' ' | b'\t' | b'\r' | 0 => self.at += 1,
@@ -84,7 +77,7 @@ impl<'a> Lexer<'a> {
                 _ => self.word_token(),
             }
         }
-        (self.tokens, self.remarks)
+        self.tokens
     }
 
     fn operator(&mut self, operator: Operator, length: usize) {
@@ -107,9 +100,6 @@ impl<'a> Lexer<'a> {
     /// Goes on with the next line.
     fn join(&mut self) {
         let Some(next) = self.continuation() else { return };
-        if self.text[self.at + 1..next].contains([' ', '\t']) {
-            self.remark(self.at, "blanks behind this backslash: to bash the command ends here");
-        }
         self.at = next;
     }
 
@@ -141,7 +131,6 @@ impl<'a> Lexer<'a> {
             let end = loop {
                 let end = self.at;
                 if self.at >= self.text.len() {
-                    self.remark(start, "the here document that begins here has no end");
                     break end;
                 }
                 let next = next_line(self.text, self.at);
@@ -207,18 +196,13 @@ impl<'a> Lexer<'a> {
                 },
                 b'\'' => self.single(&mut parts),
                 b'"' => {
-                    let open = self.at;
                     self.at += 1;
                     let before = parts.len();
                     self.quoted(Quote::Double, &mut parts, 0);
                     if parts.len() == before {
                         self.push(&mut parts, Quote::Double, self.at, self.at, What::Literal(String::new()));
                     }
-                    if self.peek(0) == Some(b'"') {
-                        self.at += 1;
-                    } else {
-                        self.remark(open, "this quote never ends");
-                    }
+                    self.at += usize::from(self.peek(0) == Some(b'"'));
                 }
                 b'$' if self.peek(1) == Some(b'\'') => {
                     self.at += 1;
@@ -245,11 +229,8 @@ impl<'a> Lexer<'a> {
     }
 
     fn single(&mut self, parts: &mut Vec<Part>) {
-        let (open, start) = (self.at, self.at + 1);
+        let start = self.at + 1;
         let end = self.text[start..].find('\'').map(|end| start + end);
-        if end.is_none() {
-            self.remark(open, "this quote never ends");
-        }
         let inner_end = end.unwrap_or(self.text.len());
         let literal = What::Literal(self.text[start..inner_end].replace('\0', ""));
         self.push(parts, Quote::Single, start, inner_end, literal);
@@ -378,7 +359,6 @@ impl<'a> Lexer<'a> {
                 }
             }
         }
-        self.remark(self.text.len(), "this array never ends");
         elements
     }
 

@@ -21,7 +21,6 @@ mod tests;
 use std::ops::Range;
 
 use super::entry::{Found, FoundCommand};
-use super::error::Remark;
 use super::{Body, Entry, EntryKind, Format, Parsed, Value};
 use arguments::{Argument, Form};
 use expand::{Chunk, Field};
@@ -95,7 +94,7 @@ pub(super) fn read(text: &str) -> Parsed {
 
 /// The settings of a script that was run in mind.
 fn settled(text: &str, script: Script) -> Parsed {
-    let (mut commands, mut shown, mut directives, mut orphans) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    let (mut commands, mut shown, mut directives) = (Vec::new(), Vec::new(), Vec::new());
     for (number, call) in script.calls.iter().enumerate() {
         let fields: Vec<String> = call.fields.iter().map(Field::text).collect();
         let goes_with = |name: usize, value: usize| match (call.fields.get(name), call.fields.get(value)) {
@@ -107,12 +106,6 @@ fn settled(text: &str, script: Script) -> Parsed {
             let (arguments, operands) = arguments::arguments(&fields, stage.arguments.clone(), goes_with);
             directives.push(Given { call: number, stage, arguments, operands });
             continue;
-        }
-        if number > 0 && fields.first().is_some_and(|first| launch::is_option(first)) {
-            orphans.push(Remark::new(
-                call.span.start,
-                "these options belong to no command: the one before does not go on",
-            ));
         }
         for stage in launch::stages(&fields) {
             let (arguments, operands) = arguments::arguments(&fields, stage.arguments.clone(), goes_with);
@@ -139,16 +132,13 @@ fn settled(text: &str, script: Script) -> Parsed {
                 .for_each(|(at, argument)| settings.argument(call, given, number, at, argument));
         }
     }
-    let mut warnings = script.remarks.clone();
-    warnings.extend(orphans);
     for file in &script.files {
-        warnings.extend(settings.file(file));
+        settings.file(file);
     }
-    warnings.sort_by_key(|remark| remark.at);
     settings.found.sort_by_key(|(at, _, _)| *at);
     let (found, origins) = settings.found.into_iter().map(|(_, found, origin)| (found, origin)).unzip();
     let body = Body::Shell(Box::new(Shell { script, commands, origins, embedded: settings.embedded, main }));
-    Parsed { body, found, warnings, commands: shown }
+    Parsed { body, found, commands: shown }
 }
 
 /// Reads the words of one command, each with its place.
@@ -167,7 +157,7 @@ pub(super) fn read_words(words: Vec<(String, Range<usize>)>) -> Parsed {
 }
 
 /// Whether a command line begins with a program that launches jobs, or assigns a variable.
-pub(super) fn starts_program(command: &str) -> bool {
+pub(crate) fn starts_program(command: &str) -> bool {
     let first = command.split_whitespace().next().unwrap_or_default();
     let name = words::name_length(first);
     let assigns = name > 0 && first[name..].starts_with('=') && !first[name..].starts_with("==");
@@ -245,28 +235,27 @@ impl Settings<'_> {
                 && chunk.is_exact
             {
                 let inner = Inner { prefix: format!("{key}."), kind, command: owner, statement: call.span.start };
-                // Whatever looks like JSON and is none is just a value.
-                let _ = self.embed(inner, chunk.span.clone(), Format::Json, &[]);
+                self.embed(inner, chunk.span.clone(), Format::Json, &[]);
             }
         }
     }
 
-    /// A file that the script writes; what is wrong with it, if it cannot be read.
-    fn file(&mut self, file: &File) -> Option<Remark> {
+    /// A file that the script writes.
+    fn file(&mut self, file: &File) {
         let body = self.text.get(file.body.clone()).unwrap_or_default();
         let ends = |ends: &[&str]| ends.iter().any(|end| file.name.ends_with(end));
         let format = match body.trim_start().starts_with('{') {
             true => Format::Json,
             false if ends(&[".yaml", ".yml"]) => Format::Yaml,
-            false => return None,
+            false => return,
         };
         let (prefix, kind, statement) = (format!("{}:", file.name), EntryKind::Setting, file.body.start);
         let inner = Inner { prefix, kind, command: None, statement };
-        self.embed(inner, file.body.clone(), format, &file.references).err()
+        self.embed(inner, file.body.clone(), format, &file.references);
     }
 
-    /// Reads a configuration inside of the script, in which `references` stand for values.
-    fn embed(&mut self, inner: Inner, span: Range<usize>, format: Format, references: &[Chunk]) -> Result<(), Remark> {
+    /// Reads a configuration inside of the script, in which `references` stand for values. Whatever looks like one and is none is just a text.
+    fn embed(&mut self, inner: Inner, span: Range<usize>, format: Format, references: &[Chunk]) {
         let mut text = self.text.get(span.clone()).unwrap_or_default().to_owned();
         let base = span.start;
         // A variable where a value should be reads as a string that is as long.
@@ -282,7 +271,7 @@ impl Settings<'_> {
             }
             stand_ins.push((start..end, chunk));
         }
-        let parsed = super::parse(format, &text).map_err(|remark| Remark { at: remark.at + base, ..remark })?;
+        let Ok(parsed) = super::parse(format, &text) else { return };
         let number = self.embedded.len();
         for mut found in parsed.found {
             if let Some((_, chunk)) = stand_ins.iter().find(|(place, _)| *place == found.span) {
@@ -296,7 +285,6 @@ impl Settings<'_> {
             self.found.push((inner.statement, found, Origin::Embedded(number)));
         }
         self.embedded.push(Embedded { prefix: inner.prefix, base, text, body: parsed.body });
-        Ok(())
     }
 }
 

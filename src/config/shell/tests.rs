@@ -1,4 +1,4 @@
-use super::super::testing::{cited, set, settings, warnings};
+use super::super::testing::{cited, set, settings};
 use super::super::{Document, Entry, EntryKind, Format};
 
 const SCRIPT: &str = r#"#!/bin/bash
@@ -108,14 +108,6 @@ fn reads_quotes_comments_and_continuations() {
             .unwrap_or_default();
         assert_eq!(found, expected, "{text}");
     }
-    assert_eq!(warnings("x --a 'b\n"), ["1:7 this quote never ends"]);
-    assert_eq!(
-        warnings("x --a 1 \\ \n  --b 2\n  --c 3 \\\n"),
-        [
-            "1:9 blanks behind this backslash: to bash the command ends here",
-            "3:3 these options belong to no command: the one before does not go on",
-        ]
-    );
 }
 
 /// Of a text that is cut nothing is lost but what the cut took, and a word stands where its first letter does.
@@ -223,8 +215,6 @@ fn here_documents_are_configurations() {
         text.replace("STAGE}\n", "STAGE},\n  \"bf16\": {\n    \"enabled\": true\n  }\n")
     );
     assert_eq!(set(text, "acc.yaml:a.c", 2.0), text.replace("b: 1\n", "b: 1\n  c: 2\n"));
-    let wrong = "cat > ds.json <<EOF\n{\"a\": [1,\nEOF\n";
-    assert_eq!(warnings(wrong), ["2:7 unterminated array"]);
     assert_eq!(set(SCRIPT, "runtime-env-json.env_vars.B", "2"), with("\"A\": \"1\"}", "\"A\": \"1\", \"B\": \"2\"}"));
     assert_eq!(
         set(SCRIPT, "runtime-env-json.env_vars.A", "it's"),

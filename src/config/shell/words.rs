@@ -6,7 +6,6 @@
 
 use std::ops::Range;
 
-use super::super::error::Remark;
 use super::super::value::word_length;
 use super::lexer::Lexer;
 
@@ -100,8 +99,8 @@ pub(super) enum Operator {
     Close,
 }
 
-/// The tokens of `text`, which stands at `base` of the whole, and what is odd about them.
-pub(super) fn tokens(text: &str, base: usize) -> (Vec<Token>, Vec<Remark>) {
+/// The tokens of `text`, which stands at `base` of the whole.
+pub(super) fn tokens(text: &str, base: usize) -> Vec<Token> {
     Lexer::new(text, base).run()
 }
 
@@ -135,9 +134,4 @@ pub(super) fn unescaped(text: &str) -> String {
 /// How many bytes of `text` are a variable's name.
 pub(super) fn name_length(text: &str) -> usize {
     if text.starts_with(|c: char| c.is_ascii_digit()) { 0 } else { word_length(text) }
-}
-
-/// Whether `word` is one of `words`, which stand in a row.
-pub(super) fn is_among(words: &str, word: &str) -> bool {
-    words.split(' ').any(|known| known == word)
 }

@@ -56,7 +56,8 @@ pub(super) fn read(text: &str) -> Result<Stream, Remark> {
     let offset = text.len() - body.len();
     let mut bytes: Vec<usize> = text.char_indices().map(|(at, _)| at).skip(usize::from(offset > 0)).collect();
     bytes.push(text.len());
-    let mut reader = Reader { text, parser: Parser::new_from_str(body), bytes, anchors: HashMap::new(), end: offset };
+    let mut reader =
+        NodeReader { text, parser: Parser::new_from_str(body), bytes, anchors: HashMap::new(), end: offset };
     let mut documents = Vec::new();
     loop {
         let (event, span) = reader.next()?;
@@ -74,7 +75,7 @@ pub(super) fn read(text: &str) -> Result<Stream, Remark> {
     Ok(Stream(documents))
 }
 
-struct Reader<'a> {
+struct NodeReader<'a> {
     text: &'a str,
     parser: Parser<'a, StrInput<'a>>,
     /// Where each character begins: the parser counts characters.
@@ -84,7 +85,7 @@ struct Reader<'a> {
     end: usize,
 }
 
-impl<'a> Reader<'a> {
+impl<'a> NodeReader<'a> {
     /// The next event and where it stands; behind the last one there is only the end.
     fn next(&mut self) -> Result<(Event<'a>, Range<usize>), Remark> {
         match self.parser.next_event() {

@@ -27,17 +27,17 @@ type Placed = (String, Range<usize>);
 
 /// The programs that the documents below `roots` start; `text` is what they were read from.
 pub(in crate::config) fn started<'n>(text: &str, roots: impl Iterator<Item = &'n Node>) -> Started {
-    let mut reader = Reader { text, started: Started::default() };
+    let mut reader = ProgramReader { text, started: Started::default() };
     roots.for_each(|root| reader.walk(root));
     reader.started
 }
 
-struct Reader<'t> {
+struct ProgramReader<'t> {
     text: &'t str,
     started: Started,
 }
 
-impl Reader<'_> {
+impl ProgramReader<'_> {
     /// What an alias stands for is read where it is written.
     fn walk(&mut self, node: &Node) {
         match &node.shape {

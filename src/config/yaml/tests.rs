@@ -1,4 +1,4 @@
-use super::super::testing::{cited, error, set, settings, warnings};
+use super::super::testing::{cited, error, set, settings};
 use super::super::{ConfigError, Document, Format, Value};
 
 const CONFIG: &str = "# launch
@@ -136,7 +136,7 @@ fn a_new_key_goes_behind_its_siblings() {
 
 #[test]
 fn of_a_key_that_stands_twice_the_last_counts() {
-    assert_eq!(warnings("a: 1\na: 2\n"), ["1:1 `a` stands here more than once; the last one counts"]);
+    assert_eq!(settings("a: 1\na: 2\n"), ["a=2"]);
 }
 
 #[test]

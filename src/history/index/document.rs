@@ -7,14 +7,14 @@ use super::fields::Fields;
 use super::tally::SEPARATOR;
 use crate::history::record::{ALONE, is_alone};
 use crate::history::tokens::{is_ideograph, tokens};
-use crate::history::{Document, Record, Told};
+use crate::history::{Document, OutcomeSummary, Record};
 use crate::model::FigureName;
 
 /// What is written of `record`, with what was `told` of it.
 pub(super) fn document(
     fields: &Fields,
     record: &Record,
-    told: Option<&Told>,
+    told: Option<&OutcomeSummary>,
 ) -> Result<TantivyDocument, serde_json::Error> {
     let shown = Document::new(record, told);
     let mut document = TantivyDocument::new();

@@ -18,7 +18,7 @@ use super::state::State;
 use super::{FOLDER, verified};
 use crate::history::changes::{self, Touched};
 use crate::history::outcome::{told, told_of};
-use crate::history::{INCIDENTS, Record, Told};
+use crate::history::{INCIDENTS, OutcomeSummary, Record};
 use crate::store::{DiskStore, Store, durable, quietly};
 
 /// Memory of a writer that adds a few incidents, and of each thread of one that adds all.
@@ -193,7 +193,7 @@ fn add(
     writer: &IndexWriter,
     fields: &Fields,
     bytes: &[u8],
-    told: impl Fn(&str) -> Result<Option<Told>, IndexError>,
+    told: impl Fn(&str) -> Result<Option<OutcomeSummary>, IndexError>,
 ) -> Result<(), IndexError> {
     let record = Record::read(bytes).map_err(|error| IndexError::Record(error.to_string()))?;
     let told = told(&record.incident.id)?;

@@ -9,10 +9,10 @@ pub(crate) use serving::serves;
 
 use super::JobConfig;
 use crate::facts::{Facts, Value};
-use crate::knowledge::{CompanionRow, Trains};
+use crate::knowledge::{Behaviour, CompanionRow, Trains, Version};
 use crate::memory::{
     Attention, Checkpoint, Cluster, Export, IdleOffload, Implementation, Layout, Logits, ModelSize, OffloadDevice,
-    Parallel, Recomputation, Resume, Samples, Sharding, WeightsLoad, Width, openrlhf_export, torch_load_copies,
+    Parallel, Recomputation, Resume, Samples, Sharding, WeightsLoad, Width,
 };
 use crate::model::{Bytes, Citation};
 
@@ -115,7 +115,11 @@ impl JobConfig<'_> {
                 _ => Logits::Upcast,
             },
             checkpoint: self.checkpoint(config, sharding, trains),
-            implementation: Implementation::deepspeed(facts.text("version.deepspeed")),
+            implementation: Implementation {
+                states_at_init: !self.does(Behaviour::StatesFromFirstStep, facts),
+                weights_beside_master: self.does(Behaviour::WeightsBesideMaster, facts),
+                ..Implementation::default()
+            },
             companions: companions::companions(self.companion_rows(), config, &self.knowledge.models, model),
             engine: companions::engine(config, trains),
             samples: Samples::default(),
@@ -130,8 +134,10 @@ impl JobConfig<'_> {
             _ => Resume::OwnPart,
         };
         let export = match (config.flag("save_hf"), config.flag("gather_on_save")) {
-            (Some(true), _) => openrlhf_export(self.version.as_deref(), sharding),
-            (_, Some(true)) => Export::FirstRank,
+            (Some(true), _) if !sharding.splits_weights() && self.does(Behaviour::ExportOnEveryRank, config.0) => {
+                Export::EveryRank
+            }
+            (Some(true), _) | (_, Some(true)) => Export::FirstRank,
             _ => Export::Nothing,
         };
         Checkpoint {
@@ -142,11 +148,20 @@ impl JobConfig<'_> {
                 _ => WeightsLoad::EveryRank(Width::TWO),
             },
             resume,
-            load_copies: config.0.text("version.torch").is_some_and(|version| torch_load_copies(Some(version))),
+            load_copies: !self.does(Behaviour::StatesLoadedInPlace, config.0),
             export,
             full_state: config.0.text("config.state_dict") == Some("full"),
             copies_shards: trains.fsdp,
         }
+    }
+
+    /// Whether the version of what the job stands on does `what`; one that is not known is the newest.
+    fn does(&self, what: Behaviour, facts: &Facts) -> bool {
+        let mut rows = self.knowledge.frameworks.iter().filter_map(|known| Some((known, known.since.get(&what)?)));
+        let Some((framework, since)) = rows.next() else { return false };
+        let own = || self.version.as_deref().filter(|_| self.framework() == Some(&*framework.name));
+        let version = facts.text(&format!("version.{}", framework.name)).or_else(own);
+        version.and_then(|version| version.parse::<Version>().ok()).is_none_or(|version| version >= *since)
     }
 
     fn companion_rows(&self) -> &[CompanionRow] {

@@ -4,7 +4,7 @@ use super::Config;
 use crate::knowledge::{Trains, TrainsIn};
 use crate::memory::{
     Adapter, Batch, Buckets, ModelSize, Offload, Optimizer, OptimizerKind, OptimizerOffload, ParameterOffload,
-    Parameters, Precision, Quantised, Sharding, Width, deepspeed_pins_by_default,
+    Parameters, Precision, Quantised, Sharding, Width,
 };
 
 /// Shares of a model's parameters that one rank of LoRA has, from few matrices of a large model to all of a small one.
@@ -92,7 +92,8 @@ pub(super) fn optimizer(config: Config<'_>) -> Optimizer {
 }
 
 pub(super) fn offload(config: Config<'_>) -> Offload {
-    let pin = config.flag("pin_memory").unwrap_or_else(|| deepspeed_pins_by_default(None));
+    // The newest DeepSpeed pins where nobody says otherwise.
+    let pin = config.flag("pin_memory").unwrap_or(true);
     Offload {
         optimizer: config.device("offload_optimizer").map(|device| OptimizerOffload {
             device,

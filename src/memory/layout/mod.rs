@@ -1,7 +1,7 @@
 //! How a job spreads a model over devices and hosts.
 //!
 //! Nothing here knows a framework: what DeepSpeed, FSDP, OpenRLHF, verl or EasyR1 do differently is a value of one of
-//! these fields, and where a version decides, [`Implementation`] says which.
+//! these fields, and where a version decides, `since` in `rules/frameworks.toml` and [`Implementation`].
 
 mod checkpoint;
 mod companions;
@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 
 pub use checkpoint::{Checkpoint, Export, Resume, WeightsLoad};
 pub use companions::{Companion, Engine, Home, Images, Samples, Sleep};
-pub use implementation::{Implementation, deepspeed_pins_by_default, openrlhf_export, torch_load_copies};
+pub use implementation::Implementation;
 pub use offload::{IdleOffload, Offload, OffloadDevice, OptimizerOffload, ParameterOffload};
 pub use training::{Adapter, Attention, Batch, Buckets, Logits, Optimizer, OptimizerKind, Precision, Recomputation};
 

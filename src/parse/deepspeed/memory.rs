@@ -8,7 +8,7 @@
 use crate::knowledge::SlotType::{Percent, Size};
 use crate::model::FigureName::{AllocatedPeak, HostPercent, HostUsed, TorchAllocated, TorchReserved};
 use crate::model::{Event, Kind, Origin, Severity, What};
-use crate::parse::table::{Row, Table, joined, memory};
+use crate::parse::table::{Table, TableRow, joined, memory};
 use crate::parse::{Example, Follow, Grammar, Joint, Line, Record, origin};
 
 /// See the module.
@@ -44,7 +44,7 @@ const LABELS: [&str; 18] = [
 
 const TABLE: Table = Table { producer: "deepspeed", series: "DeepSpeed", rows: ROWS };
 
-const ROWS: &[Row] = &[
+const ROWS: &[TableRow] = &[
     memory("MA ", Size, TorchAllocated).within(&[DEVICE]),
     memory(DEVICE, Size, AllocatedPeak),
     memory("CA ", Size, TorchReserved).within(&[DEVICE]),

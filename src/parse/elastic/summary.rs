@@ -24,7 +24,7 @@ const LONGEST_PAUSE: u64 = 400;
 /// Whether a record is a table or what is left of one.
 pub(super) fn begins(text: &str) -> bool {
     let first = text::line(text);
-    first.contains(HEAD) || sort(first) != Row::Other
+    first.contains(HEAD) || sort(first) != SummaryLine::Other
 }
 
 pub(super) fn follows(record: &Record, next: &Line<'_>) -> Follow {
@@ -33,7 +33,7 @@ pub(super) fn follows(record: &Record, next: &Line<'_>) -> Follow {
     if closed || late || next.body().contains(HEAD) {
         return Follow::End;
     }
-    match sort(next.body()) != Row::Other || is_border(next.body(), '=') {
+    match sort(next.body()) != SummaryLine::Other || is_border(next.body(), '=') {
         true => Follow::Join(Joint::Line),
         false => Follow::Pass,
     }
@@ -46,7 +46,7 @@ fn is_border(line: &str, of: char) -> bool {
 
 /// What a line of the table is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Row<'a> {
+enum SummaryLine<'a> {
     /// `Root Cause (first observed failure):`
     Root,
     /// `[3]:`
@@ -57,17 +57,17 @@ enum Row<'a> {
     Other,
 }
 
-fn sort(line: &str) -> Row<'_> {
+fn sort(line: &str) -> SummaryLine<'_> {
     const LABELS: [&str; 5] = ["time      : ", "host      : ", "rank      : ", "exitcode  : ", "traceback : "];
     let line = line.trim();
     if line.starts_with(ROOT) {
-        return Row::Root;
+        return SummaryLine::Root;
     }
     if index(line).is_ok_and(|(rest, _)| rest.is_empty()) {
-        return Row::Index;
+        return SummaryLine::Index;
     }
-    let labelled = LABELS.iter().find_map(|label| Some(Row::Label(label, line.strip_prefix(label)?)));
-    labelled.unwrap_or(Row::Other)
+    let labelled = LABELS.iter().find_map(|label| Some(SummaryLine::Label(label, line.strip_prefix(label)?)));
+    labelled.unwrap_or(SummaryLine::Other)
 }
 
 fn index(line: &str) -> IResult<&str, &str> {
@@ -91,12 +91,12 @@ pub(super) fn deaths(record: &Record) -> Vec<Event> {
     let (mut blocks, mut block, mut is_root) = (Vec::new(), Block::default(), false);
     for line in record.text().lines() {
         let row = sort(line);
-        if matches!(row, Row::Index | Row::Root | Row::Label("time      : ", _)) {
+        if matches!(row, SummaryLine::Index | SummaryLine::Root | SummaryLine::Label("time      : ", _)) {
             blocks.push(std::mem::take(&mut block));
         }
-        is_root |= row == Row::Root;
+        is_root |= row == SummaryLine::Root;
         block.is_root = is_root;
-        if let Row::Label(label, words) = row {
+        if let SummaryLine::Label(label, words) = row {
             match label {
                 "time      : " => block.time = clock::iso(words).ok().map(|(_, time)| time),
                 "host      : " => block.host = Some(words),

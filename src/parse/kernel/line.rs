@@ -9,12 +9,12 @@ use nom::{IResult, Parser};
 
 use super::cgroup::{self, Statistics, Usage};
 use super::memory::{self, Buddies, HugePages, Swap, Zone};
-use super::tasks::{self, Row};
+use super::tasks::{self, TaskRow};
 use crate::parse::text::Size;
 
 /// What a line tells.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Part<'a> {
+pub(super) enum KernelLine<'a> {
     /// An allocation failed: the report begins.
     Trigger(Trigger<'a>),
     /// Something between beginning and end.
@@ -56,7 +56,7 @@ pub(super) enum Detail<'a> {
     Ram(&'a str, u64),
     /// The task table's header.
     Columns(&'a str),
-    Task(Row<'a>),
+    Task(TaskRow<'a>),
     /// A heading without a figure.
     Heading,
 }
@@ -142,20 +142,20 @@ impl Process<'_> {
 }
 
 /// What `line` tells; `None` when it is no line of a report or only mentions one.
-pub(super) fn read(line: &str) -> Option<Part<'_>> {
+pub(super) fn read(line: &str) -> Option<KernelLine<'_>> {
     // First what there are thousands of.
     if let Some(row) = tasks::row(line) {
-        return Some(Part::Detail(Detail::Task(row)));
+        return Some(KernelLine::Detail(Detail::Task(row)));
     }
     let telling = trigger(line)
-        .map(Part::Trigger)
-        .or_else(|| kill(line).map(Part::Kill))
-        .or_else(|| victim(line).map(Part::Victim))
-        .or_else(|| intent(line).map(Part::Intent))
-        .or_else(|| reaped(line).map(Part::Reaped))
-        .or_else(|| group(line).map(Part::Group))
-        .or_else(|| helpless(line).map(|(why, words)| Part::Helpless(why, words)));
-    telling.or_else(|| detail(line).map(Part::Detail))
+        .map(KernelLine::Trigger)
+        .or_else(|| kill(line).map(KernelLine::Kill))
+        .or_else(|| victim(line).map(KernelLine::Victim))
+        .or_else(|| intent(line).map(KernelLine::Intent))
+        .or_else(|| reaped(line).map(KernelLine::Reaped))
+        .or_else(|| group(line).map(KernelLine::Group))
+        .or_else(|| helpless(line).map(|(why, words)| KernelLine::Helpless(why, words)));
+    telling.or_else(|| detail(line).map(KernelLine::Detail))
 }
 
 fn detail(line: &str) -> Option<Detail<'_>> {

@@ -16,7 +16,7 @@ mod tasks;
 mod tests;
 
 use cgroup::Statistics;
-use line::{Detail, Part};
+use line::{Detail, KernelLine};
 use report::Report;
 
 use super::{Example, Follow, Grammar, Joint, Line, Record};
@@ -84,17 +84,19 @@ impl Grammar for Kernel {
         let patience = match last {
             // It only mentions the words by which a report is found.
             None => return Follow::End,
-            Some(Part::Victim(_) | Part::Reaped(_) | Part::Group(_) | Part::Helpless(..)) => AFTERWARDS,
+            Some(KernelLine::Victim(_) | KernelLine::Reaped(_) | KernelLine::Group(_) | KernelLine::Helpless(..)) => {
+                AFTERWARDS
+            }
             Some(_) => PATIENCE,
         };
         let Some(next_part) = line::read(next.body()) else { return wait(distance, patience) };
         let belongs = match next_part {
-            Part::Detail(Detail::Statistics(Statistics::Named(_)))
+            KernelLine::Detail(Detail::Statistics(Statistics::Named(_)))
                 if distance > WITHIN || !may_have_statistics(last) =>
             {
                 return wait(distance, patience);
             }
-            Part::Detail(_) => detail_belongs(record, last),
+            KernelLine::Detail(_) => detail_belongs(record, last),
             telling => Shape::of(record.text()).takes(telling, || is_earlier(record, next)),
         };
         match belongs && distance <= patience {
@@ -120,22 +122,24 @@ fn wait(distance: u64, patience: u64) -> Follow {
 }
 
 /// Whether a cgroup's statistics may stand behind the `last` line: newest first they follow the table of tasks.
-fn may_have_statistics(last: Option<Part<'_>>) -> bool {
+fn may_have_statistics(last: Option<KernelLine<'_>>) -> bool {
     match last {
-        Some(Part::Detail(Detail::Usage(usage))) => usage.is_bare,
-        Some(Part::Detail(detail)) => matches!(detail, Detail::Statistics(_) | Detail::Columns(_) | Detail::Heading),
+        Some(KernelLine::Detail(Detail::Usage(usage))) => usage.is_bare,
+        Some(KernelLine::Detail(detail)) => {
+            matches!(detail, Detail::Statistics(_) | Detail::Columns(_) | Detail::Heading)
+        }
         _ => false,
     }
 }
 
 /// Whether a line from the middle of a report may stand behind the `last` line of `record`.
-fn detail_belongs(record: &Record, last: Option<Part<'_>>) -> bool {
+fn detail_belongs(record: &Record, last: Option<KernelLine<'_>>) -> bool {
     match last {
-        Some(Part::Detail(_)) => true,
+        Some(KernelLine::Detail(_)) => true,
         // Newest first, the trigger is the report's last line.
-        Some(Part::Trigger(_)) => record.len() == 1,
+        Some(KernelLine::Trigger(_)) => record.len() == 1,
         // Newest first, these are among the first lines, else among the last ones.
-        Some(Part::Kill(_) | Part::Intent(_)) => Shape::of(record.text()).is_reversed != Some(false),
+        Some(KernelLine::Kill(_) | KernelLine::Intent(_)) => Shape::of(record.text()).is_reversed != Some(false),
         _ => false,
     }
 }
@@ -179,62 +183,62 @@ impl Shape {
     }
 
     /// Adds a line. The result is its place in a report, if it has one.
-    fn add(&mut self, part: Part<'_>) -> Option<u8> {
+    fn add(&mut self, part: KernelLine<'_>) -> Option<u8> {
         match part {
-            Part::Trigger(_) => self.has_trigger = true,
-            Part::Detail(_) => self.has_details = true,
-            Part::Kill(kill) => self.kill = Some(kill.pid.map(|(_, pid)| pid)),
-            Part::Intent(process) => self.intent = Some(process.pid),
-            Part::Victim(process) => self.victims.push(process.pid),
-            Part::Reaped(process) => self.reaped.push(process.pid),
-            Part::Group(_) => self.has_group = true,
-            Part::Helpless(..) => {}
+            KernelLine::Trigger(_) => self.has_trigger = true,
+            KernelLine::Detail(_) => self.has_details = true,
+            KernelLine::Kill(kill) => self.kill = Some(kill.pid.map(|(_, pid)| pid)),
+            KernelLine::Intent(process) => self.intent = Some(process.pid),
+            KernelLine::Victim(process) => self.victims.push(process.pid),
+            KernelLine::Reaped(process) => self.reaped.push(process.pid),
+            KernelLine::Group(_) => self.has_group = true,
+            KernelLine::Helpless(..) => {}
         }
         match part {
-            Part::Trigger(_) => Some(0),
-            Part::Detail(_) => Some(1),
-            Part::Kill(_) => Some(2),
-            Part::Intent(_) => Some(3),
-            Part::Victim(_) => Some(4),
+            KernelLine::Trigger(_) => Some(0),
+            KernelLine::Detail(_) => Some(1),
+            KernelLine::Kill(_) => Some(2),
+            KernelLine::Intent(_) => Some(3),
+            KernelLine::Victim(_) => Some(4),
             // The reaper of an earlier victim may be late.
-            Part::Reaped(process) => (!self.has_trigger || self.victims.contains(&process.pid)).then_some(5),
-            Part::Group(_) | Part::Helpless(..) => None,
+            KernelLine::Reaped(process) => (!self.has_trigger || self.victims.contains(&process.pid)).then_some(5),
+            KernelLine::Group(_) | KernelLine::Helpless(..) => None,
         }
     }
 
     /// Whether `part` belongs to the same report. `is_earlier` tells whether its line is older than the last one.
-    fn takes(&self, part: Part<'_>, is_earlier: impl Fn() -> bool) -> bool {
+    fn takes(&self, part: KernelLine<'_>, is_earlier: impl Fn() -> bool) -> bool {
         let is_begun = self.has_trigger || self.has_details;
         let is_killed = |pid| self.victims.contains(&pid);
         match part {
-            Part::Trigger(_) => !self.has_trigger && self.is_reversed.unwrap_or_else(is_earlier),
-            Part::Detail(_) => true,
-            Part::Kill(_) if self.kill.is_some() => false,
-            Part::Kill(kill) => {
+            KernelLine::Trigger(_) => !self.has_trigger && self.is_reversed.unwrap_or_else(is_earlier),
+            KernelLine::Detail(_) => true,
+            KernelLine::Kill(_) if self.kill.is_some() => false,
+            KernelLine::Kill(kill) => {
                 let known = self.victims.iter().chain(self.reaped.iter().filter(|_| !is_begun));
                 let known: Vec<u32> = known.copied().collect();
                 known.is_empty() || kill.pid.is_some_and(|(_, pid)| known.contains(&pid))
             }
-            Part::Intent(process) => {
+            KernelLine::Intent(process) => {
                 let is_chosen = self.kill.flatten().is_none_or(|pid| pid == process.pid);
                 // A child may have died in its place.
                 let is_open = self.victims.is_empty() || is_killed(process.pid) || is_earlier();
                 self.intent.is_none() && is_chosen && is_open
             }
-            Part::Victim(process) if !self.victims.is_empty() => self.has_group || is_killed(process.pid),
-            Part::Victim(process) => match (self.intent, self.kill) {
+            KernelLine::Victim(process) if !self.victims.is_empty() => self.has_group || is_killed(process.pid),
+            KernelLine::Victim(process) => match (self.intent, self.kill) {
                 (Some(_), _) => true,
                 (None, Some(pid)) => pid.is_none_or(|pid| pid == process.pid),
                 (None, None) if is_begun => !is_earlier(),
                 (None, None) => self.reaped.contains(&process.pid),
             },
             // What a late one says of an earlier victim is no event of its own.
-            Part::Reaped(process) => {
+            KernelLine::Reaped(process) => {
                 let is_own = is_killed(process.pid) || self.reaped.contains(&process.pid);
                 is_own || self.kill == Some(Some(process.pid)) || (is_begun && self.reaped.is_empty())
             }
-            Part::Group(_) => !self.has_group && (is_begun || self.kill.is_some() || !self.victims.is_empty()),
-            Part::Helpless(..) => self.victims.is_empty() && (is_begun || self.kill.is_some()),
+            KernelLine::Group(_) => !self.has_group && (is_begun || self.kill.is_some() || !self.victims.is_empty()),
+            KernelLine::Helpless(..) => self.victims.is_empty() && (is_begun || self.kill.is_some()),
         }
     }
 }

@@ -2,9 +2,9 @@
 
 use super::cgroup::{Counter, Statistics, Usage};
 use super::figures::Extracted;
-use super::line::{self, Caller, Detail, Helpless, Kill, Part, Process, Processor, Trigger};
+use super::line::{self, Caller, Detail, Helpless, KernelLine, Kill, Process, Processor, Trigger};
 use super::memory::{self, Buddies, HugePages, Swap, Zone};
-use super::tasks::{self, Row, Task};
+use super::tasks::{self, Task, TaskRow};
 use crate::model::{Bytes, Event, Kind, Severity, Shortage, Victim, What};
 use crate::parse::Record;
 
@@ -25,7 +25,7 @@ pub(super) struct Report<'a> {
     pub swap: Vec<Swap<'a>>,
     pub ram: Option<(&'a str, u64)>,
     pub columns: Option<&'a str>,
-    pub rows: Vec<Row<'a>>,
+    pub rows: Vec<TaskRow<'a>>,
     pub kill: Option<Kill<'a>>,
     pub intent: Option<Process<'a>>,
     pub victims: Vec<Process<'a>>,
@@ -40,15 +40,15 @@ impl<'a> Report<'a> {
         let mut report = Report::default();
         for part in text.lines().filter_map(line::read) {
             match part {
-                Part::Trigger(trigger) => report.trigger = report.trigger.or(Some(trigger)),
-                Part::Kill(kill) => report.kill = report.kill.or(Some(kill)),
-                Part::Intent(process) => report.intent = report.intent.or(Some(process)),
-                Part::Victim(process) if report.victims.iter().any(|known| known.pid == process.pid) => {}
-                Part::Victim(process) => report.victims.push(process),
-                Part::Group(path) => report.group = Some(path),
-                Part::Helpless(why, words) => report.helpless.push((why, words)),
-                Part::Reaped(process) => report.reaped.push(process),
-                Part::Detail(detail) => report.add(detail),
+                KernelLine::Trigger(trigger) => report.trigger = report.trigger.or(Some(trigger)),
+                KernelLine::Kill(kill) => report.kill = report.kill.or(Some(kill)),
+                KernelLine::Intent(process) => report.intent = report.intent.or(Some(process)),
+                KernelLine::Victim(process) if report.victims.iter().any(|known| known.pid == process.pid) => {}
+                KernelLine::Victim(process) => report.victims.push(process),
+                KernelLine::Group(path) => report.group = Some(path),
+                KernelLine::Helpless(why, words) => report.helpless.push((why, words)),
+                KernelLine::Reaped(process) => report.reaped.push(process),
+                KernelLine::Detail(detail) => report.add(detail),
             }
         }
         report

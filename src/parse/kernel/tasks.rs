@@ -17,7 +17,7 @@ use nom::{IResult, Parser};
 
 /// A line of the table.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Row<'a> {
+pub(super) struct TaskRow<'a> {
     /// The whole line.
     pub words: &'a str,
     pid: u32,
@@ -43,11 +43,11 @@ impl Task<'_> {
     }
 }
 
-pub(super) fn row(line: &str) -> Option<Row<'_>> {
+pub(super) fn row(line: &str) -> Option<TaskRow<'_>> {
     let words = line.trim();
     let (cells, pid) = pid(words).ok()?;
     // Uid, thread group, total_vm, rss and at least one more.
-    (numbers(cells).take(5).count() == 5).then_some(Row { words, pid, cells })
+    (numbers(cells).take(5).count() == 5).then_some(TaskRow { words, pid, cells })
 }
 
 fn pid(text: &str) -> IResult<&str, u32> {
@@ -101,12 +101,12 @@ impl Columns {
 }
 
 /// The tasks in `rows`, as `header` says.
-pub(super) fn tasks<'a>(header: Option<&str>, rows: &[Row<'a>]) -> Vec<Task<'a>> {
+pub(super) fn tasks<'a>(header: Option<&str>, rows: &[TaskRow<'a>]) -> Vec<Task<'a>> {
     let columns = header.and_then(Columns::of_header);
     rows.iter().filter_map(|row| task(columns.unwrap_or_else(|| Columns::of_row(row.cells)), *row)).collect()
 }
 
-fn task<'a>(columns: Columns, row: Row<'a>) -> Option<Task<'a>> {
+fn task<'a>(columns: Columns, row: TaskRow<'a>) -> Option<Task<'a>> {
     let cells: Vec<&str> = numbers(row.cells).take(columns.count).collect();
     let name = name(row.cells, columns.count);
     // Cut off: its last number may be half a one.

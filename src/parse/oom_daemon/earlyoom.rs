@@ -45,29 +45,31 @@ impl Grammar for EarlyOom {
 
     fn follows(&self, record: &Record, next: &Line<'_>) -> Follow {
         let is_ours = record.origin().role.as_deref() == Some("earlyoom");
-        let known: Vec<Part<'_>> = record.text().lines().filter_map(|line| read(line, is_ours)).collect();
+        let known: Vec<EarlyoomLine<'_>> = record.text().lines().filter_map(|line| read(line, is_ours)).collect();
         let killed = known.iter().find_map(|part| match part {
-            Part::Kill(kill) => Some(kill.pid),
+            EarlyoomLine::Kill(kill) => Some(kill.pid),
             _ => None,
         });
         let joins = match read(next.body(), is_ours) {
             _ if known.is_empty() || next.number.0.saturating_sub(record.last_number().0) > PATIENCE => false,
             None => return Follow::Pass,
-            Some(Part::Kill(kill)) => killed.is_none_or(|pid| pid == kill.pid),
-            Some(Part::Outcome(_)) => killed.is_some(),
-            Some(Part::Available { .. }) => {
-                killed.is_none() && !known.iter().any(|part| matches!(part, Part::Available { .. }))
+            Some(EarlyoomLine::Kill(kill)) => killed.is_none_or(|pid| pid == kill.pid),
+            Some(EarlyoomLine::Outcome(_)) => killed.is_some(),
+            Some(EarlyoomLine::Available { .. }) => {
+                killed.is_none() && !known.iter().any(|part| matches!(part, EarlyoomLine::Available { .. }))
             }
-            Some(Part::Limit(_)) => killed.is_none() && !known.iter().any(|part| matches!(part, Part::Limit(_))),
+            Some(EarlyoomLine::Limit(_)) => {
+                killed.is_none() && !known.iter().any(|part| matches!(part, EarlyoomLine::Limit(_)))
+            }
         };
         if joins { Follow::Join(Joint::Line) } else { Follow::End }
     }
 
     fn parse(&self, record: &Record) -> Vec<Event> {
         let is_ours = record.origin().role.as_deref() == Some("earlyoom");
-        let parts: Vec<Part<'_>> = record.text().lines().filter_map(|line| read(line, is_ours)).collect();
+        let parts: Vec<EarlyoomLine<'_>> = record.text().lines().filter_map(|line| read(line, is_ours)).collect();
         let kill = parts.iter().find_map(|part| match part {
-            Part::Kill(kill) => Some(*kill),
+            EarlyoomLine::Kill(kill) => Some(*kill),
             _ => None,
         });
         kill.map(|kill| event(record, kill, &parts)).into_iter().collect()
@@ -80,7 +82,7 @@ impl Grammar for EarlyOom {
 
 /// What a line tells.
 #[derive(Debug, Clone, Copy)]
-enum Part<'a> {
+enum EarlyoomLine<'a> {
     /// `mem avail:  1200 of 17518 MiB ( 6.85%), swap free: 133 of 471 MiB (28.32%)`; until 1.1 without the totals.
     Available {
         memory: Size<'a>,
@@ -115,32 +117,32 @@ struct Kill<'a> {
 }
 
 /// `is_ours` says that the line's prefix names earlyoom; its oldest words are not its own.
-fn read(line: &str, is_ours: bool) -> Option<Part<'_>> {
+fn read(line: &str, is_ours: bool) -> Option<EarlyoomLine<'_>> {
     let from = |words: &str| line.find(words).map(|at| &line[at..]);
     let kill = ["sending SIGTERM to process ", "sending SIGKILL to process "].iter().find_map(|words| from(words));
     if let Some((_, kill)) = kill.and_then(|text| sending(text).ok()) {
-        return Some(Part::Kill(kill));
+        return Some(EarlyoomLine::Kill(kill));
     }
     let kill = ["Killing process", "killing process"].iter().find_map(|words| from(words));
     if let Some((_, kill)) = kill.and_then(|text| alt((killing, killing_by_name)).parse(text).ok()) {
-        return Some(Part::Kill(kill));
+        return Some(EarlyoomLine::Kill(kill));
     }
     if let Some((_, kill)) = kill.filter(|_| is_ours).and_then(|text| killing_alone(text).ok()) {
-        return Some(Part::Kill(kill));
+        return Some(EarlyoomLine::Kill(kill));
     }
     if let Some((_, part)) = from("mem avail: ").and_then(|text| available(text).ok()) {
         return Some(part);
     }
     if let Some(text) = from("ow memory! ").or_else(|| from("ow Memory! ")) {
         let at = text.find("SIG").or_else(|| text.find("sig"))?;
-        return text[at..].contains("limits").then(|| Part::Limit(text[at..].trim_end()));
+        return text[at..].contains("limits").then(|| EarlyoomLine::Limit(text[at..].trim_end()));
     }
     // A timer that expires was waiting for the process to go, which was sent its signal.
     let other = ["escalating to SIGKILL after ", " exited after ", " did not exit", "kill failed: Timer expired"];
     let nothing = ["dryrun, not actually sending any signal", "kill failed: ", "kill() failed: "];
     let says = |words: &[&str]| words.iter().any(|words| line.contains(words));
     let outcome = says(&other).then_some(Outcome::Other).or_else(|| says(&nothing).then_some(Outcome::Nothing));
-    outcome.map(Part::Outcome)
+    outcome.map(EarlyoomLine::Outcome)
 }
 
 /// Since 1.3: `sending SIGTERM to process 19 uid 1000 "python": badness 733, VmRSS 51234 MiB`, since 1.8 `oom_score` in the
@@ -207,7 +209,7 @@ fn labelled<'a>(
     consumed(preceded(tag(label), signed))
 }
 
-fn available(text: &str) -> IResult<&str, Part<'_>> {
+fn available(text: &str) -> IResult<&str, EarlyoomLine<'_>> {
     let of = |label| (preceded((tag(label), space0), amount), opt(preceded((tag(" of "), space0), text::size)));
     let (rest, (memory, total)) = of("mem avail:").parse(text)?;
     let memory = Size { text: &text[..text.len() - rest.len()], ..memory };
@@ -221,7 +223,7 @@ fn available(text: &str) -> IResult<&str, Part<'_>> {
         Size { text: words, ..free }
     });
     let (rest, swap) = opt(swap).parse(rest)?;
-    Ok((rest, Part::Available { memory, total, swap }))
+    Ok((rest, EarlyoomLine::Available { memory, total, swap }))
 }
 
 /// `1200`, whose unit stands behind the total, or `1200 MiB`.
@@ -231,7 +233,7 @@ fn amount(text: &str) -> IResult<&str, Size<'_>> {
     terminated(bare, opt(tag(" MiB"))).parse(text)
 }
 
-fn event(record: &Record, kill: Kill<'_>, parts: &[Part<'_>]) -> Event {
+fn event(record: &Record, kill: Kill<'_>, parts: &[EarlyoomLine<'_>]) -> Event {
     let mut figures = vec![record.number(FigureName::VictimPid, kill.process, f64::from(kill.pid))];
     let mut facts = Vec::new();
     figures.extend(kill.rss.and_then(|rss| record.figure(FigureName::WorkerUsed, rss)));
@@ -245,7 +247,7 @@ fn event(record: &Record, kill: Kill<'_>, parts: &[Part<'_>]) -> Event {
     let mut evidence = Vec::new();
     for part in parts {
         match part {
-            Part::Available { memory, total, swap } => {
+            EarlyoomLine::Available { memory, total, swap } => {
                 figures.extend(total.and_then(|total| record.figure(FigureName::NodeTotal, total)));
                 figures.extend(record.figure(FigureName::Other, *memory));
                 for (key, size) in [("earlyoom.available", Some(*memory)), ("earlyoom.swap_free", *swap)] {
@@ -254,14 +256,14 @@ fn event(record: &Record, kill: Kill<'_>, parts: &[Part<'_>]) -> Event {
                 }
                 evidence.push(record.cite_line_of(memory.text));
             }
-            Part::Limit(words) => {
+            EarlyoomLine::Limit(words) => {
                 facts.push(record.fact("earlyoom.limits", words));
                 evidence.push(record.cite_line_of(words));
             }
-            Part::Kill(_) | Part::Outcome(_) => {}
+            EarlyoomLine::Kill(_) | EarlyoomLine::Outcome(_) => {}
         }
     }
-    let severity = match parts.iter().any(|part| matches!(part, Part::Outcome(Outcome::Nothing))) {
+    let severity = match parts.iter().any(|part| matches!(part, EarlyoomLine::Outcome(Outcome::Nothing))) {
         true => Severity::Pressure,
         false => Severity::Fatal,
     };

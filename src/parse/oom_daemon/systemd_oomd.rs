@@ -45,21 +45,21 @@ impl Grammar for SystemdOomd {
     /// The table stands before the kill or behind it, and newest first its lines are in turn.
     fn follows(&self, record: &Record, next: &Line<'_>) -> Follow {
         let parts = || record.text().lines().filter_map(read);
-        let is_new = |is_alike: fn(&Part<'_>) -> bool| !parts().any(|part| is_alike(&part));
+        let is_new = |is_alike: fn(&OomdLine<'_>) -> bool| !parts().any(|part| is_alike(&part));
         let joins = match read(next.body()) {
             _ if next.number.0.saturating_sub(record.last_number().0) > PATIENCE => false,
             None => return Follow::Pass,
-            Some(Part::Kill(_)) => is_new(|part| matches!(part, Part::Kill(_))),
-            Some(Part::Considered) => is_new(|part| matches!(part, Part::Considered)),
+            Some(OomdLine::Kill(_)) => is_new(|part| matches!(part, OomdLine::Kill(_))),
+            Some(OomdLine::Considered) => is_new(|part| matches!(part, OomdLine::Considered)),
             Some(_) => true,
         };
         if joins { Follow::Join(Joint::Line) } else { Follow::End }
     }
 
     fn parse(&self, record: &Record) -> Vec<Event> {
-        let parts: Vec<Part<'_>> = record.text().lines().filter_map(read).collect();
+        let parts: Vec<OomdLine<'_>> = record.text().lines().filter_map(read).collect();
         let kill = parts.iter().find_map(|part| match part {
-            Part::Kill(kill) => Some(*kill),
+            OomdLine::Kill(kill) => Some(*kill),
             _ => None,
         });
         kill.map(|kill| event(record, kill, &candidates(&parts))).into_iter().collect()
@@ -72,7 +72,7 @@ impl Grammar for SystemdOomd {
 
 /// What a line tells.
 #[derive(Debug, Clone, Copy)]
-enum Part<'a> {
+enum OomdLine<'a> {
     Kill(Kill<'a>),
     /// The table begins.
     Considered,
@@ -106,7 +106,7 @@ struct Share<'a> {
     percent: f64,
 }
 
-fn read(line: &str) -> Option<Part<'_>> {
+fn read(line: &str) -> Option<OomdLine<'_>> {
     const ROWS: [&str; 7] = [
         "Memory Pressure Limit: ",
         "Pressure: ",
@@ -117,17 +117,17 @@ fn read(line: &str) -> Option<Part<'_>> {
         "Swap Usage: ",
     ];
     if let Some(at) = ["Killed /", "Marked /"].iter().find_map(|words| line.find(words)) {
-        return kill(&line[at..]).ok().map(|(_, kill)| Part::Kill(kill));
+        return kill(&line[at..]).ok().map(|(_, kill)| OomdLine::Kill(kill));
     }
     let line = line.trim();
     if line.starts_with("Considered ") && line.ends_with(" cgroups for killing, top candidates were:") {
-        return Some(Part::Considered);
+        return Some(OomdLine::Considered);
     }
     if let Some(usage) = line.strip_prefix("Current Memory Usage: ") {
-        return text::size(usage).ok().map(|(_, size)| Part::Usage(size));
+        return text::size(usage).ok().map(|(_, size)| OomdLine::Usage(size));
     }
-    let path = line.strip_prefix("Path: ").filter(|path| path.starts_with('/')).map(Part::Path);
-    path.or_else(|| ROWS.iter().any(|row| line.starts_with(row)).then_some(Part::Row))
+    let path = line.strip_prefix("Path: ").filter(|path| path.starts_with('/')).map(OomdLine::Path);
+    path.or_else(|| ROWS.iter().any(|row| line.starts_with(row)).then_some(OomdLine::Row))
 }
 
 /// `Killed {cgroup} due to …`, in the newest `Marked {cgroup} for killing due to …`.
@@ -165,21 +165,21 @@ fn share(text: &str) -> IResult<&str, Share<'_>> {
 }
 
 /// The cgroups of the table and what they hold. Newest first, a cgroup's path follows its usage.
-fn candidates<'a>(parts: &[Part<'a>]) -> Vec<(&'a str, Size<'a>)> {
+fn candidates<'a>(parts: &[OomdLine<'a>]) -> Vec<(&'a str, Size<'a>)> {
     let is_path = parts.iter().find_map(|part| match part {
-        Part::Path(_) => Some(true),
-        Part::Usage(_) => Some(false),
+        OomdLine::Path(_) => Some(true),
+        OomdLine::Usage(_) => Some(false),
         _ => None,
     });
     let (mut path, mut usage, mut found) = (None, None, Vec::new());
     for part in parts {
         match part {
-            Part::Path(words) => path = Some(*words),
-            Part::Usage(size) => usage = Some(*size),
+            OomdLine::Path(words) => path = Some(*words),
+            OomdLine::Usage(size) => usage = Some(*size),
             _ => continue,
         }
         // The second of the two completes the pair.
-        if matches!(part, Part::Usage(_)) == (is_path == Some(true))
+        if matches!(part, OomdLine::Usage(_)) == (is_path == Some(true))
             && let (Some(path), Some(usage)) = (path.take(), usage.take())
         {
             found.push((path, usage));

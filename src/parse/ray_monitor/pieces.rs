@@ -215,14 +215,14 @@ pub(super) fn chosen(text: &str) -> Vec<Worker<'_>> {
 
 /// A row of the table of the largest processes.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Row<'a> {
+pub(super) struct ProcessRow<'a> {
     pub(super) pid: u32,
     pub(super) used: Size<'a>,
     pub(super) command: &'a str,
 }
 
 /// `3048142⇥49.21⇥ray::WorkerDict.actor_rollout_update_actor`; up to 2.1 `28442⇥5.0GB⇥ray_Worker:fit()`, later GiB.
-fn row(text: &str) -> IResult<&str, Row<'_>> {
+fn row(text: &str) -> IResult<&str, ProcessRow<'_>> {
     let digits = |c: char| c.is_ascii_digit();
     let pid = map_opt(whole::take_while_m_n(1, 10, digits), |pid: &str| pid.parse().ok());
     let number = recognize((whole::take_while1(digits), whole::tag("."), whole::take_while1(digits)));
@@ -232,7 +232,7 @@ fn row(text: &str) -> IResult<&str, Row<'_>> {
     let gap = || alt((gap, whole::tag("\\t")));
     let (rest, (_, pid, _, used, _, command)) = (spaces, pid, gap(), recognize(amount), gap(), command).parse(text)?;
     let used = Size { text: used, bytes: table_bytes(used) };
-    Ok((rest, Row { pid, used, command }))
+    Ok((rest, ProcessRow { pid, used, command }))
 }
 
 /// The table counts in GiB and says GB; the oldest one counts in 10^9 bytes where it says GB.
@@ -249,11 +249,11 @@ pub(super) fn is_row(line: &str) -> bool {
 }
 
 /// The rows of the table that stand in `text`: a line each, glued to another, behind semicolons or quoted.
-pub(super) fn rows(text: &str) -> Vec<Row<'_>> {
+pub(super) fn rows(text: &str) -> Vec<ProcessRow<'_>> {
     text.lines().flat_map(rows_of_line).collect()
 }
 
-fn rows_of_line(line: &str) -> Vec<Row<'_>> {
+fn rows_of_line(line: &str) -> Vec<ProcessRow<'_>> {
     const SEPARATORS: [&str; 2] = [";", "\\n"];
     let behind = |separator: &'static str| line.match_indices(separator).map(move |(at, _)| at + separator.len());
     let mut starts: Vec<usize> = SEPARATORS.into_iter().flat_map(behind).filter(|at| is_row(&line[*at..])).collect();
@@ -269,7 +269,7 @@ fn rows_of_line(line: &str) -> Vec<Row<'_>> {
             // `410728⇥8.47⇥510953⇥7.19⇥ray::fit`: the first process had no name left.
             next = row(found.command);
             let command = if next.is_ok() { &found.command[..0] } else { found.command };
-            rows.push(Row { command, ..found });
+            rows.push(ProcessRow { command, ..found });
         }
     }
     rows

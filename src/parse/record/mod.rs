@@ -26,12 +26,12 @@ pub struct Record {
     origin: Origin,
     setting: Setting,
     text: String,
-    lines: Vec<Part>,
+    lines: Vec<RecordLine>,
 }
 
 /// A line within a record.
 #[derive(Debug, Clone)]
-struct Part {
+struct RecordLine {
     line: Line<'static>,
     /// Where its words stand in the record's text.
     at: Range<usize>,
@@ -72,7 +72,7 @@ impl Record {
         }
         let (start, skipped) = (self.text.len(), body.len() - words.len());
         self.text.push_str(words);
-        self.lines.push(Part { line, at: start..self.text.len(), skipped });
+        self.lines.push(RecordLine { line, at: start..self.text.len(), skipped });
     }
 
     /// The message.
@@ -187,7 +187,7 @@ impl Record {
 
     /// An event that `part` of this message states.
     pub fn event(&self, producer: &'static str, part: &str, what: What) -> Event {
-        let time = |line: &Part| line.line.envelope().time;
+        let time = |line: &RecordLine| line.line.envelope().time;
         Event {
             what,
             producer,

@@ -7,37 +7,21 @@ use nom::combinator::{consumed, map_opt};
 use nom::sequence::preceded;
 use nom::{IResult, Parser};
 
-/// Python's name, glibc's `strsignal`, the number on Linux.
-const SIGNALS: [(&str, &str, i32); 14] = [
-    ("SIGHUP", "Hangup", 1),
-    ("SIGINT", "Interrupt", 2),
-    ("SIGQUIT", "Quit", 3),
-    ("SIGILL", "Illegal instruction", 4),
-    ("SIGTRAP", "Trace/breakpoint trap", 5),
-    ("SIGABRT", "Aborted", 6),
-    ("SIGBUS", "Bus error", 7),
-    ("SIGFPE", "Floating point exception", 8),
-    ("SIGKILL", "Killed", 9),
-    ("SIGUSR1", "User defined signal 1", 10),
-    ("SIGSEGV", "Segmentation fault", 11),
-    ("SIGUSR2", "User defined signal 2", 12),
-    ("SIGPIPE", "Broken pipe", 13),
-    ("SIGTERM", "Terminated", 15),
-];
+use crate::model::Signal;
 
 /// `SIGKILL`
 pub(in crate::parse) fn name(text: &str) -> IResult<&str, i32> {
-    starting(text, |(name, _, _)| name)
+    starting(text, |signal| signal.name)
 }
 
 /// `Killed`, `Segmentation fault`
 pub(in crate::parse) fn description(text: &str) -> IResult<&str, i32> {
-    starting(text, |(_, description, _)| description)
+    starting(text, |signal| signal.description)
 }
 
-fn starting(text: &str, word: impl Fn(&(&'static str, &'static str, i32)) -> &'static str) -> IResult<&str, i32> {
-    match SIGNALS.iter().find(|signal| text.starts_with(word(signal))) {
-        Some(signal) => Ok((&text[word(signal).len()..], signal.2)),
+fn starting(text: &str, word: impl Fn(&Signal) -> &'static str) -> IResult<&str, i32> {
+    match Signal::ALL.iter().find(|signal| text.starts_with(word(signal))) {
+        Some(signal) => Ok((&text[word(signal).len()..], signal.number)),
         None => Err(nom::Err::Error(nom::error::Error::new(text, nom::error::ErrorKind::Tag))),
     }
 }

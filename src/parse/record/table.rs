@@ -16,11 +16,11 @@ pub(in crate::parse) struct Table {
     /// What its series of figures are called; who wrote the line is added.
     pub series: &'static str,
     /// What stands beside which words.
-    pub rows: &'static [Row],
+    pub rows: &'static [TableRow],
 }
 
 /// Words and what stands behind them.
-pub(in crate::parse) struct Row {
+pub(in crate::parse) struct TableRow {
     words: &'static str,
     /// One of these must stand in the message too; none: in any message.
     within: &'static [&'static str],
@@ -36,19 +36,19 @@ enum States {
 }
 
 /// A row for memory at this moment, a point of the timeline.
-pub(in crate::parse) const fn memory(words: &'static str, value: SlotType, name: FigureName) -> Row {
-    Row { words, within: &[], value, states: States::Memory(name) }
+pub(in crate::parse) const fn memory(words: &'static str, value: SlotType, name: FigureName) -> TableRow {
+    TableRow { words, within: &[], value, states: States::Memory(name) }
 }
 
 /// A row for anything else; of a size the fact is the bytes.
-pub(in crate::parse) const fn fact(words: &'static str, value: SlotType, key: &'static str) -> Row {
-    Row { words, within: &[], value, states: States::Fact(key) }
+pub(in crate::parse) const fn fact(words: &'static str, value: SlotType, key: &'static str) -> TableRow {
+    TableRow { words, within: &[], value, states: States::Fact(key) }
 }
 
-impl Row {
+impl TableRow {
     /// The same, only in messages in which one of these words stands.
-    pub const fn within(self, within: &'static [&'static str]) -> Row {
-        Row { within, ..self }
+    pub const fn within(self, within: &'static [&'static str]) -> TableRow {
+        TableRow { within, ..self }
     }
 }
 
@@ -70,7 +70,7 @@ impl Table {
     pub fn read(&self, record: &Record) -> Vec<Event> {
         let (mut memory, mut notice) = (Stated::default(), Stated::default());
         let whole = record.text();
-        let applies = |row: &&Row| row.within.is_empty() || row.within.iter().any(|words| whole.contains(words));
+        let applies = |row: &&TableRow| row.within.is_empty() || row.within.iter().any(|words| whole.contains(words));
         for row in self.rows.iter().filter(applies) {
             let read = |at: usize| value::read(row.value, &whole[at + row.words.len()..], whole, None);
             let Some((words, read)) = places(whole, row.words).find_map(read) else { continue };

@@ -32,19 +32,14 @@ const CITES: usize = 50;
 const INPUTS: usize = 200;
 const CONSUMERS: usize = 20;
 
-/// The report as one HTML file.
-pub fn html(report: &Report, language: Language) -> String {
-    html_of_jobs(std::slice::from_ref(report), language)
-}
-
-/// The reports of several jobs as one HTML file.
-pub fn html_of_jobs(reports: &[Report], language: Language) -> String {
-    let page = |report| Page { report, language, labels: texts::labels(language) };
-    let pages: Vec<Page<'_>> = reports.iter().map(page).collect();
+/// The reports of jobs as one HTML file.
+pub fn html(reports: &[Report], language: Language) -> String {
+    let page = |report| HtmlPage { report, language, labels: texts::labels(language) };
+    let pages: Vec<HtmlPage<'_>> = reports.iter().map(page).collect();
     document(&pages, language).into_string()
 }
 
-fn document(pages: &[Page<'_>], language: Language) -> Markup {
+fn document(pages: &[HtmlPage<'_>], language: Language) -> Markup {
     let title = pages.first().map(|page| title(page.report, language)).unwrap_or_default();
     html! {
         (DOCTYPE)
@@ -72,13 +67,13 @@ fn document(pages: &[Page<'_>], language: Language) -> Markup {
     }
 }
 
-struct Page<'a> {
+struct HtmlPage<'a> {
     report: &'a Report,
     language: Language,
     labels: &'static Labels,
 }
 
-impl Page<'_> {
+impl HtmlPage<'_> {
     fn body(&self) -> Markup {
         html! {
             (self.lead())

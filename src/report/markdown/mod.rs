@@ -20,7 +20,7 @@ const INPUTS: usize = 8;
 
 /// The report as Markdown (GitHub's and GitLab's dialects). Nothing of a log is obeyed: no markup, no mention, no link.
 pub fn markdown(report: &Report, language: Language) -> String {
-    let mut page = Page { text: String::new(), language, labels: texts::labels(language) };
+    let mut page = MarkdownPage { text: String::new(), language, labels: texts::labels(language) };
     // Writing to a string does not fail.
     let _ = page.write(report);
     page.text
@@ -32,13 +32,13 @@ pub fn markdown_of_jobs(reports: &[Report], language: Language) -> String {
 }
 
 /// The comment in the making.
-struct Page {
+struct MarkdownPage {
     text: String,
     language: Language,
     labels: &'static Labels,
 }
 
-impl Page {
+impl MarkdownPage {
     fn write(&mut self, report: &Report) -> fmt::Result {
         let outline = Outline::of(report, self.language, &Limits::FULL);
         self.lead(&outline.lead)?;
@@ -186,7 +186,7 @@ impl Page {
     }
 
     /// What `write` writes, under a summary that opens it.
-    fn fold(&mut self, summary: &str, write: impl FnOnce(&mut Page) -> fmt::Result) -> fmt::Result {
+    fn fold(&mut self, summary: &str, write: impl FnOnce(&mut MarkdownPage) -> fmt::Result) -> fmt::Result {
         writeln!(self.text, "<details><summary>{summary}</summary>\n")?;
         write(self)?;
         writeln!(self.text, "\n</details>\n")

@@ -23,19 +23,9 @@ const STDIN: &str = "stdin";
 /// Lines of proof that travel along.
 const RELATED: usize = 10;
 
-/// The report as SARIF. `causes` say what the rules mean. A result lies on the line of the launch configuration under
+/// The reports as SARIF, each a run. `causes` say what the rules mean. A result lies on the line of the launch configuration under
 /// `root`, else on that of the log which proves it: code scanning takes none without a place. The log's lines are related locations.
 pub fn sarif(
-    report: &Report,
-    language: Language,
-    root: &Path,
-    causes: &[CauseRule],
-) -> Result<String, serde_json::Error> {
-    sarif_of_jobs(std::slice::from_ref(report), language, root, causes)
-}
-
-/// The reports of several jobs, each a run.
-pub fn sarif_of_jobs(
     reports: &[Report],
     language: Language,
     root: &Path,

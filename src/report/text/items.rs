@@ -5,11 +5,11 @@ use super::super::phrases::{alike_words, amount, effects, ended, place_of, remar
 use super::super::selection::{change, from_to};
 use super::super::texts;
 use super::wrap::padded;
-use super::{ADDED, DIM, GOOD, GUTTER, INDENT, Length, Page, REMOVED, WARN};
+use super::{ADDED, DIM, GOOD, GUTTER, INDENT, Length, REMOVED, TextPage, WARN};
 use crate::knowledge::in_terms;
 use crate::model::{Bytes, Call, Citation, Consumer, Figure, InputSummary, Patch};
 
-impl Page {
+impl TextPage {
     /// What is to be changed: the edit of what is proposed, the others a line each.
     pub(super) fn changes(&mut self, items: &[Item<'_>]) {
         let patches = items.iter().filter_map(|item| match item {

@@ -45,7 +45,7 @@ pub fn text(report: &Report, language: Language, length: Length, width: Option<u
     let report = nearby(printable(report));
     let limits = if length == Length::Full { &Limits::FULL } else { &Limits::SCREEN };
     let outline = Outline::of(&report, language, limits);
-    let mut page = Page { text: String::new(), language, labels: texts::labels(language), length, width };
+    let mut page = TextPage { text: String::new(), language, labels: texts::labels(language), length, width };
     page.lead(&report, &outline.lead);
     if length != Length::Brief {
         page.body(&outline);
@@ -71,7 +71,7 @@ pub fn text_of_jobs(reports: &[Report], language: Language, length: Length, widt
 }
 
 /// The screen in the making.
-struct Page {
+struct TextPage {
     text: String,
     language: Language,
     labels: &'static Labels,
@@ -79,7 +79,7 @@ struct Page {
     width: Option<usize>,
 }
 
-impl Page {
+impl TextPage {
     fn lead(&mut self, report: &Report, lead: &Lead<'_>) {
         let style = match (report.incidents.first(), &report.other_failure) {
             (Some(_), _) => BAD,

@@ -5,6 +5,7 @@ mod condition;
 mod knob;
 mod message;
 mod places;
+mod reading;
 mod whole;
 
 use std::collections::BTreeMap;
@@ -122,6 +123,7 @@ pub fn check(sources: &[RuleSource]) -> Result<Checked, Error> {
     checked.knobs = knob::check(&others, &knowledge, &conditions, &mut findings);
     let (messages, examples) = message::check(&others, &knowledge, &mut findings)?;
     (checked.messages, checked.examples) = (messages, checked.examples + examples);
+    checked.examples += reading::check(&others, &mut findings);
     whole::check(sources, &knowledge, &glossary, &conditions, &mut findings);
     findings.sort_by(|a, b| (a.severity, &a.file, a.line).cmp(&(b.severity, &b.file, b.line)));
     findings.dedup();

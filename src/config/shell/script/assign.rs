@@ -4,9 +4,9 @@ use std::ops::Range;
 
 use super::super::expand::{Bound, Field};
 use super::super::words::{Quote, What, Word, heredoc, name_length};
-use super::{Assignment, Reader, Role};
+use super::{Assignment, Role, ScriptReader};
 
-impl Reader<'_> {
+impl ScriptReader<'_> {
     pub(super) fn assign(&mut self, words: &[Word], role: Role, sure: bool) {
         for word in words {
             let Some((name, adds, from)) = assigned(word) else { continue };

@@ -4,10 +4,11 @@ use std::ops::Range;
 
 use super::super::expand::Field;
 use super::super::launch::is_shell;
-use super::super::words::{Quote, Word, is_among};
-use super::{Call, Reader, Role, UTILITIES};
+use super::super::words::{Quote, Word};
+use super::{Call, Role, ScriptReader, programs};
+use crate::knowledge::is_among;
 
-impl Reader<'_> {
+impl ScriptReader<'_> {
     pub(super) fn call(&mut self, prefixes: &[Word], words: &[Word]) {
         let (Some(first), Some(last)) = (prefixes.first().or(words.first()), words.last()) else { return };
         let span = first.span.start..last.span.end;
@@ -86,7 +87,8 @@ fn simple(fields: Vec<Field>) -> Vec<Vec<Field>> {
             redirected = false;
         }
     }
-    let is_utility = |fields: &Vec<Field>| fields.first().is_some_and(|name| is_among(UTILITIES, &name.text()));
+    let is_utility =
+        |fields: &Vec<Field>| fields.first().is_some_and(|name| is_among(&programs().utilities, &name.text()));
     commands.retain(|fields| !is_utility(fields));
     commands
 }

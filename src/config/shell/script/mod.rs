@@ -7,11 +7,12 @@ mod test;
 use std::collections::HashSet;
 use std::ops::Range;
 
-use super::super::error::Remark;
 use super::expand::{Bound, Chunk, Field, Holds, Scope, Source, Tested};
 use super::launch::is_option;
-use super::words::{Operator, Quote, Token, What, Word, heredoc, is_among, tokens, unescaped};
+use super::words::{Operator, Quote, Token, What, Word, heredoc, tokens, unescaped};
 use assign::assigned;
+
+use crate::knowledge::{Launchers, Programs, is_among};
 
 /// Everything in a script that settings may stand in.
 #[derive(Debug, Clone, Default)]
@@ -22,7 +23,6 @@ pub(super) struct Script {
     pub comments: Vec<Range<usize>>,
     /// Of what stands here, who launches the script decides what is run; each begins with its test.
     pub choices: Vec<Range<usize>>,
-    pub remarks: Vec<Remark>,
 }
 
 /// A command that is run, or the `#SBATCH` line that is as good as one.
@@ -78,19 +78,13 @@ pub(super) struct File {
 /// Scripts inside of scripts are read this deep.
 const DEEPEST: usize = 3;
 
-/// Commands that no setting is given to.
-const UTILITIES: &str = "echo printf cd pushd popd mkdir rm cp mv ls ln sleep source . set shift exit return wait trap ulimit pip pip3 \
-    conda mamba apt apt-get git wget curl kill pkill tee grep sed awk head tail cat tr cut sort uniq wc test [ [[ \
-    true false : module ml nvidia-smi which chmod chown touch tar unzip find date hostname scontrol free df du \
-    basename dirname realpath let break continue shopt alias hash type command huggingface-cli hf wandb rsync scp \
-    jq seq killall";
-
-/// How the names of scripts end.
-const SCRIPTS: &[&str] = &[".sh", ".bash", ".slurm", ".sbatch", ".job"];
+fn programs() -> &'static Programs {
+    &Launchers::shipped().programs
+}
 
 /// Reads `text`.
 pub(super) fn read(text: &str) -> Script {
-    let mut reader = Reader {
+    let mut reader = ScriptReader {
         source: Source(text),
         scope: Scope::default(),
         script: Script::default(),
@@ -115,7 +109,7 @@ pub(super) fn read(text: &str) -> Script {
     script
 }
 
-struct Reader<'a> {
+struct ScriptReader<'a> {
     source: Source<'a>,
     scope: Scope,
     script: Script,
@@ -171,17 +165,15 @@ impl Pending {
     }
 }
 
-impl Reader<'_> {
+impl ScriptReader<'_> {
     /// Reads `text`, which stands at `base`.
     fn run(&mut self, text: &str, base: usize) {
-        let (tokens, remarks) = tokens(text, base);
-        self.script.remarks.extend(remarks);
         let mut pending = Pending::default();
         // Of each open parenthesis, whether it opened a subshell.
         let (mut sure, mut skips, mut parentheses) = (true, false, Vec::new());
         // Where the test stands on which it hangs whether the next command is run.
         let mut tested = None;
-        for token in tokens {
+        for token in tokens(text, base) {
             match token {
                 Token::Comment(span) => {
                     self.directive(&span);
@@ -298,10 +290,9 @@ impl Reader<'_> {
             return;
         }
         let mark = "#SBATCH".len();
-        let (tokens, _) = tokens(&text[mark..], span.start + mark);
         let mut fields = self.scope.fields(&word_at(text, span.start..span.start + mark), &self.source);
         let mut end = span.start + mark;
-        for token in tokens {
+        for token in tokens(&text[mark..], span.start + mark) {
             if let Token::Word(word) = token {
                 end = word.span.end;
                 fields.extend(self.scope.fields(&word, &self.source));
@@ -319,19 +310,10 @@ impl Reader<'_> {
 
     /// What Slurm sets for a job that asks for so much.
     fn granted(&mut self, fields: &[Field]) {
-        const SETS: &[(&str, &[&str])] = &[
-            ("nodes", &["SLURM_NNODES", "SLURM_JOB_NUM_NODES"]),
-            ("N", &["SLURM_NNODES", "SLURM_JOB_NUM_NODES"]),
-            ("ntasks", &["SLURM_NTASKS", "SLURM_NPROCS"]),
-            ("n", &["SLURM_NTASKS", "SLURM_NPROCS"]),
-            ("ntasks-per-node", &["SLURM_NTASKS_PER_NODE"]),
-            ("gpus-per-node", &["SLURM_GPUS_PER_NODE"]),
-            ("cpus-per-task", &["SLURM_CPUS_PER_TASK"]),
-        ];
         for (place, field) in fields.iter().enumerate() {
             let text = field.text();
             let (option, joined) = text.split_once('=').map_or((&*text, None), |(option, value)| (option, Some(value)));
-            let Some((_, names)) = SETS.iter().find(|(known, _)| *known == option.trim_start_matches('-')) else {
+            let Some(names) = Launchers::shipped().granted.get(option.trim_start_matches('-')) else {
                 continue;
             };
             let value = match joined {
@@ -375,7 +357,7 @@ impl Reader<'_> {
             _ => {
                 let target = if name == "tee" { rest.last() } else { pending.target.as_ref() };
                 self.files(&name, target, &pending.heredocs);
-                if !is_among(UTILITIES, &name) && !self.scope.is_dead() {
+                if !is_among(&programs().utilities, &name) && !self.scope.is_dead() {
                     self.call(&prefixes, &rest);
                 }
             }
@@ -446,15 +428,13 @@ impl Reader<'_> {
     fn files(&mut self, command: &str, target: Option<&Word>, heredocs: &[(Range<usize>, bool)]) {
         for (body, expands) in heredocs {
             let parts = heredoc(self.source.0, body.clone(), 0, *expands);
-            let runs =
-                ["bash", "sh", "zsh", "sbatch", "ssh", "srun"].contains(&command.rsplit('/').next().unwrap_or(command));
-            if runs {
+            if is_among(&programs().run_input, command.rsplit('/').next().unwrap_or(command)) {
                 self.nested(body.clone(), Quote::Here, false);
             } else if let Some(target) = target {
                 let fields = self.scope.fields(target, &self.source);
                 let name = fields.first().map(Field::text).unwrap_or_default();
                 let text = self.source.0.get(body.clone()).unwrap_or_default();
-                if text.starts_with("#!") || SCRIPTS.iter().any(|end| name.ends_with(end)) {
+                if text.starts_with("#!") || programs().written_scripts.iter().any(|end| name.ends_with(end)) {
                     // It is run later, by whatever follows.
                     self.nested(body.clone(), Quote::Here, false);
                     continue;

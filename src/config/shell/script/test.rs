@@ -2,9 +2,9 @@
 
 use super::super::expand::{Holds, Tested};
 use super::super::words::{Quote, What, Word};
-use super::Reader;
+use super::ScriptReader;
 
-impl Reader<'_> {
+impl ScriptReader<'_> {
     /// Whether the test that `words` are holds.
     pub(super) fn test(&mut self, words: &[Word]) -> Holds {
         let words = match words {

@@ -1,0 +1,59 @@
+//! Whether texts are read as the examples say by which words are told what they are.
+
+use serde::de::DeserializeOwned;
+
+use crate::config::{Command, Document, Format, starts_program};
+use crate::knowledge::{Inputs, Launchers};
+use crate::rulebase::sources::RuleSource;
+use crate::source::role;
+
+use super::places::Places;
+use super::{Finding, Notes};
+
+/// Reads the examples of `inputs.toml` and `launchers.toml` among `sources`, and notes what does not come out as they say; how many there
+/// were.
+pub(super) fn check(sources: &[&RuleSource], findings: &mut Vec<Finding>) -> usize {
+    inputs(sources, findings).unwrap_or_default() + launchers(sources, findings).unwrap_or_default()
+}
+
+fn inputs(sources: &[&RuleSource], findings: &mut Vec<Finding>) -> Option<usize> {
+    let (source, file) = read::<Inputs>("inputs.toml", sources)?;
+    let places = Places::of(&source.file.content);
+    let mut notes = Notes { findings, source, places: &places };
+    let examples = file.example.iter().enumerate().map(|(index, example)| ("example", index, example, true));
+    let misses = file.near_miss.iter().enumerate().map(|(index, miss)| ("near_miss", index, miss, false));
+    for (of, index, example, must) in examples.chain(misses) {
+        let came = role::of(&example.name, example.head.as_bytes()).0;
+        if (came == example.role) != must {
+            let first = example.head.lines().next().unwrap_or_default();
+            let problem = format!("`{first}` is not read as this {of} says");
+            notes.error(&[of, &index.to_string()], problem, format!("what came out: {came:?}"));
+        }
+    }
+    Some(file.example.len() + file.near_miss.len())
+}
+
+fn launchers(sources: &[&RuleSource], findings: &mut Vec<Finding>) -> Option<usize> {
+    let (source, file) = read::<Launchers>("launchers.toml", sources)?;
+    let places = Places::of(&source.file.content);
+    let mut notes = Notes { findings, source, places: &places };
+    for (index, example) in file.example.iter().enumerate() {
+        let read = Document::read_as(Format::Shell, "", &example.line);
+        let commands: Vec<String> = read.iter().flat_map(Document::commands).map(Command::typed).collect();
+        if commands != example.commands {
+            let problem = format!("`{}` is not read as it says", example.line);
+            notes.error(&["example", &index.to_string()], problem, format!("what came out: {}", commands.join(", ")));
+        }
+    }
+    for (index, miss) in file.near_miss.iter().enumerate().filter(|(_, miss)| starts_program(&miss.line)) {
+        let problem = format!("the near miss `{}` is read as a command", miss.line);
+        notes.error(&["near_miss", &index.to_string()], problem, "make the name longer".to_owned());
+    }
+    Some(file.example.len() + file.near_miss.len())
+}
+
+/// The file at `path`, where it is among `sources` and can be read; that it cannot was noted before.
+fn read<'s, T: DeserializeOwned>(path: &str, sources: &[&'s RuleSource]) -> Option<(&'s RuleSource, T)> {
+    let source = sources.iter().find(|source| source.file.path == path)?;
+    Some((source, toml::from_str(&source.file.content).ok()?))
+}
