@@ -282,3 +282,56 @@ fn a_fact_that_nothing_asks_for_is_an_error_that_says_what_may_be_meant() -> Out
     oomdoc().args(["explain", "host.memory", "--lang", "zh"]).assert().success().stdout(contains("内存"));
     Ok(())
 }
+
+#[test]
+fn a_path_where_a_command_should_be_is_answered_with_what_was_meant() {
+    let refused = |word: &str| oomdoc().env("OOMDOC_LANG", "en").arg(word).assert().code(2);
+    refused("job.log").stderr(contains("`oomdoc analyze job.log` says what happened there"));
+    refused("Cargo.toml").stderr(contains("`oomdoc analyze Cargo.toml`"));
+    refused("analyse").stderr(contains("a similar subcommand exists: 'analyze'"));
+}
+
+#[test]
+fn a_report_goes_where_it_is_asked_to_go() -> Outcome {
+    let folder = tempfile::tempdir()?;
+    let analyze = |arguments: &[&str]| {
+        let mut command = oomdoc();
+        command.args(["analyze", "--no-save", "-"]).args(arguments).write_stdin(OOM);
+        command.assert()
+    };
+    let file = folder.path().join("report.txt");
+    let output = ["--color", "always", "--output", &file.display().to_string()];
+    analyze(&output).success().stdout("");
+    let written = std::fs::read_to_string(&file)?;
+    assert!(written.starts_with("GPU out of memory"), "a file has no colours: {written:?}");
+    analyze(&["--quiet", "--fail-on", "gpu_oom"]).code(1).stdout("").stderr("");
+    let nowhere = folder.path().join("none/report.json").display().to_string();
+    analyze(&["--format", "json", "-o", &nowhere]).code(2).stderr(contains("cannot write"));
+    Ok(())
+}
+
+#[test]
+fn colours_are_as_asked() {
+    let coloured = |option: &str, variable: &str| {
+        let mut command = oomdoc();
+        command.args(["analyze", "--no-save", "-", "--color", option]).env(variable, "1").write_stdin(OOM);
+        let printed = command.assert().success();
+        String::from_utf8_lossy(&printed.get_output().stdout).contains('\u{1b}')
+    };
+    assert!(coloured("always", "NO_COLOR") && coloured("auto", "CLICOLOR_FORCE"));
+    assert!(!coloured("never", "CLICOLOR_FORCE") && !coloured("auto", "NO_COLOR"));
+}
+
+#[test]
+fn every_shell_has_its_completions() {
+    for (shell, word) in [
+        ("bash", "complete -F"),
+        ("zsh", "#compdef oomdoc"),
+        ("fish", "complete -c oomdoc"),
+        ("elvish", "edit:completion"),
+        ("powershell", "Register-ArgumentCompleter"),
+    ] {
+        let written = oomdoc().args(["completions", shell]).assert().success();
+        written.stdout(contains(word).and(contains("analyze")).and(contains("fail-on")));
+    }
+}

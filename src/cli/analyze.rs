@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use clap::{Args, ValueEnum};
 
+use super::destination::Destination;
 use super::error::CliError;
 use super::facts::ToldFacts;
 use super::fail_on::{self, FailOn};
@@ -57,6 +58,8 @@ pub(super) struct Analyze {
     /// Write one report over all logs, even if they seem to be from different jobs
     #[arg(long)]
     together: bool,
+    #[command(flatten)]
+    destination: Destination,
     #[command(flatten)]
     lang: Lang,
     #[command(flatten)]
@@ -162,7 +165,6 @@ impl Analyze {
     }
 
     fn print(&self, reports: &[Report], knowledge: &Knowledge) -> Result<(), CliError> {
-        let out = &mut std::io::stdout();
         let markdown = || {
             reports
                 .iter()
@@ -170,28 +172,24 @@ impl Analyze {
                 .collect::<Vec<_>>()
                 .join("\n---\n\n")
         };
-        match self.format {
-            ReportFormat::Text => anstream::stdout().write_all(printed(&self.text(reports)).as_bytes())?,
+        let page = match self.format {
+            ReportFormat::Text => return self.destination.write_styled(&printed(&self.text(reports))),
             ReportFormat::Json if self.compact => {
-                reports
-                    .iter()
-                    .try_for_each(|report| Ok::<_, CliError>(writeln!(out, "{}", report::compact(report)?)?))?;
+                reports.iter().map(|report| Ok(report::compact(report)? + "\n")).collect::<Result<_, CliError>>()?
             }
-            ReportFormat::Json => writeln!(out, "{}", report::json_of_jobs(reports)?)?,
-            ReportFormat::Markdown => out.write_all(markdown().as_bytes())?,
-            ReportFormat::Html => out.write_all(report::html(reports, self.lang.language).as_bytes())?,
-            ReportFormat::Sarif => {
-                let sarif = report::sarif(reports, self.lang.language, &repository(), &knowledge.causes)?;
-                writeln!(out, "{sarif}")?;
-            }
+            ReportFormat::Json => report::json_of_jobs(reports)? + "\n",
+            ReportFormat::Markdown => markdown(),
+            ReportFormat::Html => report::html(reports, self.lang.language),
+            ReportFormat::Sarif => report::sarif(reports, self.lang.language, &repository(), &knowledge.causes)? + "\n",
             ReportFormat::Github => {
-                for report in reports {
-                    out.write_all(report::github(report, self.lang.language, &repository()).as_bytes())?;
-                }
-                summarize(&markdown())?;
+                reports.iter().map(|report| report::github(report, self.lang.language, &repository())).collect()
             }
+        };
+        self.destination.write(&page)?;
+        match self.format {
+            ReportFormat::Github => summarize(&markdown()),
+            _ => Ok(()),
         }
-        Ok(out.flush()?)
     }
 }
 

@@ -24,6 +24,12 @@ pub(super) enum CliError {
     /// There is no report.
     #[error(transparent)]
     Analysis(#[from] Error),
+    /// A path stands where a command should.
+    #[error("`{path}` is not a command")]
+    NoCommand {
+        /// The path.
+        path: String,
+    },
     /// There are inputs, and none of them is a log.
     #[error("nothing could be read as a log")]
     NoLog(Vec<String>),
@@ -148,6 +154,7 @@ impl CliError {
 
     fn hint(&self) -> Option<String> {
         let fixed = match self {
+            CliError::NoCommand { path } => return Some(format!("`oomdoc analyze {path}` says what happened there")),
             CliError::NoLog(_)
             | CliError::Analysis(Error::NothingRead(_))
             | CliError::Fix(FixError::Analysis(Error::NothingRead(_))) => {
@@ -215,7 +222,7 @@ impl CliError {
                 Some("a label says `kind` and `cause`: docs/accuracy.md shows how")
             }
             CliError::Fit(_) => None,
-            CliError::Write { .. } => Some("name a folder you can write to: `--write=my-rules`"),
+            CliError::Write { .. } => Some("name a place that you can write to"),
             CliError::Json(_) | CliError::Redact(_) | CliError::Output(_) => None,
         };
         fixed.map(str::to_owned)

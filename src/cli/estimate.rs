@@ -1,8 +1,8 @@
-use std::io::Write;
 use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
 
+use super::destination::Destination;
 use super::error::CliError;
 use super::facts::ToldFacts;
 use super::home::Home;
@@ -23,6 +23,8 @@ pub(super) struct Estimate {
     /// How to show it
     #[arg(long, value_enum, default_value_t = EstimateFormat::Text)]
     format: EstimateFormat,
+    #[command(flatten)]
+    destination: Destination,
     #[command(flatten)]
     lang: Lang,
     #[command(flatten)]
@@ -46,7 +48,7 @@ impl Estimate {
             EstimateFormat::Json => serde_json::to_string_pretty(&estimate)? + "\n",
             EstimateFormat::Markdown => estimate::markdown(&estimate, self.lang.language),
         };
-        anstream::stdout().write_all(shown.as_bytes())?;
+        self.destination.write_styled(&shown)?;
         Ok(ExitCode::SUCCESS)
     }
 }

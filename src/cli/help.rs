@@ -61,6 +61,10 @@ const TABLE: &[(&str, &str)] = &[
         "Analyze in a pipeline: report files, an annotation, the step's summary, one comment on the pull or merge request",
         "在流水线中分析：报告文件、注解、步骤摘要，以及合并请求上的一条评论",
     ),
+    (
+        "Colour what is printed; `auto` asks the terminal, $NO_COLOR and $CLICOLOR_FORCE",
+        "输出是否带颜色；`auto` 由终端、$NO_COLOR 和 $CLICOLOR_FORCE 决定",
+    ),
     ("Count by these only; comma-separated", "只按这些统计，逗号分隔"),
     ("Count only what `oomdoc history search` would find", "只统计 `oomdoc history search` 能找到的事件"),
     (
@@ -72,6 +76,16 @@ const TABLE: &[(&str, &str)] = &[
         "给事件的作业命名并加标签，之后可用 `job:` 和 `tag:` 找到",
     ),
     ("Name the job", "作业的名字"),
+    ("Print no report: the exit code says it", "不打印报告，由退出码说明"),
+    (
+        "The shell: `bash`, `zsh`, `fish`, `elvish` or `powershell`",
+        "shell：`bash`、`zsh`、`fish`、`elvish` 或 `powershell`",
+    ),
+    (
+        "Write the completions of a shell: `oomdoc completions bash > ~/.local/share/bash-completion/completions/oomdoc`",
+        "写出 shell 的命令补全：`oomdoc completions bash > ~/.local/share/bash-completion/completions/oomdoc`",
+    ),
+    ("Write the report to this file instead of printing it", "把报告写入此文件而不打印"),
     ("Name the job, so that `history search job:NAME` finds it", "给作业命名，之后可用 `history search job:NAME` 找到"),
     (
         "Say when it happened, where the log does not: `2026-11-20T10:00`, or a date",

@@ -24,6 +24,9 @@ const TABLE: &[(&str, &str)] = &[
     // What went wrong.
     ("nothing could be read as a log", "没有可作为日志读取的内容"),
     ("nothing could be read", "什么也没有读到"),
+    ("`{path}` is not a command", "`{path}` 不是命令"),
+    ("`oomdoc analyze {path}` says what happened there", "`oomdoc analyze {path}` 会说明发生了什么"),
+    ("name a place that you can write to", "请给出可以写入的位置"),
     ("cannot read {path}: {error}", "无法读取 {path}：{error}"),
     ("cannot write {path}: {error}", "无法写入 {path}：{error}"),
     ("{path}: no lines of a log", "{path}：没有日志行"),

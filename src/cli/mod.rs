@@ -1,6 +1,9 @@
 //! The command line: one file a subcommand, one place where errors become advice.
 
 mod analyze;
+mod color;
+mod completions;
+mod destination;
 mod error;
 mod estimate;
 mod explain;
@@ -23,7 +26,9 @@ mod triage;
 
 use std::process::ExitCode;
 
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
+use error::CliError;
 
 /// The post-mortem for out-of-memory failures of LLM training and serving jobs.
 #[derive(Debug, Parser)]
@@ -33,6 +38,8 @@ struct Cli {
     command: Command,
     #[command(flatten)]
     home: home::Home,
+    #[command(flatten)]
+    color: color::Color,
 }
 
 #[derive(Debug, Subcommand)]
@@ -44,12 +51,25 @@ enum Command {
     Explain(explain::Explain),
     Rules(rules::Rules),
     History(history::History),
+    Completions(completions::Completions),
+}
+
+/// All commands and options, in English: manual pages and completions are made from it.
+pub fn command() -> clap::Command {
+    Cli::command()
 }
 
 /// Runs the command that the process was started with.
 pub fn run() -> ExitCode {
-    let matches = help::in_language(Cli::command(), language::of_command_line()).get_matches();
-    let Cli { command, home } = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
+    let matches = match help::in_language(command(), language::of_command_line()).try_get_matches() {
+        Ok(matches) => matches,
+        Err(error) => match bare_path(&error) {
+            Some(path) => return CliError::NoCommand { path }.report(),
+            None => error.exit(),
+        },
+    };
+    let Cli { command, home, color } = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
+    color.apply();
     let done = match command {
         Command::Analyze(analyze) => analyze.run(&home),
         Command::Triage(triage) => triage.run(&home),
@@ -58,6 +78,14 @@ pub fn run() -> ExitCode {
         Command::Fix(fix) => fix.run(&home),
         Command::Rules(rules) => rules.run(&home),
         Command::History(history) => history.run(&home),
+        Command::Completions(completions) => completions.run(),
     };
     done.unwrap_or_else(|error| error.report())
+}
+
+/// The path that stands where a command should, as in `oomdoc job.log`.
+fn bare_path(error: &clap::Error) -> Option<String> {
+    let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidSubcommand) else { return None };
+    let is_path = word.contains(['.', '/', '\\']) || std::path::Path::new(word).exists();
+    (error.kind() == ErrorKind::InvalidSubcommand && is_path).then(|| word.clone())
 }

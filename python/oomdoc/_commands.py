@@ -1,0 +1,150 @@
+"""Each command as a function."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Dict, Iterable, List, Mapping, Optional, Sequence, Union
+
+from ._binary import run
+from .estimates import Estimate
+from .report import Report
+
+Pathlike = Union[str, "os.PathLike[str]"]
+Paths = Union[Pathlike, Iterable[Pathlike]]
+Option = Union[str, int, float, bool, None]
+
+
+@dataclass(frozen=True)
+class Triage:
+    """What `triage` found and wrote."""
+
+    report: Report
+    """The same as `analyze` gives."""
+    folder: Path
+    """Where report.json, report.html, report.md and report.sarif are."""
+    failed: bool
+    """Whether the verdict is one that `fail_on` names."""
+
+
+def analyze(
+    paths: Paths,
+    *,
+    facts: Optional[Mapping[str, object]] = None,
+    language: Optional[str] = None,
+    when: Optional[str] = None,
+    job: Optional[str] = None,
+    tags: Sequence[str] = (),
+    save: bool = False,
+    redact: bool = False,
+    home: Optional[Pathlike] = None,
+    timeout: Optional[float] = None,
+) -> Report:
+    """Say what ran out in one job, where, in which phase and why, and what to change.
+
+    `paths` are logs, kernel logs, folders and archives of them, configurations and launch scripts of the job. `facts` are what the
+    logs do not state: `{"model": "8b", "gpu": "A100-80G"}`. With `save` the incident is kept in the history in `home`, as of `job` and with
+    `tags`. `timeout` is in seconds.
+
+    Raises `OomdocError` where nothing could be read.
+    """
+    options = _options(facts=facts, language=language, when=when, job=job, tags=tags, save=save, redact=redact, home=home)
+    said = run(["analyze", "--format", "json", "--together", *options, *_named(paths)], timeout=timeout)
+    return Report.from_dict(json.loads(said))
+
+
+def analyze_each(paths: Paths, *, home: Optional[Pathlike] = None, timeout: Optional[float] = None, **options: Any) -> List[Report]:
+    """The same for several jobs: the inputs are told apart by themselves, each job has its report."""
+    said = run(["analyze", "--format", "json", *_options(home=home, **options), *_named(paths)], timeout=timeout)
+    data = json.loads(said)
+    return [Report.from_dict(one) for one in (data["reports"] if "reports" in data else [data])]
+
+
+def analyze_text(log: Union[str, bytes], *, home: Optional[Pathlike] = None, timeout: Optional[float] = None, **options: Any) -> Report:
+    """The same for a log in memory; its lines are cited as of the file `-`."""
+    data = log.encode("utf-8", "surrogateescape") if isinstance(log, str) else log
+    said = run(["analyze", "--format", "json", *_options(home=home, **options), "-"], stdin=data, timeout=timeout)
+    return Report.from_dict(json.loads(said))
+
+
+def render(paths: Paths, format: str = "text", *, home: Optional[Pathlike] = None, timeout: Optional[float] = None, **options: Any) -> str:
+    """The report as people read it: `text`, `markdown`, `html`, or for tools: `json`, `sarif`, `github`."""
+    said = run(["analyze", "--format", format, *_options(home=home, **options), *_named(paths)], timeout=timeout)
+    return said.decode("utf-8")
+
+
+def estimate(config: Optional[Paths] = None, *, timeout: Optional[float] = None, **options: Option) -> Estimate:
+    """Say how much memory a job should need on each GPU and host, moment by moment.
+
+    `config` is the job's configuration, launch script or log, or a folder of them. `options` are those of `oomdoc estimate --help`
+    with underscores: `estimate(model="8b", gpus=8, zero=3, adam_offload=True, fit="80GiB")`.
+    """
+    given = [word for path in ([] if config is None else _listed(config)) for word in ("--from", path)]
+    for name, value in options.items():
+        flag = "--" + name.strip("_").replace("_", "-")
+        if value is True:
+            given.append(flag)
+        elif value is not None and value is not False:
+            given.append(f"{flag}={value}")
+    return Estimate.from_dict(json.loads(run(["estimate", "--format", "json", *given], timeout=timeout)))
+
+
+def triage(
+    paths: Paths,
+    output: Pathlike = "oomdoc-report",
+    *,
+    fail_on: Sequence[str] = (),
+    comment: bool = True,
+    notify: Optional[str] = None,
+    timeout: Optional[float] = None,
+    **options: Any,
+) -> Triage:
+    """Analyze in a pipeline: report files in `output`, an annotation, the step's summary, one comment on the pull or merge request.
+
+    `fail_on` are kinds of incidents, or `any`: those set `failed`.
+    """
+    given = ["--output", os.fspath(output), *_options(**options)]
+    given += [] if comment else ["--no-comment"]
+    given += ["--fail-on", ",".join(fail_on)] if fail_on else []
+    given += ["--notify", notify] if notify else []
+    run(["triage", *given, *_named(paths)], timeout=timeout, allowed=1)
+    folder = Path(output)
+    report = Report.from_dict(json.loads((folder / "report.json").read_text(encoding="utf-8")))
+    failed = any(kind in (report.verdict, "any") for kind in fail_on) and report.verdict != "none"
+    return Triage(report=report, folder=folder, failed=failed)
+
+
+def _options(
+    *,
+    facts: Optional[Mapping[str, object]] = None,
+    language: Optional[str] = None,
+    when: Optional[str] = None,
+    job: Optional[str] = None,
+    tags: Sequence[str] = (),
+    save: bool = False,
+    redact: bool = False,
+    home: Optional[Pathlike] = None,
+) -> List[str]:
+    given: List[str] = []
+    for name, value in (facts or {}).items():
+        given += ["--fact", f"{name}={value}"]
+    named: Dict[str, Optional[str]] = {"--lang": language, "--when": when, "--job": job}
+    for flag, word in named.items():
+        given += [flag, word] if word is not None else []
+    for tag in tags:
+        given += ["--tag", tag]
+    given += [] if save else ["--no-save"]
+    given += ["--redact"] if redact else []
+    given += ["--home", os.fspath(home)] if home is not None else []
+    return given
+
+
+def _listed(paths: Paths) -> List[str]:
+    return [os.fspath(paths)] if isinstance(paths, (str, os.PathLike)) else [os.fspath(path) for path in paths]
+
+
+def _named(paths: Paths) -> List[str]:
+    """As arguments, whatever they begin with."""
+    return ["--", *_listed(paths)]

@@ -1,0 +1,681 @@
+"""What `oomdoc.analyze` gives back, as dataclasses.
+
+Written by python/generate.py from docs/report.schema.json; edit the types in src/ instead.
+"""
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Dict, List, Literal, Optional, Union
+
+from ._values import Value
+
+__all__ = [
+    "Basis",
+    "Bytes",
+    "Call",
+    "Change",
+    "Citation",
+    "Collapse",
+    "Column",
+    "Consumer",
+    "Derivation",
+    "Diagnosis",
+    "Earlier",
+    "End",
+    "Figure",
+    "FigureName",
+    "Fingerprint",
+    "Incident",
+    "InputSummary",
+    "Job",
+    "Kind",
+    "LineNumber",
+    "Location",
+    "Memory",
+    "Need",
+    "NotAdvised",
+    "OtherFailure",
+    "OtherFailureName",
+    "Outcomes",
+    "Partner",
+    "Patch",
+    "PatchEffect",
+    "PatchNeeds",
+    "PatchSet",
+    "Phase",
+    "PhaseFinding",
+    "PhaseShare",
+    "Role",
+    "Scalar",
+    "Seen",
+    "TimeSource",
+    "TimelinePoint",
+    "Victim",
+    "When",
+    "Report",
+]
+
+# On what a statement rests.
+Basis = Literal[
+    "grammar",
+    "reader",
+]
+
+# An amount of memory in bytes. Signed, because a budget can be overdrawn (vLLM prints a negative KV cache).
+Bytes = int
+
+# Number of a byte within its physical line, from 1.
+Column = int
+
+# What a figure measures.
+FigureName = Literal[
+    "requested",
+    "gpu_total",
+    "gpu_free",
+    "gpu_allowed",
+    "process_in_use",
+    "torch_allocated",
+    "torch_reserved",
+    "torch_reserved_unallocated",
+    "allocated_peak",
+    "gpu_index",
+    "node_used",
+    "node_total",
+    "node_fraction",
+    "node_threshold",
+    "worker_used",
+    "total_vm",
+    "anon_rss",
+    "file_rss",
+    "shmem_rss",
+    "memcg_usage",
+    "memcg_limit",
+    "oom_score_adj",
+    "victim_pid",
+    "host_used",
+    "host_percent",
+    "kv_cache_available",
+    "other",
+]
+
+# What ran out, told by who refused the memory or did the killing.
+Kind = Literal[
+    "gpu_oom",
+    "host_oom_kernel",
+    "host_oom_cgroup",
+    "host_oom_userspace",
+    "host_oom_ray",
+    "host_alloc_failure",
+    "shm_exhausted",
+    "sigkill_unattributed",
+    "none",
+]
+
+# Number of a physical line (ended by `\n`), from 1.
+LineNumber = int
+
+# What a job died of when it was no lack of memory.
+OtherFailureName = Literal[
+    "nccl_timeout",
+    "nccl_error",
+    "illegal_memory_access",
+    "device_assert",
+    "cudnn_error",
+    "cublas_error",
+    "gpu_hardware",
+    "segfault",
+    "abort",
+    "disk_full",
+    "io_error",
+    "preempted",
+    "cancelled",
+    "time_limit",
+    "network",
+    "import_error",
+    "config_error",
+    "assertion",
+    "python_error",
+    "test_failure",
+    "unknown",
+]
+
+# What the job was doing when memory ran out.
+Phase = Literal[
+    "setup",
+    "data_loading",
+    "model_load",
+    "checkpoint_resume",
+    "engine_init",
+    "rollout",
+    "experience",
+    "weight_sync",
+    "forward",
+    "backward",
+    "optimizer_step",
+    "checkpoint_save",
+    "evaluation",
+    "inference",
+    "teardown",
+    "unknown",
+]
+
+# What an input is.
+Role = Literal[
+    "log",
+    "kernel",
+    "config",
+    "script",
+    "other",
+]
+
+# A value of a setting, of the type that it has.
+Scalar = Union[bool, int, float, str]
+
+# What says when an incident happened, where the failing line does not, or not all of it.
+TimeSource = Literal[
+    "lines",
+    "file",
+    "now",
+    "user",
+]
+
+
+@dataclass(frozen=True)
+class Call(Value):
+    """One call of a stack."""
+    code: str
+    """The source line; empty where it was not printed."""
+    file: str
+    """Source file as printed, or the actor class of a remote call."""
+    file_line: Optional[int]
+    """Line of that file, where it was printed."""
+    folded_before: int
+    """Calls left out before this one."""
+    function: str
+    """Function or remote method."""
+    is_own: bool
+    """Whether the file is of no known library: the user's own."""
+    source: Citation
+    """Where the log shows it."""
+
+
+@dataclass(frozen=True)
+class Change(Value):
+    """How far to turn what is not known."""
+    times: Optional[float] = None
+    add: Optional[float] = None
+    at_least: Optional[Scalar] = None
+
+
+@dataclass(frozen=True)
+class Citation(Value):
+    """Words of an input, verbatim, and where they stand."""
+    column: Column
+    """Byte within the line."""
+    line: LineNumber
+    """Physical line."""
+    path: str
+    """The input as the user named it; `-` is standard input."""
+    text: str
+    """A part of that physical line as it stands there, at most [`Citation::LONGEST`] bytes."""
+    redacted: Optional[bool] = None
+    """Whether a secret in `text` was masked, so that it is no longer verbatim."""
+
+
+@dataclass(frozen=True)
+class Collapse(Value):
+    """How a job came down: the call that failed, and how its processes ended."""
+    sequence: List[End]
+    """How each process ended, first things first, those that ended alike together."""
+    stack: List[Call]
+    """The stack of whoever failed first, outermost call first, libraries folded; empty where none was printed.
+    """
+
+
+@dataclass(frozen=True)
+class Consumer(Value):
+    """A process or group that held memory."""
+    bytes: Bytes
+    """How much."""
+    pid: Optional[int]
+    """Process id."""
+    role: Optional[str]
+    """Command, actor or cgroup."""
+    source: Location
+    """Where it is said."""
+    text: str
+    """The words that say it."""
+
+
+@dataclass(frozen=True)
+class Derivation(Value):
+    """How a figure came out of others."""
+    formula: str
+    """The computation in words and numbers."""
+    from_: List[Citation]
+    """What it was computed from."""
+
+
+@dataclass(frozen=True)
+class Diagnosis(Value):
+    """A cause and how sure of it."""
+    basis: Basis
+    """Whether a rule's own evidence holds, or words made it likely."""
+    cause: str
+    """A word of the vocabulary of causes."""
+    confidence: float
+    """0–1; those of one incident sum to at most 1."""
+    evidence: List[Citation]
+    """The lines that support it."""
+    not_advised: List[NotAdvised]
+    """What not to change, and why."""
+    patches: List[Patch]
+    """What to change."""
+    rule: str
+    """The rule that says so."""
+    title: str
+    """In a few words."""
+    why: str
+    """In a sentence or two."""
+    outcomes: Optional[Outcomes] = None
+    """How its remedies went here before, in incidents of the same kind and phase; absent where nobody said.
+    """
+    set: Optional[PatchSet] = None
+    """The cheapest of them that suffice together, where the first does not alone and the arithmetic knows."""
+
+
+@dataclass(frozen=True)
+class Earlier(Value):
+    """An incident of the history that is like another one."""
+    id: str
+    """Its id."""
+    likeness: int
+    """How like it is, 0–100; 100 is the same trouble."""
+    time: str
+    """When it happened, RFC 3339."""
+    title: str
+    """Its cause in a few words."""
+    worked: List[str]
+    """What made its trouble go away."""
+
+
+@dataclass(frozen=True)
+class End(Value):
+    """How some processes ended."""
+    count: int
+    """How many in all."""
+    processes: List[Victim]
+    """Which processes; of very many the first."""
+    seconds_after: Optional[float]
+    """Seconds after the first end of the job, where one clock tells."""
+    source: Citation
+    """The line that says so of the first of them."""
+    time: Optional[str]
+    """When the first of them did, as the log says."""
+    how: Literal["out_of_memory", "signal", "failed", "stopped", "exited", "vanished"]
+    kind: Optional[Kind] = None
+    """What ran out."""
+    signal: Optional[int] = None
+    """Its number."""
+    failure: Optional[OtherFailureName] = None
+    """What."""
+    status: Optional[int] = None
+    """It."""
+
+
+@dataclass(frozen=True)
+class Figure(Value):
+    """A number that a log states, or one computed from such numbers; the latter says so in `derived`."""
+    bytes: Optional[Bytes]
+    """The amount, where it is one of memory."""
+    derived: Optional[Derivation]
+    """How it was computed, when no single place states it."""
+    name: FigureName
+    """What it measures."""
+    source: Location
+    """Where those words stand."""
+    text: str
+    """The words that state it, verbatim."""
+    value: Optional[float]
+    """The number, where it is none of memory: a share, an index, a process id."""
+
+
+@dataclass(frozen=True)
+class Fingerprint(Value):
+    """What groups occurrences of the same trouble; versioned, so that an upgrade never regroups."""
+    key: str
+    """Digest of the parts."""
+    parts: List[str]
+    """What went into it."""
+    version: int
+    """Version of the recipe."""
+
+
+@dataclass(frozen=True)
+class Incident(Value):
+    """One failure: its root and all that belongs to it, several ranks as one."""
+    basis: Basis
+    """On what the kind rests."""
+    capture_next: List[str]
+    """What to record next time, as commands."""
+    consumers: List[Consumer]
+    """Who held the memory, largest first."""
+    diagnoses: List[Diagnosis]
+    """Causes, likeliest first; never empty."""
+    evidence: List[Citation]
+    """The lines that prove the kind."""
+    failed_at: Optional[str]
+    """When the root was written."""
+    figures: List[Figure]
+    """The numbers that belong to it."""
+    fingerprint: Fingerprint
+    """What groups occurrences of the same trouble."""
+    id: str
+    """Digest of the root's cited words, host, pid and time: this very occurrence."""
+    kind: Kind
+    """What ran out."""
+    memory: Memory
+    """What the job should have needed beside what it did."""
+    not_checked: List[str]
+    """Rules that could not be asked, and for want of what."""
+    phase: PhaseFinding
+    """What the job was doing."""
+    recovered: bool
+    """Whether the same work was retried and went on."""
+    seen: Seen
+    """Whether it was seen before."""
+    started: Optional[str]
+    """When the job's log begins, as it says."""
+    timeline: List[TimelinePoint]
+    """Memory over time."""
+    victim: Victim
+    """Who was killed or refused first."""
+    victims: List[Victim]
+    """All who were killed or refused, the first one included."""
+    when: Optional[When] = None
+    """When that was as a calendar has it; absent where nothing says so."""
+
+
+@dataclass(frozen=True)
+class InputSummary(Value):
+    """One input."""
+    bytes: int
+    """Its size."""
+    lines: int
+    """Its physical lines."""
+    path: str
+    """As the user named it."""
+    producers: List[str]
+    """Whose messages stand in it."""
+    role: Role
+    """What it is, by its content."""
+    warning: Optional[str]
+    """What could not be read, or looks odd."""
+
+
+@dataclass(frozen=True)
+class Job(Value):
+    """What is known of the job; `None` is "the input does not say"."""
+    config_digest: Optional[str]
+    """Digest of the configuration."""
+    framework: Optional[str]
+    """Training or serving framework."""
+    framework_version: Optional[str]
+    """Its version."""
+    framework_version_at_most: Optional[str]
+    """The last version that has all the options the job was launched with, where nothing states its version.
+    """
+    gpu: Optional[str]
+    """Accelerator."""
+    model: Optional[str]
+    """Model."""
+    parameters: Optional[int]
+    """Its parameters."""
+    world_size: Optional[int]
+    """Number of ranks."""
+
+
+@dataclass(frozen=True)
+class Location(Value):
+    """A place in an input."""
+    column: Column
+    """Byte within the line."""
+    line: LineNumber
+    """Physical line."""
+    path: str
+    """The input as the user named it; `-` is standard input."""
+
+
+@dataclass(frozen=True)
+class Memory(Value):
+    """What the job should have needed beside what it did."""
+    explains: Optional[str]
+    """How the one explains the other."""
+    observed: List[Figure]
+    """By the log."""
+    predicted: List[Figure]
+    """By the arithmetic of training."""
+
+
+@dataclass(frozen=True)
+class Need(Value):
+    """An amount that is needed, of what there is."""
+    bytes: Bytes
+    """Needed."""
+    capacity: Optional[Bytes]
+    """There is so much, where that is known."""
+
+
+@dataclass(frozen=True)
+class NotAdvised(Value):
+    """A change that people try and that does not help here."""
+    knob: str
+    """The knob."""
+    why: str
+    """Why not."""
+
+
+@dataclass(frozen=True)
+class OtherFailure(Value):
+    """What a job died of when it was no lack of memory."""
+    evidence: List[Citation]
+    """The lines that say so."""
+    name: OtherFailureName
+    """Which."""
+
+
+@dataclass(frozen=True)
+class Outcomes(Value):
+    """How often something was tried here, and how it went."""
+    failed: int
+    """It did not."""
+    worked: int
+    """The trouble went away."""
+
+
+@dataclass(frozen=True)
+class Partner(Value):
+    """A setting without which another one is refused or does nothing."""
+    knob: str
+    """As the user's framework version spells it."""
+    to: Scalar
+    """Its value."""
+
+
+@dataclass(frozen=True)
+class Patch(Value):
+    """A change of the job's configuration."""
+    constraint: Optional[str]
+    """What must hold for it to work, then what else is worth knowing."""
+    cost: Optional[str]
+    """What it costs."""
+    diff: Optional[str]
+    """The edit as a unified diff."""
+    effect: PatchEffect
+    """What it moves."""
+    file: Optional[str]
+    """The user's own file, where it is known."""
+    from_: Optional[str]
+    """Its value now."""
+    knob: str
+    """As the user's framework version spells it."""
+    lever: str
+    """What it turns, whatever the framework calls it."""
+    needs: PatchNeeds
+    """What the incident's moment needs then."""
+    target: str
+    """Where it is set: `cli`, `json`, `yaml`, `env`, `python`, `system`."""
+    to: Optional[Scalar]
+    """Its value then; absent where nobody knows from what to count, or how much is needed."""
+    change: Optional[Change] = None
+    """What is known of its value then, where that is not all."""
+    line: Optional[str] = None
+    """What to type or to write where no file was given that sets it."""
+    note: Optional[str] = None
+    """The latter alone: the end of `constraint` that is no condition."""
+    outcomes: Optional[Outcomes] = None
+    """How it went here before, for the same cause in incidents of the same kind and phase; absent where nobody
+    said.
+    """
+    suffices: Optional[bool] = None
+    """Whether that is no more than there is; absent where the arithmetic does not say."""
+    with_: List[Partner] = field(default_factory=list)
+    """What must be set with it, or it is refused or does nothing."""
+
+
+@dataclass(frozen=True)
+class PatchEffect(Value):
+    """How many bytes a patch moves; negative frees."""
+    gpu_bytes: Optional[Bytes]
+    """Per device."""
+    host_bytes: Optional[Bytes]
+    """Per host."""
+
+
+@dataclass(frozen=True)
+class PatchNeeds(Value):
+    """What the moment of the incident needs once a patch is applied, as far as the arithmetic knows."""
+    gpu: Optional[Need]
+    """On a device."""
+    host: Optional[Need]
+    """On a host."""
+
+
+@dataclass(frozen=True)
+class PatchSet(Value):
+    """Several patches that do together what none of them does alone."""
+    knobs: List[str]
+    """Their knobs, each of one of the diagnosis' patches."""
+    needs: PatchNeeds
+    """What the incident's moment needs then."""
+
+
+@dataclass(frozen=True)
+class PhaseFinding(Value):
+    """What the job was doing, and how that is known."""
+    alternatives: List[PhaseShare]
+    """What else it may have been, likeliest first."""
+    basis: Basis
+    """Whether a rule knew it, or words made it likely."""
+    confidence: float
+    """0–1."""
+    evidence: List[Citation]
+    """The frames or lines that say so."""
+    name: Phase
+    """The phase."""
+    site: Optional[str]
+    """More closely: the innermost known place."""
+
+
+@dataclass(frozen=True)
+class PhaseShare(Value):
+    """A phase and how likely it is."""
+    confidence: float
+    """0–1."""
+    name: Phase
+    """The phase."""
+
+
+@dataclass(frozen=True)
+class Seen(Value):
+    """What the history knows of the same trouble."""
+    count: int
+    """How often."""
+    first: Optional[str]
+    """First time."""
+    last: Optional[str]
+    """Last time."""
+    worked: List[str]
+    """What made it go away."""
+    earlier: List[Earlier] = field(default_factory=list)
+    """Incidents like it, the likest first; absent where nobody asked for them."""
+
+
+@dataclass(frozen=True)
+class TimelinePoint(Value):
+    """One moment of one series of memory figures."""
+    bytes: Bytes
+    """How much."""
+    name: FigureName
+    """What it measures."""
+    phase: Optional[Phase]
+    """What its writer was doing, by the last sign of it."""
+    series: str
+    """Of which allocator, process or host."""
+    source: Location
+    """Where it stands."""
+    text: str
+    """The words that state it."""
+    time: Optional[str]
+    """When, if the line said so."""
+
+
+@dataclass(frozen=True)
+class Victim(Value):
+    """A process that was killed or refused memory. Each part as far as the input says."""
+    device: Optional[int]
+    """Device as the process counts them."""
+    host: Optional[str]
+    """Node."""
+    pid: Optional[int]
+    """Process id."""
+    rank: Optional[int]
+    """Global rank."""
+    role: Optional[str]
+    """Actor class, process name."""
+
+
+@dataclass(frozen=True)
+class When(Value):
+    """When an incident happened, as a calendar has it."""
+    derived: Optional[TimeSource]
+    """Where what the failing line leaves open was taken from; `null` where it says all."""
+    time: str
+    """RFC 3339; what a log says without a zone is taken as UTC."""
+
+
+@dataclass(frozen=True)
+class Report(Value):
+    """The post-mortem."""
+    failure: Collapse
+    """In which call it failed, and how its processes ended."""
+    incidents: List[Incident]
+    """Root first, then those that only followed."""
+    inputs: List[InputSummary]
+    """What was read."""
+    job: Job
+    """What is known of the job."""
+    other_failure: Optional[OtherFailure]
+    """What it was instead, when the job failed of something else."""
+    schema: str
+    """Name and version of the format."""
+    summary: str
+    """What happened and why, in a sentence of the report's language."""
+    verdict: Kind
+    """Kind of the root incident; `none` when there is none or all are recovered."""
+    version: str
+    """Of oomdoc."""
+    neighbours: List[Citation] = field(default_factory=list)
+    """Lines beside those that prove it, for a page that is read away from the log; absent where nobody asked for
+    them.
+    """

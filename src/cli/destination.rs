@@ -1,0 +1,41 @@
+use std::io::Write;
+use std::path::PathBuf;
+
+use anstream::adapter::strip_str;
+use clap::Args;
+
+use super::error::CliError;
+
+/// Where a report goes.
+#[derive(Debug, Args)]
+pub(super) struct Destination {
+    /// Write the report to this file instead of printing it
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// Print no report: the exit code says it
+    #[arg(short, long)]
+    quiet: bool,
+}
+
+impl Destination {
+    /// Writes `text`, whose styles only a terminal gets.
+    pub fn write_styled(&self, text: &str) -> Result<(), CliError> {
+        match (&self.output, self.quiet) {
+            (None, false) => Ok(anstream::stdout().write_all(text.as_bytes())?),
+            _ => self.write(&strip_str(text).to_string()),
+        }
+    }
+
+    /// Writes `page` as it is.
+    pub fn write(&self, page: &str) -> Result<(), CliError> {
+        match &self.output {
+            Some(path) => std::fs::write(path, page).map_err(|error| CliError::Write { path: path.clone(), error }),
+            None if self.quiet => Ok(()),
+            None => {
+                let mut out = std::io::stdout();
+                out.write_all(page.as_bytes())?;
+                Ok(out.flush()?)
+            }
+        }
+    }
+}
