@@ -37,19 +37,7 @@ fn estimates_keep_to_the_schema() -> Outcome {
     let validator = jsonschema::validator_for(&serde_json::to_value(oomdoc::estimate::schema())?)?;
     let questions: [&[&str]; 4] = [
         &["--model", "8b", "--gpus", "8", "--zero", "3", "--adam-offload"],
-        &[
-            "--model",
-            "Qwen2.5-7B",
-            "--gpus",
-            "4",
-            "--sequence",
-            "8192",
-            "--micro-batch",
-            "2",
-            "--fit",
-            "--gpu",
-            "A100-80G",
-        ],
+        &["--model", "Qwen2.5-7B", "--gpus", "4", "--sequence", "8192", "--micro-batch", "2", "--fit", "24GiB"],
         &["--parameters", "1234567", "--gpus", "1"],
         &["--from", "corpus/llama3-8b-optimizer-step"],
     ];
