@@ -1,7 +1,7 @@
 """Gives every patch of corpus/ and of tests/fixtures/fix/ to independent readers of the files that it edits.
 
 usage: accept.py OOMDOC WHEELS. The diffs of `oomdoc analyze --format json` are applied by `git apply` to a copy of the case. Then
-DeepSpeed's own parser must accept a JSON, PyYAML must see the knob and its partners changed in a YAML and nothing else, and
+DeepSpeed's own parser must accept a JSON, PyYAML and tomllib must see the knob and its partners changed and nothing else, and
 argparse, built from rules/knobs/, in a launch script; and the framework's own parser (parsers.py) must refuse nothing that it
 took before. Exits with 1 and says which patch, where one of them does not.
 """
@@ -122,6 +122,8 @@ def fault(parse, parser, path, before, after, patch, wheels):
         changed = differing(flat(old), flat(new))
     elif path.suffix in (".yaml", ".yml"):
         changed = differing(flat(yaml.safe_load(before)), flat(yaml.safe_load(after)))
+    elif path.suffix == ".toml":
+        changed = differing(flat(tomllib.loads(before)), flat(tomllib.loads(after)))
     else:
         changed = differing(script_settings(before, parser), script_settings(after, parser))
     knobs = [patch["knob"], *(partner["knob"] for partner in patch.get("with", []))]
@@ -180,7 +182,7 @@ def main():
     print(f"acceptance: {counts} accepted, {asked} of all by the framework's own parser")
     print(*refused, sep="\n")
     # Nothing to try is no success.
-    is_tried = all(accepted.get(suffix) for suffix in (".json", ".sh", ".yaml")) and asked
+    is_tried = all(accepted.get(suffix) for suffix in (".json", ".sh", ".toml", ".yaml")) and asked
     sys.exit(1 if refused or not is_tried else 0)
 
 

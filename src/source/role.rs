@@ -20,6 +20,8 @@ const SCRIPTS: &[&str] = &["bash", "sbatch", "sh", "slurm", "zsh"];
 const LOGS: &[&str] = &["err", "log", "out", "stderr", "stdout"];
 /// A configuration, unless it is what a cluster says of a pod.
 const SETTINGS: &[&str] = &["yaml", "yml"];
+/// Nothing but a configuration, whatever its lines look like.
+const NOTHING_BUT_SETTINGS: &[&str] = &["toml"];
 
 /// The role that the name and `head`, the beginning of an input, show, and what is odd about it. In doubt it is a log: a
 /// configuration read as a log costs nothing, a log read as a configuration costs the diagnosis.
@@ -34,6 +36,7 @@ pub(super) fn of(path: &str, head: &[u8]) -> (Role, Option<String>) {
         _ if is_one_of(WRITTEN_BY_PEOPLE) => {
             (Role::Other, Some("code or a document, not what a program printed: not read".to_owned()))
         }
+        _ if is_one_of(NOTHING_BUT_SETTINGS) => (Role::Config, None),
         Role::Log | Role::Kernel if is_one_of(SCRIPTS) => (Role::Script, None),
         Role::Other if is_one_of(LOGS) => (Role::Log, None),
         Role::Log if is_one_of(SETTINGS) && !is_of_a_cluster(head) => (Role::Config, None),
@@ -346,6 +349,8 @@ mod tests {
             (Role::Script, "job.slurm", "echo \"Error: \"\n"),
             (Role::Config, "train.yaml", "note: it said Error: CUDA out of memory\n"),
             (Role::Log, "pod.yaml", pod),
+            (Role::Config, "job.toml", "[job]\ndump_folder = \"out\"  # INFO and WARNING: \n"),
+            (Role::Config, "job.toml", "A = 1\n"),
         ] {
             assert_eq!(of(path, head.as_bytes()).0, role, "{path}");
         }
