@@ -160,6 +160,9 @@ def judged(folder, patch, check):
 def main():
     oomdoc, wheels = str(Path(sys.argv[1]).resolve()), Path(sys.argv[2])
     sys.path.append(str(wheels / "parsers"))
+    # They take a while to load: meanwhile the others are asked.
+    for framework in ("megatron", "sglang", "torchtitan", "vllm"):
+        parsers.process(framework, wheels)
     parse, parser = deepspeed_parser(), options()
     check = lambda file, before, after, patch: fault(parse, parser, file, before, after, patch, wheels)
     accepted, asked, refused = {}, 0, []
