@@ -150,7 +150,7 @@ def complaints(file, text, wheels):
         found = [one for one in found if one is not None]
         return set().union(*found) if found else None
     if file.suffix in (".yaml", ".yml"):
-        config = yaml.safe_load(text)
+        config = next(yaml.safe_load_all(text), None)
         if isinstance(config, dict) and "stage" in config and "finetuning_type" in config:
             words = [word for key, value in config.items() for word in (f"--{key}", str(value))]
             return unknown(huggingface("llamafactory"), words)

@@ -46,8 +46,8 @@ pub use file::shipped_files;
 pub use frameworks::{CompanionHome, CompanionRow, EngineIs, Framework, Trains, TrainsIn};
 pub use glossary::{Glossary, Word};
 pub use knobs::{
-    Constraint, DefaultValue, Direction, Knob, Note, Spelling, Target, To, Turn, Type, is_end, is_named, last_step,
-    newest_version_with, plain_name,
+    Constraint, DefaultValue, Direction, Knob, Note, Section, Spelling, Target, To, Turn, Type, is_end, is_named,
+    last_step, newest_version_with, plain_name,
 };
 pub use language::{Language, Words};
 pub use levers::Lever;

@@ -23,7 +23,7 @@ pub(super) fn edit(
         let file = document.path().clone();
         let (key, to) = (entry.key.clone(), to.clone());
         let edit = Edit { file, key, to, given: given(entry.kind)?, command: entry.command };
-        return applied(document, std::slice::from_ref(&edit)).is_some().then_some(edit);
+        return can_be_made(document, std::slice::from_ref(&edit)).then_some(edit);
     }
     let documents = launch.documents().iter().filter(|document| launch.takes(document, knob));
     let mut edits = documents.map(|document| {
@@ -36,9 +36,14 @@ pub(super) fn edit(
         let (file, key) = (document.path().clone(), key_in(document, knob, spelling));
         (document, Edit { file, key, to: to.clone(), given, command: None })
     });
-    let can_be_made = |(document, edit): &(&Document, Edit)| applied(document, std::slice::from_ref(edit)).is_some();
-    let in_its_configuration = edits.find(can_be_made);
-    in_its_configuration.or_else(|| of_launcher(launch, knob, spelling, to).find(can_be_made)).map(|(_, edit)| edit)
+    let is_possible = |(document, edit): &(&Document, Edit)| can_be_made(document, std::slice::from_ref(edit));
+    let in_its_configuration = edits.find(is_possible);
+    in_its_configuration.or_else(|| of_launcher(launch, knob, spelling, to).find(is_possible)).map(|(_, edit)| edit)
+}
+
+/// Whether `edits` can be made in `document`, one after the other, and change it.
+pub(super) fn can_be_made(document: &Document, edits: &[Edit]) -> bool {
+    applied(document, edits).is_some()
 }
 
 /// How `knob` is written in `document`: in TOML without dashes, and of its names the first of those for which most sections are there.

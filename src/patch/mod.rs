@@ -9,6 +9,7 @@ mod edit;
 mod gate;
 mod goal;
 mod line;
+mod section;
 mod set;
 mod settle;
 #[cfg(test)]
@@ -340,7 +341,8 @@ impl<'a> Workbench<'a> {
     ) -> Option<(Vec<Edit>, Option<String>)> {
         let edit =
             |knob: &Knob, spelling: &str, to| edit::edit(self.launch, knob, spelling, self.launch.setting(knob), to);
-        let mut edits = vec![edit(knob, spelling, to?)?];
+        let own = |to| Some(vec![edit(knob, spelling, to)?]);
+        let mut edits = to.and_then(|to| own(to).or_else(|| section::edits(self.launch, knob, to)))?;
         for (knob, partner) in partners {
             edits.push(edit(knob, &partner.knob, &partner.to)?);
         }
