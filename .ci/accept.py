@@ -1,7 +1,7 @@
 """Gives every patch of corpus/ and of tests/fixtures/fix/ to independent readers of the files that it edits.
 
 usage: accept.py OOMDOC WHEELS. The diffs of `oomdoc analyze --format json` are applied by `git apply` to a copy of the case. Then
-DeepSpeed's own parser must accept a JSON, PyYAML must see the knob and its partners changed in a YAML and nothing else, and
+DeepSpeed's own parser must accept a JSON, PyYAML and tomllib must see the knob and its partners changed and nothing else, and
 argparse, built from rules/knobs/, in a launch script; and the framework's own parser (parsers.py) must refuse nothing that it
 took before. Exits with 1 and says which patch, where one of them does not.
 """
@@ -18,6 +18,7 @@ import subprocess
 import sys
 import tempfile
 import tomllib
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import parsers
@@ -68,6 +69,12 @@ def flat(value, path=""):
     return {path.lstrip("."): value}
 
 
+def documents(text):
+    """A YAML file, or the list of those that it holds."""
+    found = list(yaml.safe_load_all(text))
+    return found[0] if len(found) == 1 else found
+
+
 def options():
     """An argument parser of every option in rules/knobs/. One framework's switch takes a value in another one."""
     names = set()
@@ -78,6 +85,18 @@ def options():
     for name in sorted(name for name in names if re.fullmatch(r"--[\w.-]+", name)):
         parser.add_argument(name, dest=name, action="append", nargs="?", const="true")
     return parser
+
+
+def sections():
+    """The keys that a knob writes besides itself, where nothing of it is set: by the knob's names."""
+    knobs = [knob for file in sorted((ROOT / "rules/knobs").glob("*.toml")) for knob in tomllib.loads(file.read_text())["knob"]]
+    keys = lambda knob: [key for key, _ in knob.get("section", {}).get("keys", [])]
+    return {row["name"]: keys(knob) for knob in knobs for row in knob["spelling"] if keys(knob)}
+
+
+def is_of_section(key, keys):
+    plain = lambda key: re.sub(r"\[(\d+|\+)\]", "[]", key)
+    return any(plain(key).endswith(plain(own)) for own in keys)
 
 
 def script_settings(text, parser):
@@ -121,11 +140,14 @@ def fault(parse, parser, path, before, after, patch, wheels):
             return f"{type(error).__name__}: {error}", True
         changed = differing(flat(old), flat(new))
     elif path.suffix in (".yaml", ".yml"):
-        changed = differing(flat(yaml.safe_load(before)), flat(yaml.safe_load(after)))
+        changed = differing(*(flat(documents(text)) for text in (before, after)))
+    elif path.suffix == ".toml":
+        changed = differing(flat(tomllib.loads(before)), flat(tomllib.loads(after)))
     else:
         changed = differing(script_settings(before, parser), script_settings(after, parser))
     knobs = [patch["knob"], *(partner["knob"] for partner in patch.get("with", []))]
-    others = [key for key in changed if not any(is_knob(key, knob) for knob in knobs)]
+    beside = sections().get(patch["knob"], [])
+    others = [key for key in changed if not any(is_knob(key, knob) for knob in knobs) and not is_of_section(key, beside)]
     if not changed or others:
         return f"it changes {changed}", False
     old, new = (parsers.complaints(path, text, wheels) for text in (before, after))
@@ -155,17 +177,26 @@ def judged(folder, patch, check):
     return next((wrong for wrong, _ in found if wrong), None), any(asked for _, asked in found)
 
 
+def reported(oomdoc, root, case):
+    """A copy of `case` in a folder below `root`, and what `oomdoc` says of it."""
+    folder = tempfile.mkdtemp(dir=root)
+    shutil.copytree(case, Path(folder) / case.name)
+    command = [oomdoc, "analyze", "--no-save", "--format", "json", case.name]
+    return folder, json.loads(subprocess.run(command, cwd=folder, capture_output=True, check=True).stdout)
+
+
 def main():
     oomdoc, wheels = str(Path(sys.argv[1]).resolve()), Path(sys.argv[2])
     sys.path.append(str(wheels / "parsers"))
+    # They take a while to load: meanwhile the others are asked.
+    for framework in ("megatron", "sglang", "torchtitan", "vllm"):
+        parsers.process(framework, wheels)
     parse, parser = deepspeed_parser(), options()
     check = lambda file, before, after, patch: fault(parse, parser, file, before, after, patch, wheels)
     accepted, asked, refused = {}, 0, []
-    for case in cases():
-        with tempfile.TemporaryDirectory() as folder:
-            shutil.copytree(case, Path(folder) / case.name)
-            command = [oomdoc, "analyze", "--no-save", "--format", "json", case.name]
-            report = json.loads(subprocess.run(command, cwd=folder, capture_output=True, check=True).stdout)
+    with tempfile.TemporaryDirectory() as root, ThreadPoolExecutor(os.cpu_count()) as pool:
+        # While one is judged the next are analysed.
+        for folder, report in pool.map(lambda case: reported(oomdoc, Path(root), case), list(cases())):
             diagnoses = [diagnosis for incident in report["incidents"] for diagnosis in incident["diagnoses"]]
             patches = {patch["diff"]: patch for diagnosis in diagnoses for patch in diagnosis["patches"] if patch["diff"]}
             for patch in patches.values():
@@ -180,7 +211,7 @@ def main():
     print(f"acceptance: {counts} accepted, {asked} of all by the framework's own parser")
     print(*refused, sep="\n")
     # Nothing to try is no success.
-    is_tried = all(accepted.get(suffix) for suffix in (".json", ".sh", ".yaml")) and asked
+    is_tried = all(accepted.get(suffix) for suffix in (".json", ".sh", ".toml", ".yaml")) and asked
     sys.exit(1 if refused or not is_tried else 0)
 
 

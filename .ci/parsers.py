@@ -2,8 +2,9 @@
 
 `complaints(file, text, wheels)` gives the options and keys that the framework of a file refuses. Scripts are run by bash in a folder
 where every launcher only writes down how it was called, so that variables, arrays and branches are bash's to expand. OpenRLHF's
-parser stands under `if __name__ == "__main__"` of its scripts: it is taken from there. `wheels` holds what was installed
-without its dependencies.
+parser stands under `if __name__ == "__main__"` of its scripts: it is taken from there. Megatron-LM's, SGLang's, torchtitan's and vLLM's
+are asked in processes of their own (parser_process.py). `wheels` holds what was installed without its dependencies. EasyR1 and prime-rl
+are in no registry: EasyR1's is asked where $OOMDOC_EASYR1 is a checkout of it.
 """
 
 import argparse
@@ -11,9 +12,12 @@ import ast
 import contextlib
 import functools
 import io
+import json
 import os
 import subprocess
+import sys
 import tempfile
+import tomllib
 from pathlib import Path
 
 import yaml
@@ -94,6 +98,21 @@ def verl(config, override, folder):
         return f"{override.split('=')[0]}: {str(error).splitlines()[0]}"
 
 
+@functools.cache
+def process(framework, wheels):
+    """The process that holds the parser of `framework`."""
+    command = [sys.executable, str(Path(__file__).with_name("parser_process.py")), framework, str(wheels)]
+    return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+
+
+def asked(framework, question, wheels):
+    """What `framework` has against `question`, as its own process says; a process that died is an error."""
+    one = process(framework, wheels)
+    one.stdin.write(json.dumps(question) + "\n")
+    one.stdin.flush()
+    return set(json.loads(one.stdout.readline()))
+
+
 def of_call(words, wheels):
     """What the framework that `words` start has against them; `None` where its parser is not here."""
     said = " ".join(words)
@@ -109,6 +128,12 @@ def of_call(words, wheels):
         config = "ppo_megatron_trainer" if "strategy=megatron" in said or ".megatron." in said else "ppo_trainer"
         overrides = [word for word in options if "=" in word and not word.startswith("-")]
         return {verl(config, override, wheels / "parsers/verl/trainer/config") for override in overrides} - {None}
+    if any(Path(word).name.startswith("pretrain_") and word.endswith(".py") for word in words):
+        return asked("megatron", options[1:], wheels)
+    if words[0] == "vllm" and "serve" in words or "vllm.entrypoints" in said:
+        return asked("vllm", options[1:], wheels)
+    if "sglang.launch_server" in said or words[:2] == ["sglang", "serve"]:
+        return asked("sglang", options[1:], wheels)
     for kind in ("sft", "dpo", "grpo", "reward"):
         if words[0] == "trl" and kind in words or any(Path(word).name in (f"{kind}.py", f"train_{kind}.py") for word in words):
             return unknown(huggingface(kind), options[1:])
@@ -125,8 +150,12 @@ def complaints(file, text, wheels):
         found = [one for one in found if one is not None]
         return set().union(*found) if found else None
     if file.suffix in (".yaml", ".yml"):
-        config = yaml.safe_load(text)
+        config = next(yaml.safe_load_all(text), None)
         if isinstance(config, dict) and "stage" in config and "finetuning_type" in config:
             words = [word for key, value in config.items() for word in (f"--{key}", str(value))]
             return unknown(huggingface("llamafactory"), words)
+        if isinstance(config, dict) and "rollout" in config.get("worker", {}) and os.environ.get("OOMDOC_EASYR1"):
+            return asked("easyr1", text, wheels)
+    if file.suffix == ".toml" and "local_batch_size" in tomllib.loads(text).get("training", {}):
+        return asked("torchtitan", text, wheels)
     return None

@@ -6,7 +6,8 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 
-use oomdoc::{Options, fix, report};
+use oomdoc::fix::{self, FixError};
+use oomdoc::{Options, report};
 
 type Outcome<T = ()> = Result<T, Box<dyn Error>>;
 
@@ -18,7 +19,15 @@ fn proposal(folder: &Path) -> Outcome<String> {
     for patch in &patches {
         writeln!(said, "{}", report::change(patch))?;
     }
-    for mended in fix::mend(&report, &patches)? {
+    let mended = match fix::mend(&report, &patches) {
+        // What is set in a program is said, not written.
+        Err(FixError::NoFile { lines, .. }) if !lines.is_empty() => {
+            lines.iter().try_for_each(|line| writeln!(said, "  type: {line}"))?;
+            Vec::new()
+        }
+        mended => mended?,
+    };
+    for mended in mended {
         let lines = mended.diff.lines().filter(|line| !line.starts_with("---") && !line.starts_with("+++"));
         for line in lines.filter(|line| line.starts_with(['+', '-'])) {
             writeln!(said, "  {line}")?;

@@ -5,6 +5,8 @@ pub enum Format {
     Json,
     /// YAML.
     Yaml,
+    /// TOML.
+    Toml,
     /// A launch script, or a bare command line.
     Shell,
     /// What a job printed of its configuration; see [`from_log`](super::from_log).
@@ -23,6 +25,7 @@ impl Format {
             .any(|line| line.starts_with("#!") || line.starts_with("#SBATCH"));
         match lines.find(|line| !is_comment(line)).unwrap_or_default() {
             _ if is_script => Format::Shell,
+            line if is_header(line) || is_assignment(line) && super::toml::read(text).is_ok() => Format::Toml,
             line if is_json(line) => Format::Json,
             line if is_yaml(line) => Format::Yaml,
             _ => Format::Shell,
@@ -40,6 +43,23 @@ fn is_json(line: &str) -> bool {
             inner.is_empty() || inner.starts_with(['"', '\'', '/', '#', '}']) || word.trim_start().starts_with(':')
         }
     }
+}
+
+/// `[section]`, `[[source]]`
+fn is_header(line: &str) -> bool {
+    let line = line.split_once(" #").map_or(line, |(line, _)| line).trim_end();
+    let name = line.strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
+    let name = name.map(|name| name.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(name));
+    name.is_some_and(|name| name.starts_with(|c: char| c.is_ascii_alphabetic()) && name.split('.').all(is_bare))
+}
+
+/// `key = value`: a shell has no blanks there.
+fn is_assignment(line: &str) -> bool {
+    line.split_once(" = ").is_some_and(|(key, _)| key.split('.').all(is_bare))
+}
+
+fn is_bare(key: &str) -> bool {
+    !key.is_empty() && key.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-".contains(&byte))
 }
 
 /// `key:`, `key: value`, `- item`, `---`, `%YAML 1.2`
@@ -65,6 +85,10 @@ mod tests {
                 Format::Json,
                 &["{\"a\": 1}", "// x\n{\n", "{ \"a\": 1 }", "{}", "/* x */ {}", "[1]", "\u{feff}{a: 1}"][..],
             ),
+            (
+                Format::Toml,
+                &["[training]\nseq_len = 8", "# x\n[[a.b-c]]  # y\n", "max_steps = 20\n\n[model]\n", "a.b = [\n1]"][..],
+            ),
             (Format::Yaml, &["a: 1", "# x\n\na:\n  b: 1", "---\na: 1", "- a\n", "\"a b\": c", "apiVersion: v1"][..]),
             (
                 Format::Shell,
@@ -75,6 +99,7 @@ mod tests {
                     "python3 -m x \\\n --a 1",
                     "#SBATCH --mem=1\n",
                     "--a 1",
+                    "x = print(1)",
                     "export A=b:c",
                     "[ -z \"$A\" ] && x",
                     "{ echo; }",

@@ -1,6 +1,6 @@
 //! What a job was launched with, read and edited without disturbing its formatting.
 //!
-//! In goes a text: DeepSpeed's JSON, YAML, a launch script or a bare command line. Out come its settings with the place
+//! In goes a text: DeepSpeed's JSON, YAML, TOML, a launch script or a bare command line. Out come its settings with the place
 //! of each ([`Entry`]), and, for a setting that should be another, the whole new text with the smallest change
 //! ([`Document::set`]). No framework is known here and no file is opened.
 //!
@@ -28,6 +28,7 @@ mod json;
 mod log;
 mod path;
 mod shell;
+mod toml;
 mod tree;
 mod value;
 mod yaml;
@@ -47,7 +48,7 @@ use edit::{Edit, Lines};
 use entry::{Found, FoundCommand};
 use error::Remark;
 use path::Step;
-use tree::{Flattening, Node, TooMuch};
+use tree::{Flattening, Node, Target, TooMuch};
 
 use crate::model::{Citation, LineNumber, Location};
 
@@ -67,6 +68,7 @@ pub struct Document {
 enum Body {
     Json(Option<Node>),
     Yaml(yaml::Stream),
+    Toml(Node),
     Shell(Box<shell::Shell>),
     /// A log printed it.
     Printed,
@@ -188,6 +190,14 @@ impl Document {
     /// settings, if it has one, else the last; dashes before the name are nothing, and those within are as good as `_`.
     pub fn get(&self, key: &str) -> Option<&Entry> {
         self.entries.get(self.choose(key, None, None)?)
+    }
+
+    /// How many steps of `key` lead into sections that are there, in a file of keys.
+    pub fn reaches(&self, key: &str) -> usize {
+        let Body::Toml(root) = &self.body else { return 0 };
+        let steps = path::parse(key).unwrap_or_default();
+        let is_there = |depth: &usize| matches!(root.find(&steps[..*depth]), Ok(Target::Node { .. }));
+        (0..=steps.len()).take_while(is_there).last().unwrap_or(0)
     }
 
     fn choose(&self, key: &str, kind: Option<EntryKind>, command: Option<usize>) -> Option<usize> {
@@ -320,6 +330,11 @@ fn parse(format: Format, text: &str) -> Result<Parsed, Remark> {
         Format::Shell if shell::is_too_long(text) => Err(Remark::new(0, "more words than anybody launches a job with")),
         Format::Shell => Ok(shell::read(text)),
         Format::Log => Err(Remark::new(0, "a log may hold many configurations")),
+        Format::Toml => {
+            let root = toml::read(text)?;
+            let settings = flatten(std::iter::once((String::new(), &root)))?;
+            Ok(Parsed::new(Body::Toml(root), settings))
+        }
         Format::Yaml => {
             let stream = yaml::read(text)?;
             let settings = flatten(stream.documents())?;
@@ -350,6 +365,7 @@ impl Body {
             Body::Json(Some(root)) => json::set(text, root, &steps, value),
             Body::Json(None) => Err(EditError::NoSection(key.to_owned())),
             Body::Yaml(stream) => yaml::set(text, stream, &steps, value),
+            Body::Toml(root) => toml::set(text, root, &steps, value),
             Body::Shell(_) | Body::Printed => Err(EditError::ReadOnly),
         }
     }

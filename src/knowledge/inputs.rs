@@ -37,6 +37,8 @@ pub struct Endings {
     pub log: Vec<String>,
     /// Configurations, unless they are what a cluster says of a pod.
     pub settings: Vec<String>,
+    /// Configurations, whatever their lines look like.
+    pub nothing_but_settings: Vec<String>,
 }
 
 /// Words that tell what a text is.

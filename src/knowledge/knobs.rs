@@ -68,9 +68,24 @@ pub struct Knob {
     /// What one types or writes to set it, with its value as `{to}`, where that is not its name and value.
     #[serde(default)]
     pub line: Option<Arc<str>>,
+    /// What a file of keys takes where nothing of it is set, if that is more than its name and value.
+    #[serde(default)]
+    pub section: Option<Section>,
     /// The unit of an amount of memory, where the user wrote none.
     #[serde(default)]
     pub unit: Option<Arc<str>>,
+}
+
+/// Keys that belong together, wherever a file has a place for them.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Section {
+    /// What marks each such place: they go beside it.
+    pub beside: Arc<str>,
+    /// Values one of which anywhere in the file says that there is such a thing already.
+    pub taken: Vec<String>,
+    /// Keys and their values: `[+]` is the first free place of a list, `{to}` the knob's value.
+    pub keys: Vec<[String; 2]>,
 }
 
 /// Where a knob is set.

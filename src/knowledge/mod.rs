@@ -49,8 +49,8 @@ pub use frameworks::{Behaviour, CompanionHome, CompanionRow, EngineIs, Framework
 pub use glossary::{Glossary, Word};
 pub use inputs::{InputExample, Inputs, NameWords, TextWords};
 pub use knobs::{
-    Constraint, DefaultValue, Direction, Knob, Note, Spelling, Target, To, Turn, Type, is_end, is_named, last_step,
-    newest_version_with, plain_name,
+    Constraint, DefaultValue, Direction, Knob, Note, Section, Spelling, Target, To, Turn, Type, is_end, is_named,
+    last_step, newest_version_with, plain_name,
 };
 pub use language::{Language, Words};
 pub use launchers::{Launcher, Launchers, Programs, Starts, is_among};

@@ -51,7 +51,7 @@ impl<'k> JobConfig<'k> {
         // A command line overrules the file it names.
         documents.sort_by_key(|document| match document.format() {
             Format::Shell => 0,
-            Format::Yaml => 1,
+            Format::Yaml | Format::Toml => 1,
             Format::Json => 2,
             Format::Log => 3,
         });
@@ -172,6 +172,8 @@ impl<'k> JobConfig<'k> {
             (Format::Json, Target::Json) | (Format::Yaml, Target::Yaml) | (Format::Shell, Target::Cli) => {
                 framework.is_some_and(is_of)
             }
+            // TOML's keys are the options of whoever reads it.
+            (Format::Toml, Target::Cli) => framework.is_some_and(is_of),
             // An override of a key, where the command line has such.
             (Format::Shell, Target::Yaml) => framework.is_some_and(is_of) && overrides(),
             (Format::Shell, Target::Env) => !document.commands().is_empty(),

@@ -1,7 +1,9 @@
 //! Where a knob is set, or would be, and the edits that set it.
 
+use std::cmp::Reverse;
+
 use crate::config::{self, Command, Document, Entry, EntryKind, Format, Value};
-use crate::knowledge::{Knob, Target};
+use crate::knowledge::{Knob, Target, plain_name};
 use crate::launch::{JobConfig, Setting};
 use crate::model::{Edit, Given, Scalar};
 
@@ -21,7 +23,7 @@ pub(super) fn edit(
         let file = document.path().clone();
         let (key, to) = (entry.key.clone(), to.clone());
         let edit = Edit { file, key, to, given: given(entry.kind)?, command: entry.command };
-        return applied(document, std::slice::from_ref(&edit)).is_some().then_some(edit);
+        return can_be_made(document, std::slice::from_ref(&edit)).then_some(edit);
     }
     let documents = launch.documents().iter().filter(|document| launch.takes(document, knob));
     let mut edits = documents.map(|document| {
@@ -31,12 +33,26 @@ pub(super) fn edit(
             (Format::Shell, _) => Given::Flag,
             _ => Given::Setting,
         };
-        let (file, key) = (document.path().clone(), spelling.to_owned());
+        let (file, key) = (document.path().clone(), key_in(document, knob, spelling));
         (document, Edit { file, key, to: to.clone(), given, command: None })
     });
-    let can_be_made = |(document, edit): &(&Document, Edit)| applied(document, std::slice::from_ref(edit)).is_some();
-    let in_its_configuration = edits.find(can_be_made);
-    in_its_configuration.or_else(|| of_launcher(launch, knob, spelling, to).find(can_be_made)).map(|(_, edit)| edit)
+    let is_possible = |(document, edit): &(&Document, Edit)| can_be_made(document, std::slice::from_ref(edit));
+    let in_its_configuration = edits.find(is_possible);
+    in_its_configuration.or_else(|| of_launcher(launch, knob, spelling, to).find(is_possible)).map(|(_, edit)| edit)
+}
+
+/// Whether `edits` can be made in `document`, one after the other, and change it.
+pub(super) fn can_be_made(document: &Document, edits: &[Edit]) -> bool {
+    applied(document, edits).is_some()
+}
+
+/// How `knob` is written in `document`: in TOML without dashes, and of its names the first of those for which most sections are there.
+fn key_in(document: &Document, knob: &Knob, spelling: &str) -> String {
+    if document.format() != Format::Toml {
+        return spelling.to_owned();
+    }
+    let names = std::iter::once(spelling).chain(knob.names()).map(plain_name);
+    names.min_by_key(|name| Reverse(document.reaches(name))).unwrap_or_default()
 }
 
 /// The edits that give `knob`, an option of what starts the job, to that where a script has it: its line names the command,

@@ -9,6 +9,7 @@ mod edit;
 mod gate;
 mod goal;
 mod line;
+mod section;
 mod set;
 mod settle;
 #[cfg(test)]
@@ -206,8 +207,17 @@ impl<'a> Workbench<'a> {
         // Where the job's configuration is known, what any script may have is not its own.
         let is_known = self.launch.framework().is_some_and(|framework| self.launch.is_configured(framework));
         let is_own = |knob: &Knob| !(is_known && knob.is_generic()) || row.knob.is_some();
+        let mut nearer: Vec<&Knob> = Vec::new();
+        // An option that a framework has of its own takes its own values, not those of what it stands on.
+        let mut is_first = |knob: &'a Knob| {
+            let is_taken = nearer
+                .iter()
+                .any(|other| other.framework != knob.framework && other.names().any(|name| knob.knows(name)));
+            nearer.push(knob);
+            !is_taken
+        };
         let mut candidates: Vec<Candidate<'a>> = all
-            .filter(|(knob, _)| is_named(knob) && is_own(knob) && self.counts(&knob.framework))
+            .filter(|(knob, _)| is_named(knob) && is_own(knob) && self.counts(&knob.framework) && is_first(knob))
             .map(|(knob, turn)| Candidate {
                 knob,
                 turn,
@@ -340,7 +350,8 @@ impl<'a> Workbench<'a> {
     ) -> Option<(Vec<Edit>, Option<String>)> {
         let edit =
             |knob: &Knob, spelling: &str, to| edit::edit(self.launch, knob, spelling, self.launch.setting(knob), to);
-        let mut edits = vec![edit(knob, spelling, to?)?];
+        let own = |to| Some(vec![edit(knob, spelling, to)?]);
+        let mut edits = to.and_then(|to| own(to).or_else(|| section::edits(self.launch, knob, to)))?;
         for (knob, partner) in partners {
             edits.push(edit(knob, &partner.knob, &partner.to)?);
         }

@@ -22,6 +22,7 @@ pub(crate) fn of(path: &str, head: &[u8]) -> (Role, Option<String>) {
         _ if is_one_of(&ends.written_by_people) => {
             (Role::Other, Some("code or a document, not what a program printed: not read".to_owned()))
         }
+        _ if is_one_of(&ends.nothing_but_settings) => (Role::Config, None),
         Role::Log | Role::Kernel if is_one_of(&ends.script) => (Role::Script, None),
         Role::Other if is_one_of(&ends.log) => (Role::Log, None),
         Role::Log if is_one_of(&ends.settings) && !is_of_a_cluster(head) => (Role::Config, None),

@@ -228,6 +228,106 @@ pub fn yaml(tree: &Tree, indent: usize, unit: usize, in_list: bool, taste: &mut 
     text
 }
 
+fn toml_scalar(value: &Value, taste: &mut Taste<'_>) -> String {
+    match value {
+        Value::Number(number) if taste.one_of(&[true, false]) => format!("{number:e}"),
+        Value::Text(text) => {
+            let is_literal = !text.chars().any(|c| c == '\'' || c.is_control());
+            if is_literal && taste.one_of(&[false, true]) { format!("'{text}'") } else { json_text(text, '"') }
+        }
+        value => value.to_string(),
+    }
+}
+
+fn toml_key(key: &str, taste: &mut Taste<'_>) -> String {
+    let is_bare = !key.is_empty() && key.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_');
+    if is_bare && taste.one_of(&[true, true, false]) { key.to_owned() } else { json_text(key, '"') }
+}
+
+/// TOML within brackets.
+fn toml_inline(tree: &Tree, taste: &mut Taste<'_>) -> String {
+    match tree {
+        Tree::Scalar(value) => toml_scalar(value, taste),
+        Tree::List(items) => {
+            let items: Vec<String> = items.iter().map(|item| toml_inline(item, taste)).collect();
+            match taste.one_of(&[0, 1, 2]) {
+                1 if !items.is_empty() => format!("[\n  {},  # it's, ]\n]", items.join(",\n  ")),
+                _ => format!("[{}]", items.join(taste.one_of(&[", ", ","]))),
+            }
+        }
+        Tree::Map(members) => {
+            let member = |(key, value): (&String, &Tree)| {
+                format!("{}{}{}", toml_key(key, taste), taste.one_of(&[" = ", "="]), toml_inline(value, taste))
+            };
+            let members: Vec<String> = members.iter().map(member).collect();
+            format!("{{{}}}", members.join(", "))
+        }
+    }
+}
+
+/// TOML in any style: sections with headers, in lines that spell them out, and in brackets.
+pub fn toml(tree: &Tree, taste: &mut Taste<'_>) -> String {
+    let mut text = taste.one_of(&["", "# it's\n\n"]).to_owned();
+    toml_section(tree, "", "", &mut text, taste);
+    text
+}
+
+fn toml_section(tree: &Tree, header: &str, spelled: &str, text: &mut String, taste: &mut Taste<'_>) {
+    let Tree::Map(members) = tree else { return };
+    let indent = taste.one_of(&["", "", "  "]);
+    let mut sections = Vec::new();
+    for (key, value) in members {
+        let name = toml_key(key, taste);
+        let style = taste.one_of(&[0, 0, 1, 2]);
+        match value {
+            Tree::Map(_) if style == 0 && spelled.is_empty() => sections.push((name, value)),
+            Tree::List(items)
+                if style == 0
+                    && spelled.is_empty()
+                    && !items.is_empty()
+                    && items.iter().all(|item| matches!(item, Tree::Map(_))) =>
+            {
+                sections.push((name, value));
+            }
+            Tree::Map(members) if style == 1 && !members.is_empty() => {
+                toml_section(value, header, &format!("{spelled}{name}."), text, taste);
+            }
+            value => {
+                let equals = taste.one_of(&[" = ", "=", "  = "]);
+                let end = taste.one_of(&["", "", "  # it's", " # [x]", "\n\n# it's"]);
+                *text += &format!("{indent}{spelled}{name}{equals}{}{end}\n", toml_inline(value, taste));
+            }
+        }
+    }
+    for (name, value) in sections {
+        let path = if header.is_empty() { name } else { format!("{header}.{name}") };
+        let gap = taste.one_of(&["\n", "", "\n# it's\n"]);
+        match value {
+            Tree::List(items) => {
+                for item in items {
+                    *text += &format!("{gap}[[{path}]]\n");
+                    toml_section(item, &path, "", text, taste);
+                }
+            }
+            value => {
+                // What holds nothing but sections needs no header.
+                let Tree::Map(members) = value else { continue };
+                let is_needed = members.is_empty() || members.values().any(|value| !matches!(value, Tree::Map(_)));
+                if is_needed || taste.one_of(&[true, true, false]) {
+                    *text += &format!("{gap}[{path}]{}\n", taste.one_of(&["", " # it's"]));
+                    toml_section(value, &path, "", text, taste);
+                } else {
+                    for (name, value) in members {
+                        let path = format!("{path}.{}", toml_key(name, taste));
+                        *text += &format!("{gap}[{path}]\n");
+                        toml_section(value, &path, "", text, taste);
+                    }
+                }
+            }
+        }
+    }
+}
+
 /// A setting on a command line.
 #[derive(Debug, Clone)]
 pub struct Given {

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use proptest::prelude::*;
 use proptest::sample::Index;
 
-use generate::{Given, Taste, Tree, given, json, shell, trees, values, yaml};
+use generate::{Given, Taste, Tree, given, json, shell, toml, trees, values, yaml};
 
 use super::{Document, EditError, Entry, EntryKind, Format, Value, path, path::Step};
 
@@ -50,6 +50,16 @@ fn some_key(tree: &Tree, at: Index, names: &[String]) -> String {
     let mut found = Vec::new();
     collect(tree, &mut Vec::new(), names, &mut found);
     path::join(&found[at.index(found.len())])
+}
+
+/// TOML has no word for nothing.
+fn without_null(tree: Tree) -> Tree {
+    match tree {
+        Tree::Scalar(Value::Null) => Tree::Scalar(Value::Bool(false)),
+        Tree::Scalar(value) => Tree::Scalar(value),
+        Tree::List(items) => Tree::List(items.into_iter().map(without_null).collect()),
+        Tree::Map(members) => Tree::Map(members.into_iter().map(|(key, tree)| (key, without_null(tree))).collect()),
+    }
 }
 
 /// Lines of `before` that are not in `after`.
@@ -135,6 +145,29 @@ proptest! {
     }
 
     #[test]
+    fn toml_edits_change_nothing_else(
+        tree in trees(), taste in prop::collection::vec(any::<u8>(), 1..40), at: Index, value in values(),
+        names in prop::collection::vec("[a-z]{9}", 1..3), crlf: bool,
+    ) {
+        let tree = without_null(tree);
+        let text = toml(&tree, &mut Taste::new(&taste));
+        let text = if crlf { text.replace('\n', "\r\n") } else { text };
+        let key = some_key(&tree, at, &names);
+        let comments = |text: &str| text.matches("# it's").count();
+        let document = Document::read_as(Format::Toml, "x", &text).map_err(|error| TestCaseError::fail(format!("{error}\n{text}")))?;
+        // A list of sections takes no value.
+        let is_section = text.contains("[[") && key.ends_with(']') && !key.ends_with("\"]");
+        match value {
+            _ if is_section && document.set(&key, &value).is_err() => {}
+            Value::Null => prop_assert!(document.set(&key, &value).is_err()),
+            value => {
+                check_set(Format::Toml, &text, &key, &value)?;
+                prop_assert_eq!(document.set(&key, &value).map(|after| comments(&after)), Ok(comments(&text)));
+            }
+        }
+    }
+
+    #[test]
     fn shell_edits_change_nothing_else(
         all in given(), taste in prop::collection::vec(any::<u8>(), 1..40), at: Index, value in values(), crlf: bool,
     ) {
@@ -158,10 +191,10 @@ proptest! {
         "\\PC*",
         prop::collection::vec(prop::sample::select(vec![
             "{", "}", "[", "]", "\"", "'", ":", ",", "#", "//", "/*", "*/", "\n", " ", "a", "1", "-", "\\", "é", "\r", "\t",
-            "$", "(", ")", "<<EOF", "`", "--a", "=", "&", "|", ";", "export ", "a: ", "- ", "? ", "*a", "&a ", "!!x ", ">",
+            "$", "(", ")", "<<EOF", "a = ", "[a]\n", "`", "--a", "=", "&", "|", ";", "export ", "a: ", "- ", "? ", "*a", "&a ", "!!x ", ">",
         ]), 0..60).prop_map(|parts| parts.concat()),
     ], value in values()) {
-        for format in [Format::Json, Format::Yaml, Format::Shell] {
+        for format in [Format::Json, Format::Yaml, Format::Toml, Format::Shell] {
             if let Ok(document) = Document::read_as(format, "x", &text) {
                 for key in ["a", "a.b", "a[0]", "--a", "A"] {
                     let _ = document.set(key, &value);
@@ -217,7 +250,7 @@ fn read_hostile_texts() {
     texts.push("[".repeat(1 << 20));
     texts.extend(["{a:1,", "a:\n", "a: |\n", "- a\n"].map(|piece| piece.repeat(10_000)));
     for text in texts {
-        for format in [Format::Json, Format::Yaml, Format::Shell] {
+        for format in [Format::Json, Format::Yaml, Format::Toml, Format::Shell] {
             if let Ok(document) = Document::read_as(format, "x", &text) {
                 let _ = document.set("b", &Value::Bool(true));
             }

@@ -1,0 +1,50 @@
+//! What a knob needs besides its value where nothing of it is set: a volume and its mount, in each pod of a manifest.
+
+use crate::config::{Document, Entry, EntryKind, Format, Value};
+use crate::knowledge::{Knob, Section};
+use crate::launch::JobConfig;
+use crate::model::{Edit, Given, Scalar};
+
+/// The edits that write the section of `knob`, set to `to`, into the first of the user's files that has a place for it.
+pub(super) fn edits(launch: &JobConfig<'_>, knob: &Knob, to: &Scalar) -> Option<Vec<Edit>> {
+    let section = knob.section.as_ref()?;
+    let mut files = launch.documents().iter().filter(|document| document.format() == Format::Yaml);
+    files.find_map(|document| {
+        let edits = of_document(document, section, to);
+        (!edits.is_empty() && super::edit::can_be_made(document, &edits)).then_some(edits)
+    })
+}
+
+fn of_document(document: &Document, section: &Section, to: &Scalar) -> Vec<Edit> {
+    let settings = || document.entries().iter().filter(|entry| entry.kind == EntryKind::Setting);
+    let is_taken = |Entry { value, .. }: &Entry| matches!(value, Value::Text(text) if section.taken.contains(text));
+    if settings().any(is_taken) {
+        return Vec::new();
+    }
+    let mut places: Vec<&str> = settings().filter_map(|entry| above(&entry.key, &section.beside)).collect();
+    places.dedup();
+    let edit = |place: &str, key: &str, value: &str| {
+        let to = if value == "{to}" { to.clone() } else { Scalar::Text(value.to_owned()) };
+        let key = format!("{place}{}", behind_last(document, place, key));
+        Edit { file: document.path().clone(), key, to, given: Given::Setting, command: None }
+    };
+    let keys = |place| section.keys.iter().map(move |[key, value]| edit(place, key, value));
+    places.into_iter().flat_map(keys).collect()
+}
+
+/// What stands in `key` above the section `name`, where it leads through one.
+fn above<'k>(key: &'k str, name: &str) -> Option<&'k str> {
+    let mut places = key.match_indices(name).map(|(at, _)| key.split_at(at));
+    places
+        .find(|(above, rest)| (above.is_empty() || above.ends_with('.')) && rest[name.len()..].starts_with('.'))
+        .map(|(above, _)| above)
+}
+
+/// `key`, below `place`, with the first free number for `+`.
+fn behind_last(document: &Document, place: &str, key: &str) -> String {
+    let Some((list, rest)) = key.split_once("[+]") else { return key.to_owned() };
+    let start = format!("{place}{list}[");
+    let number = |entry: &Entry| entry.key.strip_prefix(&start)?.split_once(']')?.0.parse::<usize>().ok();
+    let last = document.entries().iter().filter_map(number).max();
+    format!("{list}[{}]{rest}", last.map_or(0, |last| last + 1))
+}
