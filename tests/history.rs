@@ -6,6 +6,7 @@ use std::error::Error;
 use std::fs;
 use std::path::Path;
 
+use oomdoc::store::DiskStore;
 use predicates::prelude::*;
 use predicates::str::contains;
 use serde_json::Value;
@@ -36,6 +37,25 @@ fn an_incident_is_kept_unless_told_otherwise() -> Outcome {
         .stdout(contains("29.92 GiB").and(contains("adamw.py:_init_group")));
     assert_eq!(json(home.path(), &["show", id])?["incident"]["id"], id);
     oomdoc(home.path()).args(["history", "show", "nonesuch"]).assert().code(2).stderr(contains("no incident"));
+    Ok(())
+}
+
+/// Whoever listed the history at once was told to rebuild the index of it that was just being made.
+#[test]
+fn the_first_list_of_a_new_history_warns_of_nothing() -> Outcome {
+    let home = tempfile::tempdir()?;
+    let writer = DiskStore::open(home.path())?;
+    analyze(home.path(), &log("2026-10-01", "29.92"))?;
+    let list = || {
+        let mut list = oomdoc(home.path());
+        list.args(["history", "list"]).assert().success().stdout(contains("1 in all"))
+    };
+    list().stderr("");
+    drop(writer);
+    settle(home.path())?;
+    list().stderr("");
+    fs::remove_dir_all(home.path().join("index"))?;
+    list().stderr(contains("there is no index"));
     Ok(())
 }
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-import sys
 import sysconfig
 from pathlib import Path
 from typing import Iterator, List, Optional
@@ -50,11 +49,10 @@ def _folders() -> Iterator[Path]:
     # `pip install --target DIR` and `--prefix DIR`.
     yield package.parent / "bin"
     yield from (parent / ("Scripts" if os.name == "nt" else "bin") for parent in package.parents[2:4])
-    # `pip install --user`.
-    schemes = sysconfig.get_scheme_names()
-    user = "nt_user" if os.name == "nt" else "osx_framework_user" if "osx_framework_user" in schemes and sys.platform == "darwin" else "posix_user"
-    if user in schemes:
-        yield Path(sysconfig.get_path("scripts", scheme=user))
+    # `pip install --user`; Python 3.9 does not say what that scheme is called.
+    preferred = getattr(sysconfig, "get_preferred_scheme", None)
+    user = preferred("user") if preferred else "nt_user" if os.name == "nt" else "posix_user"
+    yield Path(sysconfig.get_path("scripts", scheme=user))
 
 
 def run(arguments: List[str], stdin: Optional[bytes] = None, timeout: Optional[float] = None, allowed: int = 0) -> bytes:

@@ -159,6 +159,11 @@ impl DiskStore {
         format::is_anything(&home.join(FOLDER))
     }
 
+    /// Whether a process has the store in `home` open: what it writes is there in a moment.
+    pub fn is_in_use(home: &Path) -> bool {
+        DiskStore::is_in(home) && !Owner::is_nobody(&home.join(FOLDER))
+    }
+
     /// Whether there is hardly any room left for what is in `home`.
     pub fn is_full(home: &Path) -> bool {
         disk_space::is_there(home, disk_space::LEAST).is_err()

@@ -113,7 +113,10 @@ fn asked(words: &str, settings: &Home, home: &Path) -> Result<Query, CliError> {
 
 /// What was found; where the index could not be asked, that is said, and somebody makes it anew meanwhile.
 fn found<T>(home: &Path, answer: Answer<T>) -> T {
-    if let Some(error) = answer.without_index {
+    // The first of a new history's is made after the first incident was kept.
+    let is_being_made = || DiskStore::is_in_use(home) || history::is_indexed(home);
+    if let Some(error) = answer.without_index.filter(|error| !matches!(error, IndexError::Missing) || !is_being_made())
+    {
         warn(&format!("{error}; the store was read instead"), "`oomdoc history reindex` rebuilds the index");
         super::save::drain(home);
     }
