@@ -137,7 +137,9 @@ def of_call(words, wheels):
     for kind in ("sft", "dpo", "grpo", "reward"):
         if words[0] == "trl" and kind in words or any(Path(word).name in (f"{kind}.py", f"train_{kind}.py") for word in words):
             return unknown(huggingface(kind), options[1:])
-    if any(word.endswith(".py") for word in words) and "--per_device_train_batch_size" in said:
+    # Gaudi's scripts have options of their own, which load only beside its driver.
+    is_of_transformers = "--per_device_train_batch_size" in said and "--use_habana" not in said
+    if any(word.endswith(".py") for word in words) and is_of_transformers:
         return unknown(huggingface("transformers"), options[1:])
     return None
 
