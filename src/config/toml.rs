@@ -102,7 +102,13 @@ fn below_header(text: &str, parent: &Node, above: &[Step], rest: &[Step], value:
     let own = members.iter().rfind(|member| !has_header(text, member));
     let is_root = above.is_empty();
     let is_header = !is_root && text[parent.span.clone()].starts_with('[');
+    // No header leads into one of several sections that are called alike.
+    let is_of_list = above.iter().any(|step| matches!(step, Step::Index(_)));
     match own {
+        _ if is_of_list && is_header => {
+            let end = own.map_or(parent.span.end, |own| own.span().end);
+            Some(behind(end, &format!("{} = {}", names(rest)?, scalar(value, ""))))
+        }
         // A section that its lines spell out, `a.b = 1`: so does the new one.
         Some(own) if !is_root && !is_header => {
             let spelled = text[line_start(text, own.at.start)..own.at.start].trim_start();
@@ -240,6 +246,8 @@ mod tests {
         assert_eq!(set("a.b = 1\n", "a.c.d", 2.0), "a.b = 1\na.c.d = 2\n");
         assert_eq!(set("a = {b = 1}\n", "a.c.d", 2.0), "a = {b = 1, c = {d = 2}}\n");
         assert_eq!(set("[a.b]\nc = 1", "a.d", 2.0), "[a.b]\nc = 1\n\n[a]\nd = 2");
+        assert_eq!(set("[[a]]\n\n[b]\n", "a[0].c.d", 2.0), "[[a]]\nc.d = 2\n\n[b]\n");
+        assert_eq!(set("[[a]]\nb = 1\n[[a]]\n", "a[0].c.d", 2.0), "[[a]]\nb = 1\nc.d = 2\n[[a]]\n");
         assert_eq!(set("[a]\r\nb = 1\r\n", "a.c", 2.0), "[a]\r\nb = 1\r\nc = 2\r\n");
     }
 

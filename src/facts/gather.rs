@@ -3,6 +3,7 @@
 use super::known::{Facts, Value};
 use super::trend;
 use crate::incident::Found;
+use crate::knowledge::below_installation;
 use crate::model::{
     Bytes, Citation, Consumer, FactValue, Figure, FigureName, Incident, InputSummary, Job, Kind, PhaseFinding, Role,
 };
@@ -61,7 +62,7 @@ fn stack(facts: &mut Facts, found: &Found) {
     let frames = found
         .frames
         .iter()
-        .map(|frame| text(&format!("{}:{}", frame.file.replace('\\', "/"), frame.function)))
+        .map(|frame| text(&format!("{}:{}", below_installation(&frame.file.replace('\\', "/")), frame.function)))
         .collect();
     let last: Vec<Citation> = found.frames.last().map(|frame| frame.at.clone()).into_iter().collect();
     facts.cite("frames", Value::List(frames), last.clone());

@@ -41,9 +41,30 @@ pub fn installed(file: &str) -> Option<&str> {
     ["site-packages/", "dist-packages/"].into_iter().find_map(|folder| Some(file.rsplit_once(folder)?.1))
 }
 
+/// The part of a path that says something of the program: an environment is called as somebody liked (`envs/vllm/bin/`).
+pub fn below_installation(file: &str) -> &str {
+    installed(file)
+        .or_else(|| file.split_once("/lib/python3")?.1.split_once('/').map(|(_, inner)| inner))
+        .or_else(|| file.rsplit_once("/bin/").map(|(_, program)| program))
+        .unwrap_or(file)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Every stack of an environment called `vllm`, or beneath conda's `envs/`, looked like one of vLLM or of reinforcement learning.
+    #[test]
+    fn the_name_of_an_environment_says_nothing_of_the_program() {
+        for (file, below) in [
+            ("/opt/conda/envs/vllm/bin/SemiBin2", "SemiBin2"),
+            ("/home/user/miniconda3/envs/gym/lib/python3.12/site-packages/SemiBin/main.py", "SemiBin/main.py"),
+            ("/opt/conda/envs/train/lib/python3.9/multiprocessing/pool.py", "multiprocessing/pool.py"),
+            ("/home/user/envs/train.py", "/home/user/envs/train.py"),
+        ] {
+            assert_eq!(below_installation(file), below);
+        }
+    }
 
     #[test]
     fn tells_a_library_from_the_users_own() {

@@ -55,7 +55,7 @@ pub use knobs::{
 pub use language::{Language, Words};
 pub use launchers::{Launcher, Launchers, Programs, Starts, is_among};
 pub use levers::Lever;
-pub use libraries::{Libraries, installed};
+pub use libraries::{Libraries, below_installation, installed};
 pub use messages::{
     Exit, Message, MessageExample, MessageFile, NearMiss, Piece, Said, SlotName, SlotType, Template, VictimPart, Who,
 };
