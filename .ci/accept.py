@@ -8,6 +8,7 @@ took before. Exits with 1 and says which patch, where one of them does not.
 
 import argparse
 import contextlib
+import functools
 import io
 import json
 import os
@@ -75,23 +76,26 @@ def documents(text):
     return found[0] if len(found) == 1 else found
 
 
+@functools.cache
+def knobs():
+    """The rows of rules/knobs/."""
+    return [knob for file in sorted((ROOT / "rules/knobs").glob("*.toml")) for knob in tomllib.loads(file.read_text())["knob"]]
+
+
 def options():
     """An argument parser of every option in rules/knobs/. One framework's switch takes a value in another one."""
-    names = set()
-    for file in sorted((ROOT / "rules/knobs").glob("*.toml")):
-        for knob in tomllib.loads(file.read_text())["knob"]:
-            names.update(name for row in knob["spelling"] for name in [row["name"], *row.get("also", [])])
+    names = {name for knob in knobs() for row in knob["spelling"] for name in [row["name"], *row.get("also", [])]}
     parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False, exit_on_error=False)
     for name in sorted(name for name in names if re.fullmatch(r"--[\w.-]+", name)):
         parser.add_argument(name, dest=name, action="append", nargs="?", const="true")
     return parser
 
 
+@functools.cache
 def sections():
     """The keys that a knob writes besides itself, where nothing of it is set: by the knob's names."""
-    knobs = [knob for file in sorted((ROOT / "rules/knobs").glob("*.toml")) for knob in tomllib.loads(file.read_text())["knob"]]
     keys = lambda knob: [key for key, _ in knob.get("section", {}).get("keys", [])]
-    return {row["name"]: keys(knob) for knob in knobs for row in knob["spelling"] if keys(knob)}
+    return {row["name"]: keys(knob) for knob in knobs() for row in knob["spelling"] if keys(knob)}
 
 
 def is_of_section(key, keys):

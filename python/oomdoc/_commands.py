@@ -55,23 +55,23 @@ def analyze(
     return Report.from_dict(json.loads(said))
 
 
-def analyze_each(paths: Paths, *, home: Optional[Pathlike] = None, timeout: Optional[float] = None, **options: Any) -> List[Report]:
+def analyze_each(paths: Paths, *, timeout: Optional[float] = None, **options: Any) -> List[Report]:
     """The same for several jobs: the inputs are told apart by themselves, each job has its report."""
-    said = run(["analyze", "--format", "json", *_options(home=home, **options), *_named(paths)], timeout=timeout)
+    said = run(["analyze", "--format", "json", *_options(**options), *_named(paths)], timeout=timeout)
     data = json.loads(said)
     return [Report.from_dict(one) for one in (data["reports"] if "reports" in data else [data])]
 
 
-def analyze_text(log: Union[str, bytes], *, home: Optional[Pathlike] = None, timeout: Optional[float] = None, **options: Any) -> Report:
+def analyze_text(log: Union[str, bytes], *, timeout: Optional[float] = None, **options: Any) -> Report:
     """The same for a log in memory; its lines are cited as of the file `-`."""
     data = log.encode("utf-8", "surrogateescape") if isinstance(log, str) else log
-    said = run(["analyze", "--format", "json", *_options(home=home, **options), "-"], stdin=data, timeout=timeout)
+    said = run(["analyze", "--format", "json", *_options(**options), "-"], stdin=data, timeout=timeout)
     return Report.from_dict(json.loads(said))
 
 
-def render(paths: Paths, format: str = "text", *, home: Optional[Pathlike] = None, timeout: Optional[float] = None, **options: Any) -> str:
+def render(paths: Paths, format: str = "text", *, timeout: Optional[float] = None, **options: Any) -> str:
     """The report as people read it: `text`, `markdown`, `html`, or for tools: `json`, `sarif`, `github`."""
-    said = run(["analyze", "--format", format, *_options(home=home, **options), *_named(paths)], timeout=timeout)
+    said = run(["analyze", "--format", format, *_options(**options), *_named(paths)], timeout=timeout)
     return said.decode("utf-8")
 
 

@@ -165,13 +165,7 @@ impl Analyze {
     }
 
     fn print(&self, reports: &[Report], knowledge: &Knowledge) -> Result<(), CliError> {
-        let markdown = || {
-            reports
-                .iter()
-                .map(|report| report::markdown(report, self.lang.language))
-                .collect::<Vec<_>>()
-                .join("\n---\n\n")
-        };
+        let markdown = || report::markdown_of_jobs(reports, self.lang.language);
         let page = match self.format {
             ReportFormat::Text => return self.destination.write_styled(&printed(&self.text(reports))),
             ReportFormat::Json if self.compact => {
@@ -186,10 +180,10 @@ impl Analyze {
             }
         };
         self.destination.write(&page)?;
-        match self.format {
-            ReportFormat::Github => summarize(&markdown()),
-            _ => Ok(()),
+        if self.format == ReportFormat::Github {
+            summarize(&markdown())?;
         }
+        Ok(())
     }
 }
 

@@ -1,3 +1,4 @@
+use std::io::Write;
 use std::process::ExitCode;
 
 use clap::Args;
@@ -17,7 +18,7 @@ impl Completions {
     pub fn run(self) -> Result<ExitCode, CliError> {
         let mut script = Vec::new();
         clap_complete::generate(self.shell, &mut super::command(), "oomdoc", &mut script);
-        std::io::Write::write_all(&mut std::io::stdout(), &script)?;
+        std::io::stdout().write_all(&script)?;
         Ok(ExitCode::SUCCESS)
     }
 }

@@ -1,3 +1,5 @@
+use super::toml;
+
 /// How a configuration is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Format {
@@ -25,7 +27,7 @@ impl Format {
             .any(|line| line.starts_with("#!") || line.starts_with("#SBATCH"));
         match lines.find(|line| !is_comment(line)).unwrap_or_default() {
             _ if is_script => Format::Shell,
-            line if is_header(line) || is_assignment(line) && super::toml::read(text).is_ok() => Format::Toml,
+            line if is_header(line) || is_assignment(line) && toml::read(text).is_ok() => Format::Toml,
             line if is_json(line) => Format::Json,
             line if is_yaml(line) => Format::Yaml,
             _ => Format::Shell,
@@ -50,16 +52,12 @@ fn is_header(line: &str) -> bool {
     let line = line.split_once(" #").map_or(line, |(line, _)| line).trim_end();
     let name = line.strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
     let name = name.map(|name| name.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(name));
-    name.is_some_and(|name| name.starts_with(|c: char| c.is_ascii_alphabetic()) && name.split('.').all(is_bare))
+    name.is_some_and(|name| name.starts_with(|c: char| c.is_ascii_alphabetic()) && name.split('.').all(toml::is_bare))
 }
 
 /// `key = value`: a shell has no blanks there.
 fn is_assignment(line: &str) -> bool {
-    line.split_once(" = ").is_some_and(|(key, _)| key.split('.').all(is_bare))
-}
-
-fn is_bare(key: &str) -> bool {
-    !key.is_empty() && key.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-".contains(&byte))
+    line.split_once(" = ").is_some_and(|(key, _)| key.split('.').all(toml::is_bare))
 }
 
 /// `key:`, `key: value`, `- item`, `---`, `%YAML 1.2`

@@ -156,12 +156,13 @@ fn names(steps: &[Step]) -> Option<String> {
 fn name(step: &Step) -> Option<String> {
     match step {
         Step::Index(_) => None,
-        Step::Key(key) => {
-            let is_bare =
-                !key.is_empty() && key.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-".contains(&byte));
-            Some(if is_bare { key.clone() } else { string(key) })
-        }
+        Step::Key(key) => Some(if is_bare(key) { key.clone() } else { string(key) }),
     }
+}
+
+/// Whether `key` needs no quotes.
+pub(super) fn is_bare(key: &str) -> bool {
+    !key.is_empty() && key.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-".contains(&byte))
 }
 
 /// `value`, in the style of the `old` words.

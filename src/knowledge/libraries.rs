@@ -41,12 +41,14 @@ pub fn installed(file: &str) -> Option<&str> {
     ["site-packages/", "dist-packages/"].into_iter().find_map(|folder| Some(file.rsplit_once(folder)?.1))
 }
 
+/// The same, also of a file of Python's own, below the folder of its version: `/usr/lib/python3.10/runpy.py` is `runpy.py`.
+pub fn in_installation(file: &str) -> Option<&str> {
+    installed(file).or_else(|| file.split_once("/lib/python3")?.1.split_once('/').map(|(_, inner)| inner))
+}
+
 /// The part of a path that says something of the program: an environment is called as somebody liked (`envs/vllm/bin/`).
 pub fn below_installation(file: &str) -> &str {
-    installed(file)
-        .or_else(|| file.split_once("/lib/python3")?.1.split_once('/').map(|(_, inner)| inner))
-        .or_else(|| file.rsplit_once("/bin/").map(|(_, program)| program))
-        .unwrap_or(file)
+    in_installation(file).or_else(|| file.rsplit_once("/bin/").map(|(_, program)| program)).unwrap_or(file)
 }
 
 #[cfg(test)]

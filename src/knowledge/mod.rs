@@ -55,7 +55,7 @@ pub use knobs::{
 pub use language::{Language, Words};
 pub use launchers::{Launcher, Launchers, Programs, Starts, is_among};
 pub use levers::Lever;
-pub use libraries::{Libraries, below_installation, installed};
+pub use libraries::{Libraries, below_installation, in_installation, installed};
 pub use messages::{
     Exit, Message, MessageExample, MessageFile, NearMiss, Piece, Said, SlotName, SlotType, Template, VictimPart, Who,
 };
@@ -211,6 +211,9 @@ impl Knowledge {
     /// What `files` hold: path below `rules/`, content.
     pub fn load<'a>(files: impl Iterator<Item = (&'a str, &'a str)>) -> Result<Knowledge, KnowledgeError> {
         let files: Vec<File<'_>> = files.map(|(path, content)| File::written(Origin::Shipped, path, content)).collect();
+        // Nobody's own, and read as shipped: here they are only checked.
+        read::inputs(&files)?;
+        read::launchers(&files)?;
         Knowledge::of(&files)
     }
 
@@ -220,8 +223,6 @@ impl Knowledge {
                 "nothing is read from here; rules stand in causes/, knobs/, messages/, phases/, signs/, models/ or redaction/",
             ));
         }
-        read::inputs(files)?;
-        read::launchers(files)?;
         let (levers, facts, by_file) = (read::levers(files)?, read::facts(files)?, read::knobs(files)?);
         let mut known = HashSet::new();
         for (file, knobs) in &by_file {

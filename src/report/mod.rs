@@ -44,6 +44,7 @@ pub use outgoing::outgoing;
 pub(crate) use parts::part_name;
 pub use sarif::sarif;
 pub use schema::schema;
+pub(crate) use schema::schema_of;
 pub use selection::{change, numbered, proposed, telling};
 pub use text::{Length, text, text_of_jobs};
 pub(crate) use texts::phase as phase_name;

@@ -3,7 +3,7 @@
 use super::selection::numbered;
 use super::texts::{self, Labels};
 use crate::knowledge::Language;
-use crate::knowledge::installed;
+use crate::knowledge::in_installation;
 use crate::model::{
     Bytes, Call, Consumer, Diagnosis, End, Figure, FigureName, Incident, InputSummary, Job, Patch, Report, Text, Texts,
     Victim, one_line,
@@ -149,13 +149,8 @@ pub(super) fn alike_words(group: &[&Consumer], labels: &Labels) -> String {
 
 /// Where a call stands: `train.py:42`; of a package below the folder in which packages are installed.
 pub(super) fn place_of(call: &Call) -> String {
-    let file = installed(&call.file).or_else(|| of_python(&call.file)).unwrap_or(&call.file);
+    let file = in_installation(&call.file).unwrap_or(&call.file);
     call.file_line.map_or_else(|| file.to_owned(), |line| format!("{file}:{line}"))
-}
-
-/// A file of Python's own, below the folder of its version: `/usr/lib/python3.10/runpy.py` is `runpy.py`.
-fn of_python(file: &str) -> Option<&str> {
-    file.split_once("/lib/python3")?.1.split_once('/').map(|(_, inner)| inner)
 }
 
 /// Which processes ended, how and when: `ranks 0–4, 6, 7 failed with an NCCL timeout, 12 s later`.
