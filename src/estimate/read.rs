@@ -75,7 +75,7 @@ pub fn estimate(flags: &Flags, facts: &[(String, Value)], knowledge: &Knowledge)
         moments: moments.into_iter().map(Need::from).collect(),
         is_least: !Plan::is_whole(&size, &layout),
         assumptions: assumed,
-        fit: limits.map(|limits| fit::search(&size, &layout, limits)),
+        fit: limits.map(|limits| fit::search(&size, &layout, limits, &knowledge.prices)),
         size,
         layout,
     })

@@ -22,6 +22,7 @@ mod models;
 mod name;
 mod part;
 mod phases;
+mod prices;
 mod ranking;
 mod read;
 mod retell;
@@ -63,6 +64,7 @@ pub use models::{Bias, Experts, Found, HfConfigError, LatentAttention, Model, Mo
 pub use name::Name;
 pub use part::Part;
 pub use phases::{FrameRole, FrameRow, Mark, Phases};
+pub use prices::{Price, Prices};
 pub use ranking::{Learned, Ranking, Weights, WordRow};
 pub use retell::{LESS_LIKELY, again, retell, title_in, titles};
 pub use secrets::{Secret, example as example_of_secret};
@@ -159,6 +161,8 @@ pub struct Knowledge {
     pub frameworks: Vec<Framework>,
     /// Published models and their shapes.
     pub models: Part<Models>,
+    /// What changes cost that make a job fit.
+    pub prices: Part<Prices>,
     /// How sure to be of a diagnosis.
     pub calibration: Calibration,
     /// How signals are weighed.
@@ -192,6 +196,7 @@ impl Knowledge {
             dialects: Part::later(|| read::dialects(&File::shipped())),
             frameworks: read::frameworks(&files)?,
             models: Part::later(|| read::models(&File::shipped())),
+            prices: Part::later(|| read::prices(&File::shipped())),
             calibration: read::calibration(&files)?,
             ranking: Part::later(|| read::ranking(&File::shipped())),
             secrets: Part::later(|| read::secrets(&File::shipped())),
@@ -245,6 +250,7 @@ impl Knowledge {
             dialects: read::dialects(files)?.into(),
             frameworks: read::frameworks(files)?,
             models: read::models(files)?.into(),
+            prices: read::prices(files)?.into(),
             calibration: read::calibration(files)?,
             ranking: read::ranking(files)?.into(),
             secrets: read::secrets(files)?.into(),
@@ -259,6 +265,7 @@ impl Knowledge {
         self.facts.read()?;
         self.dialects.read()?;
         self.models.read()?;
+        self.prices.read()?;
         self.ranking.read()?;
         self.secrets.read()?;
         Ok(())

@@ -10,13 +10,22 @@ use super::phases::{Builder, Phases};
 use super::ranking::{Learned, Ranking, Weights, WordFile};
 use super::secrets::{Secret, SecretFile};
 use super::signs::{SignFile, Signs};
-use super::{Calibration, Fact, Framework, Inputs, KnowledgeError, Launchers, Models, Origin, facts, frameworks};
+use super::{
+    Calibration, Fact, Framework, Inputs, KnowledgeError, Launchers, Models, Origin, Prices, facts, frameworks,
+};
 
 type Outcome<T> = Result<T, KnowledgeError>;
 
 /// The shipped files that stand in no folder.
-const FILES: [&str; 6] =
-    ["calibration.toml", "facts.toml", "frameworks.toml", "inputs.toml", "launchers.toml", "levers.toml"];
+const FILES: [&str; 7] = [
+    "calibration.toml",
+    "facts.toml",
+    "frameworks.toml",
+    "inputs.toml",
+    "launchers.toml",
+    "levers.toml",
+    "prices.toml",
+];
 
 /// Whether something is read from `file`.
 pub(super) fn is_known(file: &File<'_>) -> bool {
@@ -114,6 +123,10 @@ pub(super) fn inputs(files: &[File<'_>]) -> Outcome<Inputs> {
 
 pub(super) fn launchers(files: &[File<'_>]) -> Outcome<Launchers> {
     named("launchers.toml", files).map_or(Ok(Launchers::default()), File::read)
+}
+
+pub(super) fn prices(files: &[File<'_>]) -> Outcome<Prices> {
+    named("prices.toml", files).map_or(Ok(Prices::default()), File::read)
 }
 
 pub(super) fn calibration(files: &[File<'_>]) -> Outcome<Calibration> {
