@@ -1,0 +1,120 @@
+//! What names the process that wrote a line: ranks, workers, tasks.
+
+use nom::branch::alt;
+use nom::bytes::complete::{tag, tag_no_case, take_till, take_until, take_while_m_n, take_while1};
+use nom::character::complete::{char, space1, u32 as integer};
+use nom::combinator::{map_opt, opt, peek, recognize};
+use nom::sequence::{delimited, pair, preceded, separated_pair, terminated};
+use nom::{IResult, Parser};
+
+use super::{Facts, blank, host_name, source_place, success};
+
+/// `[rank3]:`, `[Rank 3] `, `[RANK:3] `, `[rank: 3] `, and the same of a process: `[PID:4711] `.
+pub(super) fn rank(text: &str) -> IResult<&str, Facts<'_>> {
+    let joint = take_while_m_n(0, 2, |c: char| " :-=".contains(c));
+    let label = alt((tag_no_case("rank").map(|_| true), tag_no_case("pid").map(|_| false)));
+    let (rest, (is_rank, _, number)) =
+        delimited(char('['), (label, joint, integer), (char(']'), opt(char(':')))).parse(text)?;
+    let (rest, _) = opt(char(' ')).parse(rest)?;
+    let facts = match is_rank {
+        true => Facts { rank: Some(number), ..Facts::default() },
+        false => Facts { pid: Some(number), ..Facts::default() },
+    };
+    Ok((rest, facts))
+}
+
+/// `[node1:3]: ` of launchers that name the machine and the rank.
+pub(super) fn host_and_rank(text: &str) -> IResult<&str, Facts<'_>> {
+    let (rest, (host, _, rank)) = delimited(char('['), (host_name, char(':'), integer), tag("]:")).parse(text)?;
+    let (rest, _) = blank(rest)?;
+    Ok((rest, Facts { host: Some(host), rank: Some(rank), ..Facts::default() }))
+}
+
+/// `Rank 3: `, `rank=3 `, `rank:  3 | `, without brackets.
+pub(super) fn bare_rank(text: &str) -> IResult<&str, Facts<'_>> {
+    let spoken = delimited((alt((tag("Rank"), tag("rank"), tag("RANK"))), opt(char(' '))), integer, char(':'));
+    let set = preceded(alt((tag("rank="), tag("Rank="))), integer);
+    let column = delimited((tag("rank:"), space1), integer, tag(" |"));
+    let (rest, rank) = terminated(alt((spoken, set, column)), char(' ')).parse(text)?;
+    Ok((rest, Facts { rank: Some(rank), ..Facts::default() }))
+}
+
+/// `[default0]:`, `[trainer1]:` of `torchrun --tee`; the number is the rank within the node.
+pub(super) fn launcher_rank(text: &str) -> IResult<&str, Facts<'_>> {
+    let role = take_while1(|c: char| c.is_ascii_lowercase());
+    let (rest, (_, local_rank)) = delimited(char('['), pair(role, integer), tag("]:")).parse(text)?;
+    let (rest, _) = opt(char(' ')).parse(rest)?;
+    Ok((rest, Facts { local_rank: Some(local_rank), ..Facts::default() }))
+}
+
+/// `traceback : ` of torch elastic's summary, behind which a whole traceback may begin.
+pub(super) fn torchrun_label(text: &str) -> IResult<&str, Facts<'_>> {
+    let (rest, _) = (tag("traceback"), space1, tag(": "), peek(tag("Traceback"))).parse(text)?;
+    success(rest)
+}
+
+/// `3: ` of `srun --label`; the task's number, which is the rank where each task is one.
+pub(super) fn slurm_task(text: &str) -> IResult<&str, Facts<'_>> {
+    let (rest, rank) = terminated(
+        map_opt(take_while_m_n(1, 4, |c: char| c.is_ascii_digit()), |task: &str| task.parse().ok()),
+        tag(": "),
+    )
+    .parse(text)?;
+    Ok((rest, Facts { rank: Some(rank), ..Facts::default() }))
+}
+
+/// `1,3<stderr>:` and `[1,3]<stderr>:` of mpirun.
+pub(super) fn mpi_task(text: &str) -> IResult<&str, Facts<'_>> {
+    let stream = delimited(char('<'), alt((tag("stdout"), tag("stderr"))), tag(">:"));
+    let task = preceded((integer, char(',')), integer);
+    let (rest, rank) = terminated(delimited(opt(char('[')), task, opt(char(']'))), stream).parse(text)?;
+    Ok((rest, Facts { rank: Some(rank), ..Facts::default() }))
+}
+
+/// `node3:1234:5678 [2] ` of NCCL: host, pid, thread, device.
+pub(super) fn nccl(text: &str) -> IResult<&str, Facts<'_>> {
+    let device = delimited(tag(" ["), integer, tag("] "));
+    let (rest, (host, _, pid, _, _, index)) =
+        (host_name, char(':'), integer, char(':'), integer, device).parse(text)?;
+    Ok((rest, Facts { host: Some(host), pid: Some(pid), local_rank: Some(index), ..Facts::default() }))
+}
+
+/// `(WorkerDict pid=12345, ip=10.0.0.7) `, `(pid=12345) `, `(raylet) `, `(raylet, ip=10.0.0.7) `, `(autoscaler +1h2m3s) `
+pub(super) fn ray_actor(text: &str) -> IResult<&str, Facts<'_>> {
+    let pid = || preceded(tag("pid="), integer);
+    let ip = preceded(tag(", ip="), take_while1(|c: char| c.is_ascii_hexdigit() || ".:".contains(c)));
+    let daemon =
+        alt((tag("raylet"), tag("gcs_server"), recognize((tag("autoscaler"), opt((char(' '), word_in_parens))))));
+    let named = separated_pair(take_until(" pid="), char(' '), pid());
+    let name_and_pid = alt((
+        pid().map(|pid| (None, Some(pid))),
+        daemon.map(|name: &str| (Some(name), None)),
+        named.map(|(name, pid)| (Some(name), Some(pid))),
+    ));
+    let (rest, ((role, pid), host)) = delimited(char('('), pair(name_and_pid, opt(ip)), char(')')).parse(text)?;
+    let (rest, _) = blank(rest)?;
+    // Whatever is longer or contains a bracket is a sentence in parentheses.
+    if role.is_some_and(|role: &str| role.len() > 120 || role.contains([')', '('])) {
+        return Err(nom::Err::Error(nom::error::Error::new(text, nom::error::ErrorKind::TooLarge)));
+    }
+    let (rest, _) = opt((opt(char(' ')), source_place, tag(": "))).parse(rest)?;
+    let role = role.map(|role| role.split(' ').next().unwrap_or(role));
+    Ok((rest, Facts { role, pid, host, ..Facts::default() }))
+}
+
+fn word_in_parens(text: &str) -> IResult<&str, &str> {
+    take_till(|c| c == ')').parse(text)
+}
+
+/// `(VllmWorker rank=1 pid=2978) `, `(EngineCore_DP0 pid=6880) ` (the latter reads as a Ray actor).
+pub(super) fn vllm_worker(text: &str) -> IResult<&str, Facts<'_>> {
+    let name = take_while1(|c: char| c.is_alphanumeric() || c == '_');
+    let inner = (
+        name,
+        preceded((opt(char(',')), tag(" rank=")), integer),
+        opt(preceded((opt(char(',')), tag(" pid=")), integer)),
+    );
+    let (rest, (role, rank, pid)) = delimited(char('('), inner, char(')')).parse(text)?;
+    let (rest, _) = blank(rest)?;
+    Ok((rest, Facts { role: Some(role), rank: Some(rank), pid, ..Facts::default() }))
+}

@@ -1,0 +1,138 @@
+//! What the kernel, syslog, daemons and multi-node runners put before a line.
+
+use nom::branch::alt;
+use nom::bytes::complete::{tag, take_till, take_until, take_while_m_n, take_while1};
+use nom::character::complete::{char, one_of, space0, space1, u32 as integer};
+use nom::combinator::{opt, peek, recognize, verify};
+use nom::sequence::{delimited, pair, terminated};
+use nom::{IResult, Parser};
+
+use super::super::clock;
+use super::{Facts, blank, host_name, success};
+
+/// `[12345.678901] ` of the kernel, `[ T1234]` of newer ones behind it; `[12345.678901 <    0.000011>] ` of `dmesg -d`;
+/// `[12345.678901] node1 kernel: ` of `journalctl -o short-monotonic`.
+pub(super) fn kernel_stamp(text: &str) -> IResult<&str, Facts<'_>> {
+    let since_last = delimited(tag(" <"), clock::uptime, char('>'));
+    let (rest, (time, _)) = delimited(char('['), pair(clock::uptime, opt(since_last)), char(']')).parse(text)?;
+    let (rest, _) = opt(delimited((space0, char('[')), (space0, one_of("TC"), integer), char(']'))).parse(rest)?;
+    let (rest, _) = opt(char(' ')).parse(rest)?;
+    let program = pair(terminated(host_name, char(' ')), alt((kernel_program, daemon)));
+    let (rest, program) = opt(program).parse(rest)?;
+    let facts = program.map_or(Facts::default(), |(host, facts)| Facts { host: Some(host), ..facts });
+    Ok((rest, Facts { time: Some(time), ..facts }))
+}
+
+/// `[Nov20 08:28] ` and then `[  +0.000011] ` of `dmesg -H`: to the minute, and since the line before.
+pub(super) fn human_stamp(text: &str) -> IResult<&str, Facts<'_>> {
+    let digits = |count| take_while_m_n(count, count, |c: char| c.is_ascii_digit());
+    let minute = (take_while_m_n(3, 3, char::is_alphabetic), digits(2), char(' '), digits(2), char(':'), digits(2));
+    let since_last = (space0, char('+'), clock::uptime);
+    let (rest, _) = delimited(char('['), alt((recognize(minute), recognize(since_last))), char(']')).parse(text)?;
+    let (rest, _) = blank(rest)?;
+    success(rest)
+}
+
+/// `<4>` of `dmesg -r`.
+pub(super) fn kernel_level(text: &str) -> IResult<&str, Facts<'_>> {
+    let (rest, _) =
+        (char('<'), take_while_m_n(1, 3, |c: char| c.is_ascii_digit()), char('>'), peek(char('['))).parse(text)?;
+    Ok((rest, Facts::default()))
+}
+
+/// `kern  :warn  : ` of `dmesg -x`, `kern: warning: [2026-03-01T10:00:00.123456789Z]: ` of Talos.
+pub(super) fn dmesg_level(text: &str) -> IResult<&str, Facts<'_>> {
+    let facility = alt((tag("kern"), tag("user"), tag("daemon"), tag("syslog")));
+    let word = take_while1(|c: char| c.is_ascii_lowercase());
+    let (rest, _) = (facility, space0, char(':'), space0, word, space0, char(':'), space1).parse(text)?;
+    let (rest, time) = opt(delimited(char('['), clock::iso, tag("]: "))).parse(rest)?;
+    Ok((rest, Facts { time, ..Facts::default() }))
+}
+
+/// `<13>1 2026-03-01T10:00:00Z host program 812 - - `
+pub(super) fn syslog_5424(text: &str) -> IResult<&str, Facts<'_>> {
+    let (rest, _) = (char('<'), integer, char('>'), opt(tag("1 "))).parse(text)?;
+    let (rest, time) = alt((clock::iso, clock::syslog)).parse(rest)?;
+    let (rest, host) = delimited(char(' '), host_name, char(' ')).parse(rest)?;
+    let structured =
+        (word, char(' '), word, char(' '), word, char(' '), alt((tag("-"), delimited_box)), opt(char(' ')));
+    let (rest, _) = opt(structured).parse(rest)?;
+    Ok((rest, Facts { host: Some(host), time: Some(time), ..Facts::default() }))
+}
+
+fn word(text: &str) -> IResult<&str, &str> {
+    take_till(char::is_whitespace).parse(text)
+}
+
+fn delimited_box(text: &str) -> IResult<&str, &str> {
+    recognize(delimited(char('['), take_until("]"), char(']'))).parse(text)
+}
+
+/// `Aug 12 03:54:03 node1 kernel: `, `Jan  5 15:19:27 kernel: `
+pub(super) fn syslog_time(text: &str) -> IResult<&str, Facts<'_>> {
+    let (rest, time) = terminated(clock::syslog, char(' ')).parse(text)?;
+    let time = Some(time);
+    let named = pair(opt(terminated(host_name, char(' '))), alt((kernel_program, daemon)));
+    let alone = host_name.map(|host| (Some(host), Facts::default()));
+    let (rest, (host, facts)) = alt((named, terminated(alone, char(' ')))).parse(rest)?;
+    Ok((rest, Facts { host: host.or(facts.host), time, ..facts }))
+}
+
+/// `kernel: `
+pub(super) fn kernel_program(text: &str) -> IResult<&str, Facts<'_>> {
+    let (rest, role) = terminated(tag("kernel"), (char(':'), blank)).parse(text)?;
+    Ok((rest, Facts { role: Some(role), ..Facts::default() }))
+}
+
+/// `slurmstepd-node07: ` where several daemons run on a node.
+pub(super) fn slurm_daemon(text: &str) -> IResult<&str, Facts<'_>> {
+    let (rest, host) = delimited(tag("slurmstepd-"), host_name, (char(':'), blank)).parse(text)?;
+    Ok((rest, Facts { host: Some(host), ..Facts::default() }))
+}
+
+/// `systemd-oomd[701]: `, `earlyoom[812]: `
+pub(super) fn daemon(text: &str) -> IResult<&str, Facts<'_>> {
+    let name = take_while1(|c: char| c.is_alphanumeric() || "_-./".contains(c));
+    let pid = delimited(char('['), integer, char(']'));
+    let (rest, (role, pid)) = terminated(pair(name, pid), (char(':'), blank)).parse(text)?;
+    Ok((rest, Facts { role: Some(role), pid: Some(pid), ..Facts::default() }))
+}
+
+/// `trainer-1  | ` of docker compose.
+pub(super) fn compose(text: &str) -> IResult<&str, Facts<'_>> {
+    let (rest, role) = terminated(host_name, (space1, tag("| "))).parse(text)?;
+    Ok((rest, Facts { role: Some(role), ..Facts::default() }))
+}
+
+/// `worker-1: `, `node3: ` of pdsh and DeepSpeed's multi-node runner.
+pub(super) fn host_label(text: &str) -> IResult<&str, Facts<'_>> {
+    // Words that carry a number and are no machine.
+    const NO_HOST: &[&str] = &[
+        "step", "epoch", "iter", "loss", "layer", "batch", "shard", "cuda", "gpu", "cpu", "hip", "cuda:", "fp", "bf",
+        "int", "stage", "test", "frame", "zero", "cc1plus", "cc", "collect", "lc", "h", "mp", "nvcc", "ld", "python",
+    ];
+    // Units of systemd, of which it writes in the same shape.
+    const UNITS: &[&str] = &[".service", ".scope", ".slice", ".mount", ".swap", ".socket", ".error"];
+    let numbered = |host: &str| {
+        host.bytes().any(|byte| byte.is_ascii_digit())
+            && !UNITS.iter().any(|unit| host.ends_with(unit))
+            && !NO_HOST.iter().any(|word| {
+                host.strip_prefix(word)
+                    .is_some_and(|rest| rest.bytes().all(|byte| byte.is_ascii_digit() || b"-_".contains(&byte)))
+            })
+    };
+    let (rest, host) = terminated(verify(host_name, numbered), (char(':'), char(' '))).parse(text)?;
+    match host.strip_prefix("rank").and_then(|rank| rank.parse().ok()) {
+        Some(rank) => Ok((rest, Facts { rank: Some(rank), ..Facts::default() })),
+        None => Ok((rest, Facts { host: Some(host), ..Facts::default() })),
+    }
+}
+
+/// `10.0.0.7: ` of pdsh.
+pub(super) fn address(text: &str) -> IResult<&str, Facts<'_>> {
+    let dotted = verify(take_while1(|c: char| c.is_ascii_digit() || c == '.'), |address: &str| {
+        address.matches('.').count() == 3
+    });
+    let (rest, host) = terminated(dotted, tag(": ")).parse(text)?;
+    Ok((rest, Facts { host: Some(host), ..Facts::default() }))
+}
