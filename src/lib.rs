@@ -23,6 +23,8 @@ pub mod model;
 pub mod parse;
 pub mod patch;
 mod reading;
+#[cfg(target_os = "linux")]
+pub mod recorder;
 pub mod redact;
 pub mod report;
 pub mod rulebase;

@@ -33,6 +33,14 @@ pub(super) enum CliError {
     /// There are inputs, and none of them is a log.
     #[error("nothing could be read as a log")]
     NoLog(Vec<String>),
+    /// The command was not run, or not recorded.
+    #[cfg(target_os = "linux")]
+    #[error(transparent)]
+    Run(#[from] crate::recorder::StartError),
+    /// There is nothing to record with.
+    #[cfg(not(target_os = "linux"))]
+    #[error("`oomdoc run` records on Linux only")]
+    NoRecorder,
     /// Nothing was mended.
     #[error(transparent)]
     Fix(#[from] FixError),
@@ -181,6 +189,10 @@ impl CliError {
             CliError::Estimate(EstimateError::File { .. } | EstimateError::Config { .. }) => {
                 Some("give the config.json next to the model's weights")
             }
+            #[cfg(target_os = "linux")]
+            CliError::Run(_) => Some("check the command, or the number of the process"),
+            #[cfg(not(target_os = "linux"))]
+            CliError::NoRecorder => Some("run the command by itself, and give its log to `oomdoc analyze`"),
             CliError::Fix(FixError::NothingToFix(_)) => Some("`oomdoc analyze` with the same paths says what happened"),
             CliError::Fix(FixError::SeveralJobs { .. }) => Some("name the log and the configuration of one of them"),
             CliError::Fix(FixError::NoFile { lines, others, .. }) => return Some(instead(lines, others)),

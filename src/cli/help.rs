@@ -52,6 +52,35 @@ fn said(english: Option<&StyledStr>) -> Option<&'static str> {
 
 const TABLE: &[(&str, &str)] = &[
     (
+        "Run a command and record its memory, so that its end can be explained without the kernel's log",
+        "运行命令并记录其内存，使其结局无需内核日志也能解释",
+    ),
+    ("The command and its arguments", "命令及其参数"),
+    (
+        "Record a process that runs already, and those below it, until it ends",
+        "记录已在运行的进程及其子进程，直到它结束",
+    ),
+    (
+        "Keep what the command prints in this file [default: oomdoc-TIME-HOST-PID.log]",
+        "把命令的输出保存到此文件 [默认：oomdoc-时间-主机-PID.log]",
+    ),
+    ("Keep at most this much of it: the beginning and the end", "最多保存这么多：开头和结尾"),
+    ("Keep no log: the command prints where oomdoc would", "不保存日志：命令直接输出到 oomdoc 的输出"),
+    (
+        "Write the record to this file [default: next to the log, ending in .record]",
+        "把记录写到此文件 [默认：日志旁，以 .record 结尾]",
+    ),
+    ("Let the record take at most this much", "记录文件的大小上限"),
+    (
+        "Look at memory once in so many seconds; oftener while it rises towards a limit",
+        "每隔这么多秒查看一次内存；接近上限而上升时更频繁",
+    ),
+    ("Print nothing if the command succeeds", "命令成功时不输出报告"),
+    (
+        super::run::EXIT_CODES,
+        "退出码：命令自身的退出码；被信号 n 结束时为 128 + n\n  0    使用 --attach：进程已结束\n  2    记录器无法启动，或选项有误\n  126  命令无法运行\n  127  没有该命令",
+    ),
+    (
         "A file or folder of rules [default: the shipped and the imported ones]",
         "规则文件或文件夹 [默认：自带的和导入的规则]",
     ),

@@ -19,6 +19,7 @@ mod messages;
 mod outputs;
 mod progress;
 mod rules;
+mod run;
 mod save;
 mod screen;
 mod table;
@@ -45,6 +46,7 @@ struct Cli {
 #[derive(Debug, Subcommand)]
 enum Command {
     Analyze(analyze::Analyze),
+    Run(run::Run),
     Triage(triage::Triage),
     Fix(fix::Fix),
     Estimate(Box<estimate::Estimate>),
@@ -72,6 +74,7 @@ pub fn run() -> ExitCode {
     color.apply();
     let done = match command {
         Command::Analyze(analyze) => analyze.run(&home),
+        Command::Run(run) => run.run(&home),
         Command::Triage(triage) => triage.run(&home),
         Command::Estimate(estimate) => estimate.run(&home),
         Command::Explain(explain) => explain.run(&home),

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::Case;
 use crate::knowledge::Knowledge;
-use crate::model::{Basis, Clock, Death, Event, Exit, Kind, Severity, What};
+use crate::model::{Basis, Clock, Death, Event, Exit, Kind, NO_OOM_KILL, Severity, What};
 
 /// Events that are one incident.
 pub(super) struct Group {
@@ -118,10 +118,23 @@ fn unexplained_kill(case: &Case) -> Option<Group> {
     if another_failed && !surely_killed {
         return None;
     }
+    let of_host = |event: &Event| event.origin.host.clone();
+    // There somebody looked: no kernel killed for want of memory.
+    let watched: Vec<_> = case
+        .events
+        .iter()
+        .filter(|event| event.facts.iter().any(|fact| fact.key == NO_OOM_KILL))
+        .map(of_host)
+        .collect();
     let kills = where_exit(is_kill);
     let explained = |kill: usize| {
         // Who does not leave in time is killed; whoever cleans up after another failure kills what is left.
-        let Event { at, basis, .. } = &case.events[kill];
+        let event = &case.events[kill];
+        let Event { at, basis, .. } = event;
+        let host = death(event).and_then(|death| death.victim.host.clone()).or_else(|| of_host(event));
+        if !watched.is_empty() && (host.is_none() || watched.contains(&host)) {
+            return true;
+        }
         case.index.scheduler_before(&at.location) || *basis == Basis::Reader && case.index.failed_before(&at.location)
     };
     let mut events: Vec<usize> = kills.iter().copied().filter(|kill| !explained(*kill)).collect();

@@ -237,6 +237,9 @@ pub const PROCESS_IN_USE: &str = "process.in_use";
 /// The fact of which rank speaks, said in passing.
 pub const RANK_IN_USE: &str = "rank.in_use";
 
+/// The fact that the kernel killed nobody for want of memory, whoever was killed.
+pub const NO_OOM_KILL: &str = "recorder.no_oom_kill";
+
 /// The value of a fact.
 #[derive(Debug, Clone, PartialEq)]
 pub enum FactValue {

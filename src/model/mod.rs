@@ -20,8 +20,8 @@ mod vocabulary;
 
 pub use collapse::{Call, Collapse, End, Ending};
 pub use event::{
-    DEVICE_IN_USE, Death, Event, Exit, Fact, FactValue, Failure, Frame, Origin, PROCESS_IN_USE, PhaseMark, RANK_IN_USE,
-    Setting, Severity, Shortage, Traceback, What,
+    DEVICE_IN_USE, Death, Event, Exit, Fact, FactValue, Failure, Frame, NO_OOM_KILL, Origin, PROCESS_IN_USE, PhaseMark,
+    RANK_IN_USE, Setting, Severity, Shortage, Traceback, What,
 };
 pub use experience::{Experience, Group, Occurrence, Outcomes, Tally};
 pub use figure::{Derivation, Figure};

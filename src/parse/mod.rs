@@ -29,6 +29,7 @@ mod ray_store;
 mod ray_worker;
 mod reader;
 mod record;
+mod recorder;
 mod sglang;
 mod shared_memory;
 mod shell;
@@ -170,6 +171,7 @@ pub static GRAMMARS: &[&dyn Grammar] = &[
     &slurm::Slurm,
     &container::Container,
     &shell::Shell,
+    &recorder::Recorder,
     &failure::Failures,
     &memory_prints::Growing,
 ];

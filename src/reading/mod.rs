@@ -19,8 +19,8 @@ use crate::jobs::{self, Grouping};
 use crate::knowledge::Knowledge;
 use crate::model::{InputSummary, Role};
 use crate::parse::{Extractor, Grammars};
-use crate::scan::{Extent, Scanner, Totals};
-use crate::source::{Input, SourceError, read_blocks};
+use crate::scan::{Extent, LineSink, RawLine, Scanner, Totals};
+use crate::source::{Input, SourceError, read_blocks, record};
 
 /// What all inputs held.
 #[derive(Default)]
@@ -226,6 +226,7 @@ impl Reader<'_> {
         let summary = InputSummary { path, role, bytes, lines, producers, warning };
         let mut part = Part { summary, read: None, file: None, beginning: None };
         match role {
+            _ if input.is_record => self.record(input, &mut part),
             Role::Log | Role::Kernel => self.log(input, &mut part),
             Role::Config | Role::Script => self.file(input, &mut part),
             Role::Other => {}
@@ -267,6 +268,24 @@ impl Reader<'_> {
         summary.producers = findings.producers.iter().map(|producer| (*producer).to_owned()).collect();
         part.read = Some(Read { path: summary.path.clone(), role: summary.role, findings });
         part.beginning = beginning;
+    }
+
+    /// What `oomdoc run` recorded, read whole and in the order in which it was written.
+    fn record(&self, input: Input<'_>, part: &mut Part) {
+        let Part { summary, .. } = part;
+        let mut bytes = Vec::new();
+        if let Err(error) = input.take(record::LARGEST).read_to_end(&mut bytes) {
+            summary.warning = Some(cut_short(&error));
+        }
+        let mut extractor = Extractor::new(summary.path.clone(), self.grammars);
+        for (number, line) in record::in_order(&bytes) {
+            extractor.line(RawLine { bytes: line, number, column: 0, is_open: false });
+            summary.lines += 1;
+        }
+        summary.bytes = bytes.len() as u64;
+        let findings = extractor.finish();
+        summary.producers = findings.producers.iter().map(|producer| (*producer).to_owned()).collect();
+        part.read = Some(Read { path: summary.path.clone(), role: summary.role, findings });
     }
 
     fn file(&self, input: Input<'_>, part: &mut Part) {

@@ -6,6 +6,7 @@
 
 mod archive;
 mod blocks;
+pub mod record;
 pub(crate) mod role;
 mod walk;
 
@@ -69,6 +70,8 @@ pub struct Input<'a> {
     bytes: Box<dyn Read + Send + 'a>,
     format: Option<Format>,
     bound: Bound,
+    /// Whether it is what `oomdoc run` recorded, whose lines stand in another order than that in which they were written.
+    pub is_record: bool,
     /// The file that it is, where it is one.
     file: Option<PathBuf>,
 }
@@ -113,9 +116,16 @@ impl<'a> Input<'a> {
             head = head_of(&mut bytes)?;
         }
         let format = Format::of(&head);
-        let (role, warning) = if format.is_some() { (Role::Other, None) } else { role::of(path, &head) };
+        let is_record = record::is_record(&head);
+        let (role, warning) = if format.is_some() {
+            (Role::Other, None)
+        } else if is_record {
+            (Role::Log, None)
+        } else {
+            role::of(path, &head)
+        };
         let bytes = Box::new(Cursor::new(head).chain(bytes));
-        Ok(Input { path: path.into(), role, warning, size: None, bytes, format, bound, file: None })
+        Ok(Input { path: path.into(), role, warning, size: None, bytes, format, bound, is_record, file: None })
     }
 
     /// One of which nothing can be read, and why.
@@ -128,6 +138,7 @@ impl<'a> Input<'a> {
             bytes: Box::new(io::empty()),
             format: None,
             bound: Bound::new(),
+            is_record: false,
             file: None,
         }
     }

@@ -100,12 +100,14 @@ fn sort(event: &Event) -> &'static str {
 /// One series of memory figures: first, last, peak and a bounded number between.
 #[derive(Default)]
 pub(super) struct Series {
-    points: Vec<TimelinePoint>,
+    points: Vec<(usize, TimelinePoint)>,
     /// Every so manyeth is kept, and how many came since.
     every: usize,
     since: usize,
-    peak: Option<TimelinePoint>,
-    last: Option<TimelinePoint>,
+    peak: Option<(usize, TimelinePoint)>,
+    last: Option<(usize, TimelinePoint)>,
+    /// How many came in all.
+    count: usize,
     /// Fewer points than this are no series.
     fewest: usize,
 }
@@ -128,7 +130,9 @@ impl Series {
             source: figure.source.clone(),
             text: figure.text.clone(),
         };
-        if self.peak.as_ref().is_none_or(|peak| peak.bytes < bytes) {
+        self.count += 1;
+        let point = (self.count, point);
+        if self.peak.as_ref().is_none_or(|(_, peak)| peak.bytes < bytes) {
             self.peak = Some(point.clone());
         }
         self.last = Some(point.clone());
@@ -158,7 +162,8 @@ impl Series {
                 points.push(extra);
             }
         }
-        points.sort_by(|a, b| a.source.cmp(&b.source));
-        points
+        // The lines of a record stand in another order than that in which they were written.
+        points.sort_by_key(|(arrival, _)| *arrival);
+        points.into_iter().map(|(_, point)| point).collect()
     }
 }

@@ -31,6 +31,7 @@ never\t''"
 complete -c oomdoc -n "__fish_oomdoc_needs_command" -s h -l help -d 'Print help'
 complete -c oomdoc -n "__fish_oomdoc_needs_command" -s V -l version -d 'Print version'
 complete -c oomdoc -n "__fish_oomdoc_needs_command" -f -a "analyze" -d 'Say what ran out, where, in which phase and with which figures, and prove it'
+complete -c oomdoc -n "__fish_oomdoc_needs_command" -f -a "run" -d 'Run a command and record its memory, so that its end can be explained without the kernel\'s log'
 complete -c oomdoc -n "__fish_oomdoc_needs_command" -f -a "triage" -d 'Analyze in a pipeline: report files, an annotation, the step\'s summary, one comment on the pull or merge request'
 complete -c oomdoc -n "__fish_oomdoc_needs_command" -f -a "fix" -d 'Show the configuration change that the report proposes, or make it'
 complete -c oomdoc -n "__fish_oomdoc_needs_command" -f -a "estimate" -d 'Say how much memory a job should need on each GPU and host, moment by moment, and what makes it fit'
@@ -66,6 +67,22 @@ complete -c oomdoc -n "__fish_oomdoc_using_subcommand analyze" -s q -l quiet -d 
 complete -c oomdoc -n "__fish_oomdoc_using_subcommand analyze" -l no-save -d 'Do not keep the incident in the history'
 complete -c oomdoc -n "__fish_oomdoc_using_subcommand analyze" -l redact -d 'Mask secrets in the output too, not only in what is kept or sent'
 complete -c oomdoc -n "__fish_oomdoc_using_subcommand analyze" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c oomdoc -n "__fish_oomdoc_using_subcommand run" -l attach -d 'Record a process that runs already, and those below it, until it ends' -r
+complete -c oomdoc -n "__fish_oomdoc_using_subcommand run" -l log -d 'Keep what the command prints in this file [default: oomdoc-TIME-HOST-PID.log]' -r -F
+complete -c oomdoc -n "__fish_oomdoc_using_subcommand run" -l log-size -d 'Keep at most this much of it: the beginning and the end' -r
+complete -c oomdoc -n "__fish_oomdoc_using_subcommand run" -l record -d 'Write the record to this file [default: next to the log, ending in .record]' -r -F
+complete -c oomdoc -n "__fish_oomdoc_using_subcommand run" -l record-size -d 'Let the record take at most this much' -r
+complete -c oomdoc -n "__fish_oomdoc_using_subcommand run" -l interval -d 'Look at memory once in so many seconds; oftener while it rises towards a limit' -r
+complete -c oomdoc -n "__fish_oomdoc_using_subcommand run" -l lang -d 'The language, `en` or `zh` [default: $OOMDOC_LANG, else your locale]' -r
+complete -c oomdoc -n "__fish_oomdoc_using_subcommand run" -l fact -d 'Facts that nothing else states, as rules name them: `model=8b`, `gpu=A100-80G`, `host.memory=500GiB`' -r
+complete -c oomdoc -n "__fish_oomdoc_using_subcommand run" -l home -d 'The folder for your rules and history [default: $OOMDOC_HOME, else your data folder]' -r -F
+complete -c oomdoc -n "__fish_oomdoc_using_subcommand run" -l color -d 'Colour what is printed; `auto` asks the terminal, $NO_COLOR and $CLICOLOR_FORCE' -r -f -a "auto\t''
+always\t''
+never\t''"
+complete -c oomdoc -n "__fish_oomdoc_using_subcommand run" -l no-log -d 'Keep no log: the command prints where oomdoc would'
+complete -c oomdoc -n "__fish_oomdoc_using_subcommand run" -l quiet-success -d 'Print nothing if the command succeeds'
+complete -c oomdoc -n "__fish_oomdoc_using_subcommand run" -l no-save -d 'Do not keep the incident in the history'
+complete -c oomdoc -n "__fish_oomdoc_using_subcommand run" -s h -l help -d 'Print help'
 complete -c oomdoc -n "__fish_oomdoc_using_subcommand triage" -l output -d 'The folder for the report as JSON, HTML, Markdown and SARIF' -r -F
 complete -c oomdoc -n "__fish_oomdoc_using_subcommand triage" -l lang -d 'The language, `en` or `zh` [default: $OOMDOC_LANG, else your locale]' -r
 complete -c oomdoc -n "__fish_oomdoc_using_subcommand triage" -l fact -d 'Facts that nothing else states, as rules name them: `model=8b`, `gpu=A100-80G`, `host.memory=500GiB`' -r
@@ -403,15 +420,16 @@ complete -c oomdoc -n "__fish_oomdoc_using_subcommand completions" -l color -d '
 always\t''
 never\t''"
 complete -c oomdoc -n "__fish_oomdoc_using_subcommand completions" -s h -l help -d 'Print help'
-complete -c oomdoc -n "__fish_oomdoc_using_subcommand help; and not __fish_seen_subcommand_from analyze triage fix estimate explain rules history completions help" -f -a "analyze" -d 'Say what ran out, where, in which phase and with which figures, and prove it'
-complete -c oomdoc -n "__fish_oomdoc_using_subcommand help; and not __fish_seen_subcommand_from analyze triage fix estimate explain rules history completions help" -f -a "triage" -d 'Analyze in a pipeline: report files, an annotation, the step\'s summary, one comment on the pull or merge request'
-complete -c oomdoc -n "__fish_oomdoc_using_subcommand help; and not __fish_seen_subcommand_from analyze triage fix estimate explain rules history completions help" -f -a "fix" -d 'Show the configuration change that the report proposes, or make it'
-complete -c oomdoc -n "__fish_oomdoc_using_subcommand help; and not __fish_seen_subcommand_from analyze triage fix estimate explain rules history completions help" -f -a "estimate" -d 'Say how much memory a job should need on each GPU and host, moment by moment, and what makes it fit'
-complete -c oomdoc -n "__fish_oomdoc_using_subcommand help; and not __fish_seen_subcommand_from analyze triage fix estimate explain rules history completions help" -f -a "explain" -d 'Explain a word of reports and rules: a cause, kind, phase, figure, lever, fact, or a knob as you spell it'
-complete -c oomdoc -n "__fish_oomdoc_using_subcommand help; and not __fish_seen_subcommand_from analyze triage fix estimate explain rules history completions help" -f -a "rules" -d 'List, check, test and import rules: what oomdoc knows of the causes of out-of-memory failures'
-complete -c oomdoc -n "__fish_oomdoc_using_subcommand help; and not __fish_seen_subcommand_from analyze triage fix estimate explain rules history completions help" -f -a "history" -d 'Find earlier incidents, and record what solved them'
-complete -c oomdoc -n "__fish_oomdoc_using_subcommand help; and not __fish_seen_subcommand_from analyze triage fix estimate explain rules history completions help" -f -a "completions" -d 'Write the completions of a shell: `oomdoc completions bash > ~/.local/share/bash-completion/completions/oomdoc`'
-complete -c oomdoc -n "__fish_oomdoc_using_subcommand help; and not __fish_seen_subcommand_from analyze triage fix estimate explain rules history completions help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c oomdoc -n "__fish_oomdoc_using_subcommand help; and not __fish_seen_subcommand_from analyze run triage fix estimate explain rules history completions help" -f -a "analyze" -d 'Say what ran out, where, in which phase and with which figures, and prove it'
+complete -c oomdoc -n "__fish_oomdoc_using_subcommand help; and not __fish_seen_subcommand_from analyze run triage fix estimate explain rules history completions help" -f -a "run" -d 'Run a command and record its memory, so that its end can be explained without the kernel\'s log'
+complete -c oomdoc -n "__fish_oomdoc_using_subcommand help; and not __fish_seen_subcommand_from analyze run triage fix estimate explain rules history completions help" -f -a "triage" -d 'Analyze in a pipeline: report files, an annotation, the step\'s summary, one comment on the pull or merge request'
+complete -c oomdoc -n "__fish_oomdoc_using_subcommand help; and not __fish_seen_subcommand_from analyze run triage fix estimate explain rules history completions help" -f -a "fix" -d 'Show the configuration change that the report proposes, or make it'
+complete -c oomdoc -n "__fish_oomdoc_using_subcommand help; and not __fish_seen_subcommand_from analyze run triage fix estimate explain rules history completions help" -f -a "estimate" -d 'Say how much memory a job should need on each GPU and host, moment by moment, and what makes it fit'
+complete -c oomdoc -n "__fish_oomdoc_using_subcommand help; and not __fish_seen_subcommand_from analyze run triage fix estimate explain rules history completions help" -f -a "explain" -d 'Explain a word of reports and rules: a cause, kind, phase, figure, lever, fact, or a knob as you spell it'
+complete -c oomdoc -n "__fish_oomdoc_using_subcommand help; and not __fish_seen_subcommand_from analyze run triage fix estimate explain rules history completions help" -f -a "rules" -d 'List, check, test and import rules: what oomdoc knows of the causes of out-of-memory failures'
+complete -c oomdoc -n "__fish_oomdoc_using_subcommand help; and not __fish_seen_subcommand_from analyze run triage fix estimate explain rules history completions help" -f -a "history" -d 'Find earlier incidents, and record what solved them'
+complete -c oomdoc -n "__fish_oomdoc_using_subcommand help; and not __fish_seen_subcommand_from analyze run triage fix estimate explain rules history completions help" -f -a "completions" -d 'Write the completions of a shell: `oomdoc completions bash > ~/.local/share/bash-completion/completions/oomdoc`'
+complete -c oomdoc -n "__fish_oomdoc_using_subcommand help; and not __fish_seen_subcommand_from analyze run triage fix estimate explain rules history completions help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c oomdoc -n "__fish_oomdoc_using_subcommand help; and __fish_seen_subcommand_from rules" -f -a "list" -d 'List the rules of causes and where they come from'
 complete -c oomdoc -n "__fish_oomdoc_using_subcommand help; and __fish_seen_subcommand_from rules" -f -a "new" -d 'Write a commented rule to begin with, and a message of your own program by which it is told'
 complete -c oomdoc -n "__fish_oomdoc_using_subcommand help; and __fish_seen_subcommand_from rules" -f -a "show" -d 'Show a rule: what it says, what speaks for and against it, what it changes'

@@ -1,0 +1,96 @@
+//! A look at everything, and the lines that tell of it.
+
+use super::amount::Amount;
+use super::cgroup::{Cgroups, Limit};
+use super::gpu::{Gpu, Gpus};
+use super::machine::Machine;
+use super::pace::Room;
+use super::processes::{Changes, Processes};
+
+/// Whoever watches a job.
+pub(super) struct Watcher {
+    pub processes: Processes,
+    pub cgroups: Cgroups,
+    gpus: Gpus,
+    /// How often it looked.
+    round: usize,
+    /// When it began.
+    pub first: Machine,
+    pub machine: Machine,
+    /// The least share of the machine's memory that was available in each of the last samples.
+    least: std::collections::VecDeque<f64>,
+}
+
+/// As many samples tell whether memory was short when somebody was killed.
+const RECENT: usize = 30;
+
+/// A look at everything.
+#[derive(Default)]
+pub(super) struct Sample {
+    pub lines: Vec<String>,
+    pub changes: Changes,
+}
+
+impl Watcher {
+    /// Of the tree below `root`; `cgroups` were looked at before it began.
+    pub fn new(root: u32, cgroups: Cgroups, gpus: Gpus, first: Machine) -> Watcher {
+        let processes = Processes::of(root);
+        Watcher {
+            processes,
+            cgroups,
+            gpus,
+            round: 0,
+            machine: first.clone(),
+            first,
+            least: std::collections::VecDeque::new(),
+        }
+    }
+
+    /// Looks.
+    pub fn look(&mut self) -> Sample {
+        let changes = self.processes.look();
+        self.round += 1;
+        for pid in self.processes.some(self.round).chain(changes.begun.iter().copied()) {
+            self.cgroups.add_process(pid);
+        }
+        self.cgroups.read();
+        self.machine = Machine::now();
+        self.least.extend(self.machine.available_share());
+        if self.least.len() > RECENT {
+            self.least.pop_front();
+        }
+        let gpus = self.gpus.now();
+        let mut lines = vec![self.machine.to_string()];
+        lines.extend(self.cgroups.lines());
+        lines.extend(gpus.iter().flat_map(|gpu| self.of_gpu(gpu)));
+        lines.extend(self.processes.lines());
+        Sample { lines, changes }
+    }
+
+    /// The least share of the machine's memory that was available lately.
+    pub fn least_available(&self) -> Option<f64> {
+        self.least.iter().copied().min_by(f64::total_cmp)
+    }
+
+    /// What is left of each limit.
+    pub fn rooms(&self) -> Vec<Room> {
+        let machine = self.machine.available.map(|available| Room { of: "machine".to_owned(), bytes: available.0 });
+        let of_group = self.cgroups.all().filter_map(|level| match (level.last.limit?, level.last.current?) {
+            (Limit::At(Amount(limit)), Amount(current)) => {
+                Some(Room { of: level.path.clone(), bytes: limit.saturating_sub(current) })
+            }
+            (Limit::None, _) => None,
+        });
+        machine.into_iter().chain(of_group).collect()
+    }
+
+    fn of_gpu(&self, gpu: &Gpu) -> Vec<String> {
+        let Gpu { index, name, used, total, processes } = gpu;
+        let whole = format!("GPU {index} {name}: used {used} of {total}");
+        let who = |pid: u32| self.processes.get(pid).map_or_else(|| format!("process {pid} ?"), ToString::to_string);
+        let mut held: Vec<&(u32, Amount)> = processes.iter().collect();
+        held.sort_by_key(|(_, held)| *held);
+        let held = held.into_iter().map(|(pid, held)| format!("GPU {index} {}: used {held}", who(*pid)));
+        std::iter::once(whole).chain(held).collect()
+    }
+}

@@ -1,0 +1,54 @@
+//! Signals that are meant for the command.
+
+use std::fs;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::thread;
+
+use rustix::process::{Pid, Signal, kill_process, kill_process_group};
+use signal_hook::consts::{SIGCONT, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGTSTP, SIGUSR1, SIGUSR2, SIGWINCH};
+use signal_hook::iterator::Signals;
+
+use super::streams::resized;
+
+const PASSED_ON: [i32; 9] = [SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGWINCH, SIGTSTP, SIGCONT];
+
+/// Those that end who does not catch them.
+const ENDS: [i32; 4] = [SIGINT, SIGTERM, SIGHUP, SIGQUIT];
+
+/// Catches them. Those that whoever started the recorder had it ignore (`nohup`) the command goes on to ignore.
+pub(super) fn catch() -> io::Result<Signals> {
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let ignored = ignored.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or_default();
+    Signals::new(PASSED_ON.into_iter().filter(|signal| ignored >> (signal - 1) & 1 == 0))
+}
+
+/// Passes all that are caught from now on to the command's group.
+pub(super) fn pass_on(mut caught: Signals, group: Pid, mirror: Option<OwnedFd>) -> io::Result<()> {
+    let pass = move || {
+        for signal in caught.forever() {
+            if signal == SIGWINCH {
+                resized(mirror.as_ref());
+            }
+            if let Some(signal) = Signal::from_named_raw(signal) {
+                let is_gone = kill_process_group(group, signal).is_err();
+                // What is left to do then is the recorder's own.
+                if is_gone && ENDS.contains(&signal.as_raw()) {
+                    let _ = signal_hook::low_level::emulate_default_handler(signal.as_raw());
+                }
+            }
+        }
+    };
+    thread::Builder::new().name("signals".to_owned()).spawn(pass).map(drop)
+}
+
+/// Stops this process as the command was stopped, until somebody lets it go on.
+pub(super) fn stop_here() {
+    let _ = kill_process(rustix::process::getpid(), Signal::STOP);
+}
+
+/// Lets the command go on.
+pub(super) fn go_on(group: Pid) {
+    let _ = kill_process_group(group, Signal::CONT);
+}
