@@ -137,6 +137,32 @@ fn signals_reach_the_command() -> Outcome {
     Ok(())
 }
 
+/// Runs `oomdoc run` on a terminal of Python's, on which `typed` is typed once the command has printed a line.
+fn on_a_terminal(place: &Place, script: &str, typed: &str) -> Result<Output, Box<dyn Error>> {
+    let terminal = "import os, pty, sys\n\
+        def read(fd):\n    data = os.read(fd, 1024)\n    if b'ready' in data: os.write(fd, sys.argv[1].encode())\n    return data\n\
+        sys.exit(os.waitstatus_to_exitcode(pty.spawn(sys.argv[2:], read, lambda fd: b'')))\n";
+    let run = place.run(&["--quiet-success"], &["sh", "-c", script]);
+    let mut python = Command::new("python3");
+    python.args(["-c", terminal, typed]).arg(run.get_program()).args(run.get_args());
+    python.current_dir(place.0.path()).env("OOMDOC_HOME", place.file("home")).stdin(Stdio::null());
+    Ok(python.output()?)
+}
+
+#[test]
+fn a_terminal_stays_one_and_belongs_to_the_command() -> Outcome {
+    let place = Place::new()?;
+    let script = "test -t 0 && test -t 1 && test -t 2 && echo ready; read word; echo got $word";
+    let said = on_a_terminal(&place, script, "word\n")?;
+    let text = String::from_utf8_lossy(&said.stdout).into_owned();
+    assert!(said.status.success() && text.contains("ready\r\n") && text.contains("got word\r\n"), "{text:?}");
+    assert_eq!(fs::read(place.file("job.log"))?, b"ready\ngot word\n");
+    let script = "trap 'echo interrupted; exit 4' INT; echo ready; while :; do sleep 0.05; done";
+    let said = on_a_terminal(&place, script, "\u{3}")?;
+    assert_eq!(said.status.code(), Some(4), "{}", String::from_utf8_lossy(&said.stdout));
+    Ok(())
+}
+
 #[test]
 fn the_log_has_a_bound() -> Outcome {
     let place = Place::new()?;

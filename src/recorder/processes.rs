@@ -42,6 +42,8 @@ pub(super) struct Process {
     pub exit: Option<Exit>,
     /// Whether its end was told.
     pub is_told: bool,
+    /// Whether it is being torn down.
+    is_leaving: bool,
     /// Whether it is dead and its parent has not taken note of it.
     is_zombie: bool,
     /// Whether its own share of shared pages takes too long to count.
@@ -176,14 +178,22 @@ impl Processes {
             return Found::Same;
         }
         let proportional = process.memory.proportional;
-        process.memory = Memory {
-            resident: of("VmRSS").unwrap_or_default(),
+        // Who is being torn down gives its memory back bit by bit: what it held before is what counts.
+        let (resident, before) = (of("VmRSS"), process.memory.resident);
+        let fell = resident.is_none_or(|resident| resident.0 < before.0 / 10 * 9);
+        let now = Memory {
+            resident: resident.unwrap_or_default(),
             peak: of("VmHWM").unwrap_or_default(),
             proportional,
             shared: of("RssShmem").unwrap_or_default(),
             locked: Amount(of("VmLck").unwrap_or_default().0 + of("VmPin").unwrap_or_default().0),
             swapped: of("VmSwap").unwrap_or_default(),
         };
+        process.is_leaving = fell && Stat::of(pid, buffer).is_some_and(|stat| stat.is_leaving);
+        if process.is_leaving {
+            return Found::Same;
+        }
+        process.memory = now;
         if process.name == name {
             return Found::Same;
         }
@@ -214,7 +224,8 @@ impl Processes {
 
     /// The living, least memory first.
     pub fn living(&self) -> Vec<&Process> {
-        let mut living: Vec<&Process> = self.known.values().filter(|process| !process.is_zombie).collect();
+        let mut living: Vec<&Process> =
+            self.known.values().filter(|process| !process.is_zombie && !process.is_leaving).collect();
         living.sort_by_key(|process| process.memory.resident);
         living
     }
@@ -252,7 +263,17 @@ impl Processes {
 impl Process {
     fn new(pid: u32) -> Process {
         let (name, memory) = (String::new(), Memory::default());
-        Process { pid, name, rank: None, memory, exit: None, is_told: false, is_zombie: false, is_dear: false }
+        Process {
+            pid,
+            name,
+            rank: None,
+            memory,
+            exit: None,
+            is_told: false,
+            is_leaving: false,
+            is_zombie: false,
+            is_dear: false,
+        }
     }
 
     /// The same, as it ended.
@@ -297,10 +318,14 @@ impl fmt::Display for Memory {
     }
 }
 
+/// The flag of a process that is being torn down.
+const EXITING: u32 = 0x4;
+
 /// What `/proc/PID/stat` says.
 struct Stat {
     parent: u32,
     group: u32,
+    is_leaving: bool,
     /// Of one that is dead.
     exit: Option<i32>,
 }
@@ -315,8 +340,11 @@ impl Stat {
         let mut fields = fields.split_ascii_whitespace();
         let state = fields.next()?;
         let (parent, group) = (fields.next()?.parse().ok()?, fields.next()?.parse().ok()?);
+        // Behind the session and two fields of the terminal.
+        let flags: u32 = fields.nth(3)?.parse().ok()?;
+        let is_leaving = flags & EXITING != 0;
         let exit = fields.last().and_then(|status| status.parse().ok()).filter(|_| state == "Z");
-        Some(Stat { parent, group, exit })
+        Some(Stat { parent, group, is_leaving, exit })
     }
 }
 
