@@ -36,6 +36,23 @@ fn a_message_without_a_name_is_of_the_only_process_that_died() -> Result<(), Box
 }
 
 #[test]
+fn the_only_process_that_a_launcher_saw_fail_ran_out_on_the_device_of_its_local_rank() -> Result<(), Box<dyn Error>> {
+    let failed = |rank: u32, pid: u32| {
+        format!(
+            "ERROR:torch.distributed.elastic.multiprocessing.api:failed (exitcode: 1) local_rank: {rank} (pid: {pid}) of binary: /usr/bin/python3\n"
+        )
+    };
+    let failure = "RuntimeError: CUDA out of memory. Tried to allocate 136.00 MiB (GPU 2; 22.20 GiB total capacity; 21.35 GiB already allocated; 64.12 MiB free; 21.52 GiB reserved in total by PyTorch)\n";
+    let own = victim(&format!("{failure}{}", failed(2, 4711)))?;
+    assert_eq!((own.device, own.rank, own.pid), (Some(2), Some(2), Some(4711)));
+    let anothers = victim(&format!("{failure}{}", failed(0, 4711)))?;
+    assert_eq!((anothers.device, anothers.rank, anothers.pid), (Some(2), None, None));
+    let two = victim(&format!("{failure}{}{}", failed(2, 4711), failed(3, 4712)))?;
+    assert_eq!((two.rank, two.pid), (None, None));
+    Ok(())
+}
+
+#[test]
 fn holders_of_two_devices_are_not_added_up_and_a_process_is_not_its_own_neighbour() -> Result<(), Box<dyn Error>> {
     let torch = |rank: u32, holder: u32, allocated: &str| {
         format!(

@@ -213,6 +213,18 @@ pub struct Consumer {
     pub text: String,
 }
 
+impl Consumer {
+    /// Whether it is called as Ray calls the processes that it starts for a job.
+    pub fn is_worker_of_ray(&self) -> bool {
+        self.role.as_deref().and_then(ray_title).is_some()
+    }
+}
+
+/// What a worker of Ray runs, by the title that it gives the process: `ray::Actor.method`, before 1.0 `ray_Actor:method()`.
+pub fn ray_title(command: &str) -> Option<&str> {
+    command.strip_prefix("ray::").or_else(|| command.strip_prefix("ray_"))
+}
+
 /// What the job should have needed beside what it did.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Memory {
