@@ -64,6 +64,9 @@ fn with_output(readme: &str, language: &str) -> Result<String, Box<dyn Error>> {
 
 /// The README as a page of the site, which has the pages of `docs/` and no others.
 fn for_the_site(readme: &str) -> String {
+    const WRITTEN: &str =
+        "<!-- Written by `README_UPDATE=1 cargo test --test readme`; edit the README beside `docs/` instead. -->";
+    let readme = readme.replacen("\n\n", &format!("\n\n{WRITTEN}\n\n"), 1);
     let page = readme.replace("](docs/", "](").replace("](README.", "](index.");
     ["CONTRIBUTING.md", "CHANGELOG.md", "LICENSE-MIT", "LICENSE-APACHE"].iter().fold(page, |page, file| {
         let link = format!("]({file})");
