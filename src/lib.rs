@@ -27,6 +27,7 @@ pub mod redact;
 pub mod report;
 pub mod rulebase;
 pub mod scan;
+pub mod settings;
 pub mod signals;
 pub mod source;
 pub mod store;
@@ -49,6 +50,7 @@ use model::{Call, Collapse, Diagnosis, Experience, Frame, Incident, InputSummary
 use parse::{GRAMMARS, Grammars};
 use patch::{Remedies, Workbench};
 use reading::Reading;
+use settings::Site;
 use signals::Signals;
 use source::{Input, SourceError};
 use watch::Watch;
@@ -85,6 +87,8 @@ pub struct Options {
     pub threads: Option<usize>,
     /// What to go by where a log does not say when it was written.
     pub calendar: Calendar,
+    /// What the user's settings say of the place where this is read.
+    pub site: Arc<Site>,
     /// Whoever waits for the report.
     pub watch: Option<Arc<Watch>>,
 }
@@ -99,6 +103,7 @@ impl Default for Options {
             block: 1 << 20,
             threads: None,
             calendar: Calendar::default(),
+            site: Arc::default(),
             watch: None,
         }
     }
@@ -122,7 +127,7 @@ pub fn analyze_jobs(paths: &[String], options: &Options, grouping: Grouping) -> 
 fn read(paths: &[String], knowledge: &Knowledge, options: &Options) -> Result<Reading, Error> {
     let (files, unreadable) = source::walk(paths);
     let grammars = grammars(knowledge)?;
-    let open = |file: String| Input::open(&file);
+    let open = |file: String| options.site.refuses(&file).map_or_else(|| Input::open(&file), Err);
     let mut reading = reading::read_all(files, open, &grammars, options);
     reading.unreadable.splice(..0, unreadable);
     if reading.summaries.is_empty() {
@@ -205,7 +210,8 @@ fn conclude(mut reading: Reading, knowledge: &Knowledge, options: &Options) -> R
     let launch = JobConfig::new(knowledge, &job, reading.files, printed);
     let job = launch.complete(job);
     let explain = |found| explain(found, &job, &launch, &reading.summaries, knowledge, options);
-    let incidents = found.into_iter().map(explain).collect();
+    let mut incidents: Vec<Incident> = found.into_iter().map(explain).collect();
+    options.site.accept(&mut incidents);
     Ok(told(reading.summaries, job, incidents))
 }
 
@@ -238,6 +244,9 @@ fn examine(
     options: &Options,
 ) -> Examined {
     let mut facts = facts::gather(&found, job, inputs, &options.facts);
+    for (name, value) in options.site.facts_of(&found.incident) {
+        facts.say(name, value.clone());
+    }
     launch.configure(&mut facts);
     launch.infer(&mut facts);
     facts::explain_request(&mut facts, &found.incident, &knowledge.models);

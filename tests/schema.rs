@@ -23,7 +23,11 @@ fn validator() -> Outcome<jsonschema::Validator> {
 
 #[test]
 fn the_shipped_schemas_are_up_to_date() -> Outcome {
-    let shipped = [("report", "", oomdoc::report::schema()), ("estimate", "-- estimate ", oomdoc::estimate::schema())];
+    let shipped = [
+        ("report", "", oomdoc::report::schema()),
+        ("estimate", "-- estimate ", oomdoc::estimate::schema()),
+        ("oomdoc", "-- oomdoc ", oomdoc::settings::schema()),
+    ];
     for (name, argument, of_types) in shipped {
         let shipped = fs::read_to_string(root().join(format!("docs/{name}.schema.json")))?;
         let is_same = shipped == schema::render(&of_types)?;

@@ -361,7 +361,12 @@ fn a_message_is_sent_once_it_is_taken() -> Outcome {
 /// The command in an environment that holds nothing but `variables`.
 fn run(folder: &std::path::Path, variables: &[(&str, &str)], arguments: &[&str]) -> assert_cmd::assert::Assert {
     let mut command = assert_cmd::Command::new(assert_cmd::cargo::cargo_bin!("oomdoc"));
-    command.env_clear().env("OOMDOC_HOME", folder).envs(variables.iter().copied()).current_dir(folder);
+    command
+        .env_clear()
+        .env("OOMDOC_NO_CONFIG", "1")
+        .env("OOMDOC_HOME", folder)
+        .envs(variables.iter().copied())
+        .current_dir(folder);
     command.arg("triage").args(arguments).assert()
 }
 

@@ -42,7 +42,8 @@ impl Estimate {
     pub fn run(self, home: &Home) -> Result<ExitCode, CliError> {
         let knowledge = home.knowledge()?;
         self.told.check(&knowledge)?;
-        let estimate = estimate::estimate(&self.flags, &self.told.fact, &knowledge)?;
+        let site = home.site(&knowledge)?;
+        let estimate = estimate::estimate_at(&site, &self.flags, &self.told.fact, &knowledge)?;
         let shown = match self.format {
             EstimateFormat::Text => estimate::text(&estimate, self.lang.language, width(), self.all),
             EstimateFormat::Json => serde_json::to_string_pretty(&estimate)? + "\n",

@@ -25,7 +25,7 @@ use crate::report::phase_name;
 pub use fit::{Change, Fit, Fits, Limits, Spare};
 pub use flags::{Flags, Fsdp, Optimizer, Precision, Quantised, Recomputation};
 pub use markdown::markdown;
-pub use read::estimate;
+pub use read::{estimate, estimate_at};
 pub use schema::schema;
 pub use text::text;
 

@@ -1,6 +1,7 @@
 //! From flags and configurations to a model and a layout.
 
 use std::fs;
+use std::sync::Arc;
 
 use super::{Estimate, EstimateError, Flags, Need, SCHEMA, Serving, fit, shown};
 use crate::facts::{self, Facts, Value};
@@ -9,6 +10,7 @@ use crate::knowledge::{EngineIs, Knowledge, Shape, Trains, TrainsIn};
 use crate::launch::{JobConfig, described_name, serves};
 use crate::memory::{ModelSize, Plan};
 use crate::model::Job;
+use crate::settings::Site;
 use crate::{Error, Options, read};
 
 /// What trains nothing in particular is taken to train as: the numbers of DeepSpeed and of most trainers.
@@ -17,13 +19,26 @@ const USUAL: Trains =
 
 /// What the job that `flags` describe should need; `facts` are what else the user knows.
 pub fn estimate(flags: &Flags, facts: &[(String, Value)], knowledge: &Knowledge) -> Result<Estimate, EstimateError> {
+    estimate_at(&Arc::default(), flags, facts, knowledge)
+}
+
+/// [`estimate`], where `site` says what is known of this machine and what is never read.
+pub fn estimate_at(
+    site: &Arc<Site>,
+    flags: &Flags,
+    facts: &[(String, Value)],
+    knowledge: &Knowledge,
+) -> Result<Estimate, EstimateError> {
     knowledge.complete().map_err(Error::from)?;
     let mut known = Facts::default();
     flags.say(&mut known);
     for (name, value) in facts {
         known.say(name, value.clone());
     }
-    let (job, launch) = launched(&flags.from, knowledge)?;
+    for (name, value) in site.facts_here() {
+        known.say(name, value.clone());
+    }
+    let (job, launch) = launched(&flags.from, knowledge, site)?;
     // The user's own words come first, then the configuration's.
     facts::of_job(&mut known, &job);
     launch.configure(&mut known);
@@ -82,13 +97,17 @@ pub fn estimate(flags: &Flags, facts: &[(String, Value)], knowledge: &Knowledge)
 }
 
 /// What was launched, as far as `paths` say.
-fn launched<'k>(paths: &[String], knowledge: &'k Knowledge) -> Result<(Job, JobConfig<'k>), EstimateError> {
+fn launched<'k>(
+    paths: &[String],
+    knowledge: &'k Knowledge,
+    site: &Arc<Site>,
+) -> Result<(Job, JobConfig<'k>), EstimateError> {
     if paths.is_empty() {
         let job = Job::default();
         let launch = JobConfig::new(knowledge, &job, Vec::new(), Vec::new());
         return Ok((job, launch));
     }
-    let mut reading = read(paths, knowledge, &Options::default())?;
+    let mut reading = read(paths, knowledge, &Options { site: Arc::clone(site), ..Options::default() })?;
     let job = incident::build(std::mem::take(&mut reading.reads), knowledge).job;
     let printed = reading.take_printed();
     let launch = JobConfig::new(knowledge, &job, reading.files, printed);

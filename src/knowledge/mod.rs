@@ -257,6 +257,13 @@ impl Knowledge {
         })
     }
 
+    /// Adds what else is secret.
+    pub fn add_secrets(&mut self, more: impl Iterator<Item = Secret>) -> Result<(), KnowledgeError> {
+        let all: Vec<Secret> = self.secrets.read()?.iter().cloned().chain(more).collect();
+        self.secrets = all.into();
+        Ok(())
+    }
+
     /// Reads every part that was not asked for yet: an error here is one of the shipped base.
     pub fn complete(&self) -> Result<(), KnowledgeError> {
         self.causes.read()?;

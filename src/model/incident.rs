@@ -50,6 +50,21 @@ pub struct Incident {
     pub capture_next: Vec<String>,
     /// Whether it was seen before.
     pub seen: Seen,
+    /// That it is known and accepted, and raises no alarm; absent where nobody said so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ignored: Option<Ignored>,
+}
+
+/// Why an incident is accepted.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Ignored {
+    /// In the words of whoever accepts it.
+    pub reason: String,
+    /// The last day on which it is, UTC; absent where it has no end.
+    #[serde(default)]
+    pub until: Option<String>,
+    /// The line that says so: `oomdoc.toml:12`.
+    pub by: String,
 }
 
 /// What groups occurrences of the same trouble; versioned, so that an upgrade never regroups.

@@ -26,8 +26,8 @@ pub use event::{
 pub use experience::{Experience, Group, Occurrence, Outcomes, Tally};
 pub use figure::{Derivation, Figure};
 pub use incident::{
-    Consumer, Diagnosis, Earlier, Fingerprint, Incident, Memory, NotAdvised, PhaseFinding, PhaseShare, Seen, Victim,
-    ray_title,
+    Consumer, Diagnosis, Earlier, Fingerprint, Ignored, Incident, Memory, NotAdvised, PhaseFinding, PhaseShare, Seen,
+    Victim, ray_title,
 };
 pub use location::{Citation, Column, LineNumber, Location};
 pub use one_line::one_line;

@@ -42,6 +42,14 @@ pub enum SourceError {
         /// As the user named it.
         path: String,
     },
+    /// The user's settings say that it is never read.
+    #[error("{} is not read: {by} says `never_read`", one_line(.path))]
+    NeverRead {
+        /// As the user named it.
+        path: String,
+        /// The line that says so.
+        by: String,
+    },
 }
 
 impl SourceError {
@@ -51,7 +59,9 @@ impl SourceError {
     /// The input it is about.
     pub fn path(&self) -> &str {
         match self {
-            SourceError::Unreadable { path, .. } | SourceError::EmptyFolder { path } => path,
+            SourceError::Unreadable { path, .. }
+            | SourceError::EmptyFolder { path }
+            | SourceError::NeverRead { path, .. } => path,
         }
     }
 }

@@ -33,6 +33,7 @@ pub use disk_space::network;
 pub use error::StoreError;
 pub use home::{HomeUnknown, find_home};
 pub use memory::MemoryStore;
+pub use owner::machine;
 pub use rules::{RuleChanges, import_rules, own_rules, remove_rules};
 pub use salvage::{Salvaged, salvage};
 pub use snapshot::{Snapshot, SnapshotError};

@@ -48,6 +48,9 @@ impl MarkdownPage {
 
     fn lead(&mut self, lead: &Lead<'_>) -> fmt::Result {
         writeln!(self.text, "### {}\n", inline(&lead.what))?;
+        if let Some(ignored) = &lead.ignored {
+            writeln!(self.text, "{}\n", inline(ignored))?;
+        }
         if let Some(why) = lead.why {
             let (share, title, cause) = (sure(why), inline(&why.title), code(&why.cause));
             writeln!(self.text, "**{}** {title} ({share}) {cause}\n", self.labels.why)?;

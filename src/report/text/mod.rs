@@ -91,6 +91,9 @@ impl TextPage {
         let name = name.or(report.other_failure.as_ref().map(|failure| failure.name.as_str()));
         let name = name.map(|name| format!("  {DIM}{name}{DIM:#}")).unwrap_or_default();
         self.line(0, &format!("{style}{}{style:#}{name}", lead.what));
+        if let Some(ignored) = &lead.ignored {
+            self.line(0, &format!("{WARN}{ignored}{WARN:#}"));
+        }
         if let Some(why) = lead.why {
             let words = format!("{} ({})  {DIM}{}{DIM:#}", why.title, sure(why), why.cause);
             self.labelled(self.labels.why, &[words]);
