@@ -53,6 +53,14 @@ fn the_only_process_that_a_launcher_saw_fail_ran_out_on_the_device_of_its_local_
 }
 
 #[test]
+fn a_worker_that_loads_data_is_of_the_rank_that_misses_it() -> Result<(), Box<dyn Error>> {
+    let killed = "[rank3]: RuntimeError: DataLoader worker (pid 9382) is killed by signal: Killed. \n";
+    let worker = victim(killed)?;
+    assert_eq!((worker.rank, worker.pid), (Some(3), Some(9382)));
+    Ok(())
+}
+
+#[test]
 fn holders_of_two_devices_are_not_added_up_and_a_process_is_not_its_own_neighbour() -> Result<(), Box<dyn Error>> {
     let torch = |rank: u32, holder: u32, allocated: &str| {
         format!(
