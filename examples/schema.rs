@@ -7,7 +7,10 @@ use schemars::Schema;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let is_estimate = std::env::args().nth(1).is_some_and(|word| word == "estimate");
-    print!("{}", render(&if is_estimate { oomdoc::estimate::schema() } else { oomdoc::report::schema() })?);
+    print!(
+        "{}",
+        render(&if is_estimate { oomdoc::internal::schema::estimate() } else { oomdoc::internal::schema::report() })?
+    );
     Ok(())
 }
 

@@ -3,5 +3,5 @@
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    oomdoc::cli::run()
+    oomdoc::internal::cli::run()
 }

@@ -10,6 +10,7 @@ mod explain;
 mod facts;
 mod fail_on;
 mod fix;
+mod flags;
 mod help;
 mod history;
 mod home;
@@ -29,6 +30,7 @@ use std::process::ExitCode;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use error::CliError;
+pub use flags::{Flags, Quantised, Recomputation};
 
 /// The post-mortem for out-of-memory failures of LLM training and serving jobs.
 #[derive(Debug, Parser)]

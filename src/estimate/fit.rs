@@ -4,7 +4,6 @@
 //! changes to prefer. Cheap is what costs nothing or some communication, then what computes more, then what crosses to
 //! the host, then what trains in other numbers, and last what trains something else or takes more machines.
 
-use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::knowledge::{Shape, Words};
@@ -24,7 +23,9 @@ const LONG: u64 = 8192;
 const LORA_RANK: u64 = 16;
 
 /// What there is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[non_exhaustive]
 pub struct Limits {
     /// On each device.
     pub gpu: Bytes,
@@ -33,7 +34,9 @@ pub struct Limits {
 }
 
 /// What to change so that a job fits.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[non_exhaustive]
 pub struct Fit {
     /// What there is.
     pub limits: Limits,
@@ -48,7 +51,9 @@ pub struct Fit {
 }
 
 /// What is left of what there is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[non_exhaustive]
 pub struct Spare {
     /// Of each device.
     pub gpu: Bytes,
@@ -57,8 +62,10 @@ pub struct Spare {
 }
 
 /// Whether something fits.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum Fits {
     /// Even the upper bounds do.
     Surely,
@@ -69,7 +76,9 @@ pub enum Fits {
 }
 
 /// What the hungriest moments need.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[non_exhaustive]
 pub struct Peaks {
     /// On each device.
     pub gpu: Amount,
@@ -78,7 +87,9 @@ pub struct Peaks {
 }
 
 /// One change, and what is needed with it and those before it.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[non_exhaustive]
 pub struct Change {
     /// As this command spells it.
     pub flag: String,

@@ -12,7 +12,7 @@ mod sources;
 
 pub use check::{Checked, Finding, Severity, check};
 pub use example::{Tried, try_examples};
-pub use explain::{Unexplained, explain};
+pub use explain::explain;
 pub use names::{FactNames, nearest_rules};
 pub use skeleton::{BadName, skeleton};
 pub use sources::{RuleSource, SourcesError};

@@ -19,7 +19,6 @@ use encoding_rs_io::DecodeReaderBytes;
 use thiserror::Error;
 
 use crate::model::{Role, one_line};
-pub use archive::Visit;
 use archive::{Bound, Format};
 pub use blocks::read_blocks;
 pub use walk::walk;
