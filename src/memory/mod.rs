@@ -38,5 +38,7 @@ pub use layout::{
 pub use pinned::Pinning;
 pub use plan::{Moment, MomentPlan, Plan, Step};
 pub use quantised::Quantised;
+#[cfg(test)]
+pub use requested_size::Family;
 pub use requested_size::{Requested, Rounding, SizeMatch, size_matches};
 pub use size::{ModelSize, Parameters, Width};
