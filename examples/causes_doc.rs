@@ -7,7 +7,7 @@ use std::fmt::Write;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use oomdoc::knowledge::{CauseRule, Direction, ExampleRow, Knowledge, Must, Turn};
+use oomdoc::internal::knowledge::{CauseRule, Direction, ExampleRow, Knowledge, Must, Turn};
 use serde::Deserialize;
 
 fn main() -> Result<(), Box<dyn Error>> {

@@ -7,9 +7,9 @@ use schemars::Schema;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let schema = match std::env::args().nth(1).as_deref() {
-        Some("estimate") => oomdoc::estimate::schema(),
-        Some("oomdoc") => oomdoc::settings::schema(),
-        _ => oomdoc::report::schema(),
+        Some("estimate") => oomdoc::internal::schema::estimate(),
+        Some("oomdoc") => oomdoc::internal::schema::settings(),
+        _ => oomdoc::internal::schema::report(),
     };
     print!("{}", render(&schema)?);
     Ok(())

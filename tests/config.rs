@@ -282,7 +282,7 @@ fn what_is_known_of_a_host_decides_what_is_advised() -> Outcome {
         words.lines().map(|line| format!("Nov 20 10:00:00 {host} train[90417]: {line}\n")).collect()
     };
     fs::copy(corpus.join("launch.sh"), place.path("project/logs/launch.sh"))?;
-    let machine = oomdoc::store::machine().ok_or("a machine without a name")?;
+    let machine = oomdoc::internal::store::machine().ok_or("a machine without a name")?;
     let advised = |log: &str, name: &str, more: &[&str]| -> Result<String, Box<dyn std::error::Error>> {
         place.write("project/logs/job.log", log)?;
         place.project(&format!("[[hosts]]\nname = '{name}'\nfacts.host.memory = '100GiB'\n"))?;
@@ -349,14 +349,14 @@ fn every_key_is_documented_and_in_the_schema() -> Outcome {
     let top = properties(&schema).ok_or("no keys")?.into_iter().filter(|key| key != "triage");
     let mut written: Vec<String> = top.chain(tables.iter().map(|key| format!("triage.{key}"))).collect();
     written.sort();
-    let mut known: Vec<&str> = oomdoc::settings::KEYS.iter().map(|key| key.name).collect();
+    let mut known: Vec<&str> = oomdoc::internal::settings::KEYS.iter().map(|key| key.name).collect();
     known.sort_unstable();
     assert_eq!(known, written);
-    for key in oomdoc::settings::KEYS {
+    for key in oomdoc::internal::settings::KEYS {
         let row = page.lines().find(|line| line.starts_with(&format!("| `{}` |", key.name))).ok_or(key.name)?;
         let ways = [key.variable, key.flag].into_iter().flatten();
         ways.for_each(|way| assert!(row.contains(&format!("`{way}`")), "{row}"));
-        let is_everybody_s = key.setter == oomdoc::settings::Setter::Anybody;
+        let is_everybody_s = key.setter == oomdoc::internal::settings::Setter::Anybody;
         assert_eq!(row.contains("every file"), is_everybody_s, "{row}");
     }
     let validator = jsonschema::validator_for(&schema)?;

@@ -7,7 +7,7 @@ use std::path::{Component, Path, PathBuf};
 
 use assert_cmd::Command;
 use clap::error::ErrorKind;
-use oomdoc::knowledge::Knowledge;
+use oomdoc::internal::knowledge::Knowledge;
 use saphyr_parser::{Event, Parser};
 
 #[allow(dead_code)]
@@ -169,7 +169,7 @@ fn check_toml(text: &str) -> Outcome {
 
 /// The command line takes these words, and what they name of this repository is read.
 fn check_command(words: &[String]) -> Outcome {
-    let parsed = oomdoc::cli::command().try_get_matches_from(words);
+    let parsed = oomdoc::internal::cli::command().try_get_matches_from(words);
     if let Err(error) = parsed
         && !matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion)
     {

@@ -7,11 +7,11 @@ use std::net::{TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use oomdoc::Language;
 use oomdoc::Options;
-use oomdoc::knowledge::Language;
+use oomdoc::internal::source::Input;
+use oomdoc::internal::triage::{self, Environment, HttpError, Patience, Posted};
 use oomdoc::model::Report;
-use oomdoc::source::Input;
-use oomdoc::triage::{self, Environment, HttpError, Patience, Posted};
 use serde_json::{Value, json};
 
 type Outcome<T = ()> = Result<T, Box<dyn Error>>;
@@ -195,7 +195,7 @@ const OOM: &str = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate
 
 fn report(log: &'static str) -> Outcome<Report> {
     let input = Input::new("job.log", log.as_bytes())?;
-    Ok(oomdoc::analyze_inputs(vec![input], Vec::new(), &Options::default())?)
+    Ok(oomdoc::internal::analyze_inputs(vec![input], Vec::new(), &Options::default())?)
 }
 
 const HASTE: Patience = Patience {

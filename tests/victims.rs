@@ -3,9 +3,10 @@
 use std::error::Error;
 use std::io::Cursor;
 
+use oomdoc::Options;
+use oomdoc::internal::analyze_inputs;
+use oomdoc::internal::source::Input;
 use oomdoc::model::Victim;
-use oomdoc::source::Input;
-use oomdoc::{Options, analyze_inputs};
 
 fn victim(log: &str) -> Result<Victim, Box<dyn Error>> {
     let input = Input::new("job.log", Cursor::new(log.as_bytes().to_vec()))?;
@@ -71,7 +72,7 @@ fn holders_of_two_devices_are_not_added_up_and_a_process_is_not_its_own_neighbou
     let actors = "(RolloutWorker pid=28422) ready\n(Trainer pid=28423) ready\n";
     let log = format!("{actors}{}{}", torch(0, 28422, "7.20"), torch(1, 30001, "7.20"));
     let input = Input::new("job.log", Cursor::new(log.into_bytes()))?;
-    let examined = oomdoc::examine_inputs(vec![input], &Options::default())?.ok_or("no incident")?;
+    let examined = oomdoc::internal::examine_inputs(vec![input], &Options::default())?.ok_or("no incident")?;
     let gib = |name: &str| examined.facts.number(name).map(|bytes| bytes / f64::from(1 << 30));
     assert_eq!(gib("consumers.own").zip(gib("consumers.sum")), Some((70.0, 78.0)));
     assert_eq!(examined.found.incident.consumers.len(), 2);

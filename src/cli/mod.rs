@@ -11,6 +11,7 @@ mod explain;
 mod facts;
 mod fail_on;
 mod fix;
+mod flags;
 mod help;
 mod history;
 mod home;
@@ -31,8 +32,7 @@ use std::process::ExitCode;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use error::CliError;
-
-use crate::settings::Flags;
+pub use flags::{Flags, Quantised, Recomputation};
 
 /// The post-mortem for out-of-memory failures of LLM training and serving jobs.
 #[derive(Debug, Parser)]
@@ -81,7 +81,8 @@ pub fn run() -> ExitCode {
     if let Command::Completions(completions) = command {
         return completions.run().unwrap_or_else(|error| error.report());
     }
-    let flags = Flags { language: settings::flagged_language(), home: home.home.clone(), color: color.told() };
+    let flags =
+        crate::settings::Flags { language: settings::flagged_language(), home: home.home.clone(), color: color.told() };
     let home = match files.settings(flags) {
         Ok(settings) => home::Home { settings, ..home },
         Err(error) => return error.report(),

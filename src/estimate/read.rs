@@ -3,7 +3,7 @@
 use std::fs;
 use std::sync::Arc;
 
-use super::{Estimate, EstimateError, Flags, Need, SCHEMA, Serving, fit, shown};
+use super::{Estimate, EstimateError, Need, PlannedJob, SCHEMA, Serving, fit, shown};
 use crate::facts::{self, Facts, Value};
 use crate::incident;
 use crate::knowledge::{EngineIs, Knowledge, Shape, Trains, TrainsIn};
@@ -17,28 +17,20 @@ use crate::{Error, Options, read};
 const USUAL: Trains =
     Trains { precision: TrainsIn::Mixed, fsdp: false, logits_in_place: false, engine: EngineIs::Elsewhere };
 
-/// What the job that `flags` describe should need; `facts` are what else the user knows.
-pub fn estimate(flags: &Flags, facts: &[(String, Value)], knowledge: &Knowledge) -> Result<Estimate, EstimateError> {
-    estimate_at(&Arc::default(), flags, facts, knowledge)
-}
-
-/// [`estimate`], where `site` says what is known of this machine and what is never read.
-pub fn estimate_at(
-    site: &Arc<Site>,
-    flags: &Flags,
-    facts: &[(String, Value)],
-    knowledge: &Knowledge,
-) -> Result<Estimate, EstimateError> {
+/// What the job `planned` should need, moment by moment, on each device and host.
+pub fn estimate(planned: &PlannedJob, options: &Options) -> Result<Estimate, EstimateError> {
+    let knowledge = &*crate::known(options).map_err(Error::from)?;
     knowledge.complete().map_err(Error::from)?;
     let mut known = Facts::default();
-    flags.say(&mut known);
-    for (name, value) in facts {
+    for (name, value) in planned.facts.iter().chain(&options.facts) {
         known.say(name, value.clone());
     }
+    let site = &options.site;
     for (name, value) in site.facts_here() {
         known.say(name, value.clone());
     }
-    let (job, launch) = launched(&flags.from, knowledge, site)?;
+    let is_precision_said = known.text("config.trains_in").is_some();
+    let (job, launch) = launched(&planned.from, knowledge, site)?;
     // The user's own words come first, then the configuration's.
     facts::of_job(&mut known, &job);
     launch.configure(&mut known);
@@ -66,12 +58,12 @@ pub fn estimate_at(
         assume("config.zero_stage", 0.0, "nothing is sharded over the ranks: no sharding was given");
     }
     let trains = launch.trains().unwrap_or_else(|| {
-        if flags.precision.is_none() && !is_served {
+        if !is_precision_said && !is_served {
             assumed.push("16-bit weights and gradients, fp32 master weights: no precision was given".to_owned());
         }
         USUAL
     });
-    let (model, size) = model(flags, &known, &launch, knowledge)?;
+    let (model, size) = model(planned, &known, &launch, knowledge)?;
     let layout = launch.layout(&known, &size, trains).ok_or(EstimateError::Unbounded)?;
     let serving = is_served.then(|| Serving { memory_share: known.number("config.kv_cache_share") });
     let Plan { moments, assumptions } = match &serving {
@@ -79,14 +71,14 @@ pub fn estimate_at(
         None => Plan::of(&size, &layout),
     };
     assumed.extend(assumptions);
-    let limits = flags.limits().filter(|_| !is_served);
+    let limits = planned.limits.filter(|_| !is_served);
     Ok(Estimate {
         schema: SCHEMA,
         framework: launch.framework().map(str::to_owned),
         job,
         serving,
         model,
-        shown: shown::shown(&layout, &read, !flags.from.is_empty()),
+        shown: shown::shown(&layout, &read, !planned.from.is_empty()),
         moments: moments.into_iter().map(Need::from).collect(),
         is_least: !Plan::is_whole(&size, &layout),
         assumptions: assumed,
@@ -117,16 +109,16 @@ fn launched<'k>(
 
 /// The model and its name.
 fn model(
-    flags: &Flags,
+    planned: &PlannedJob,
     facts: &Facts,
     launch: &JobConfig<'_>,
     knowledge: &Knowledge,
 ) -> Result<(String, ModelSize), EstimateError> {
-    let Some(asked) = &flags.model else {
+    let Some(asked) = &planned.model else {
         let named = ["model", "config.model", "job.model"].into_iter().find_map(|name| facts.text(name));
         let named = named.filter(|name| !name.is_empty());
         let unknown = || named.map_or(EstimateError::NoModel, |name| EstimateError::UnsizedModel(name.to_owned()));
-        let counted = flags.parameters.map(|count| (ModelSize::of_parameters(count), Vec::new()));
+        let counted = planned.parameters.map(|count| (ModelSize::of_parameters(count), Vec::new()));
         // A shape says more than a number, a number more than a name that rounds it.
         let found = launch.model(facts).filter(|(size, _)| size.shape.is_some() || counted.is_none());
         let (size, cites) = found.or(counted).ok_or_else(unknown)?;

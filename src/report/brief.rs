@@ -1,6 +1,7 @@
 //! A few lines for whoever only glances: an annotation, a message in a chat.
 
-use super::phrases::{describe, shorten, strip, sure, title};
+use super::details::{shorten, strip, sure};
+use super::phrases::{describe, title};
 use super::texts;
 use super::{change, numbered, telling};
 use crate::knowledge::Language;

@@ -3,9 +3,39 @@
 pub(super) use super::joints::{colon, comma, down_to, host, input, needed, on_host, semicolon, sentence};
 pub(crate) use super::names::phase;
 pub(super) use super::names::{during, figure, headline, other_failure};
-use super::outline::About;
 use crate::knowledge::Language;
 use crate::model::{Earlier, Ending, Ignored, Outcomes, Seen, Signal};
+
+/// What a section is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum About {
+    /// What to change.
+    Changes,
+    /// The job, and whether this came up before.
+    Job,
+    /// Why it happened.
+    Why,
+    /// The numbers.
+    Figures,
+    /// Who held the memory.
+    Holders,
+    /// What the numbers are made of.
+    Arithmetic,
+    /// The call that failed.
+    Stack,
+    /// How the processes ended.
+    Ends,
+    /// The lines that prove it.
+    Proof,
+    /// What does not help.
+    Useless,
+    /// What to record next time.
+    NextTime,
+    /// What only followed.
+    Also,
+    /// What was read.
+    Read,
+}
 
 /// Headings and small words.
 pub(super) struct Labels {

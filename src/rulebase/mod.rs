@@ -13,7 +13,7 @@ mod sources;
 
 pub use check::{Checked, Finding, Severity, check};
 pub use example::{Tried, try_examples};
-pub use explain::{Unexplained, explain};
+pub use explain::explain;
 pub(crate) use lines::{Lines, line_at};
 pub(crate) use names::nearest;
 pub use names::{FactNames, nearest_rules};

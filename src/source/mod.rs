@@ -7,6 +7,7 @@
 mod archive;
 mod blocks;
 pub(crate) mod role;
+mod utf16;
 mod walk;
 
 use std::fs::File;
@@ -15,11 +16,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
-use encoding_rs_io::DecodeReaderBytes;
 use thiserror::Error;
 
 use crate::model::{Role, one_line};
-pub use archive::Visit;
 use archive::{Bound, Format};
 pub use blocks::read_blocks;
 pub use walk::walk;
@@ -117,9 +116,10 @@ impl<'a> Input<'a> {
     fn packed(path: &str, mut bytes: impl Read + Send + 'a, bound: Bound) -> io::Result<Input<'a>> {
         let mut head = head_of(&mut bytes)?;
         let mut bytes: Box<dyn Read + Send + 'a> = Box::new(bytes);
-        if let [0xff, 0xfe, ..] | [0xfe, 0xff, ..] = *head {
-            // UTF-16, as PowerShell's `>` writes it.
-            bytes = Box::new(DecodeReaderBytes::new(Cursor::new(head).chain(bytes)));
+        if let Some(order) = utf16::Order::of(&head) {
+            let mut head_of_text = Cursor::new(head);
+            head_of_text.set_position(utf16::Order::MARK);
+            bytes = Box::new(utf16::Decoded::new(head_of_text.chain(bytes), order));
             head = head_of(&mut bytes)?;
         }
         let format = Format::of(&head);

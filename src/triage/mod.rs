@@ -19,7 +19,7 @@ use crate::model::{Kind, Report};
 use crate::report;
 
 pub use comment::{Posted, marker, say, solve};
-pub use environment::{Conversation, Environment, Missing, Pipeline};
+pub use environment::{Environment, Missing, Pipeline};
 pub use fail_on::FailOn;
 pub use forge::{Comment, Forge};
 pub use http::{HttpError, Patience};

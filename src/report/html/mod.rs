@@ -10,11 +10,10 @@ use std::ops::Range;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use super::context_lines::BESIDE;
+use super::details::{describe_job, ended, place_of, remarks, strip, sure};
 use super::diff::class;
 use super::lead::Lead;
-use super::phrases::{
-    amount, describe, describe_job, effects, ended, headline, phase, place_of, remarks, strip, sure, title, together,
-};
+use super::phrases::{amount, describe, effects, headline, phase, title, together};
 use super::selection::from_to;
 use super::texts::{self, Labels};
 use super::{numbered, selection, telling};

@@ -4,10 +4,12 @@ mod escape;
 
 use std::fmt::{self, Write};
 
+use super::details::{alike_words, ended, place_of, remarks, shorten, sure};
 use super::lead::{Action, Lead};
-use super::outline::{About, Item, Limits, Outline, Section};
-use super::phrases::{alike_words, amount, effects, ended, place_of, remarks, shorten, sure};
+use super::outline::{Item, Limits, Outline, Section};
+use super::phrases::{amount, effects};
 use super::selection::from_to;
+use super::texts::About;
 use super::texts::{self, Labels};
 use crate::knowledge::Language;
 use crate::model::{Call, Figure, Patch, Report};

@@ -6,7 +6,8 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::Path;
 
-use super::phrases::{describe, headline, strip, sure, title};
+use super::details::{strip, sure};
+use super::phrases::{describe, headline, title};
 use super::place::{place, within};
 use super::texts;
 use super::{change, numbered};

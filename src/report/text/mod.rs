@@ -5,9 +5,10 @@ mod wrap;
 
 use anstyle::{AnsiColor, Style};
 
+use super::details::{nearby, printable, strip, sure};
 use super::lead::Lead;
-use super::outline::{About, Item, Limits, Outline, Section};
-use super::phrases::{nearby, printable, strip, sure};
+use super::outline::{Item, Limits, Outline, Section};
+use super::texts::About;
 use super::texts::{self, Labels};
 use crate::knowledge::Language;
 use crate::model::Report;
