@@ -7,12 +7,14 @@ use std::io::Cursor;
 use std::sync::Arc;
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
-use oomdoc::knowledge::{Knowledge, Language};
-use oomdoc::parse::{Extractor, GRAMMARS, Grammars};
-use oomdoc::report::Length;
-use oomdoc::scan::{Extent, LineSink, RawLine, Scanner};
-use oomdoc::source::Input;
-use oomdoc::{Options, analyze_inputs, report};
+use oomdoc::Language;
+use oomdoc::Options;
+use oomdoc::internal::knowledge::Knowledge;
+use oomdoc::internal::parse::{Extractor, GRAMMARS, Grammars};
+use oomdoc::internal::report::Length;
+use oomdoc::internal::scan::{Extent, LineSink, RawLine, Scanner};
+use oomdoc::internal::source::Input;
+use oomdoc::internal::{analyze_inputs, report};
 
 mod generate;
 
@@ -73,8 +75,8 @@ fn extract(criterion: &mut Criterion) {
 }
 
 fn whole(criterion: &mut Criterion) {
-    let knowledge = Some(Arc::new(Knowledge::shipped().unwrap()));
-    let options = Options { knowledge, ..Options::default() };
+    let knowledge = Arc::new(Knowledge::shipped().unwrap());
+    let options = Options::default().knowledge(knowledge);
     let mut group = criterion.benchmark_group("analyze");
     for kind in [Kind::Healthy, Kind::Incident] {
         let log = log(kind, 1 << 20);

@@ -6,8 +6,8 @@ use std::fmt::{self, Write};
 use std::path::Path;
 use std::sync::Arc;
 
-use oomdoc::fit::{self, Case, LabelError};
-use oomdoc::knowledge::Knowledge;
+use oomdoc::internal::fit::{self, Case, LabelError};
+use oomdoc::internal::knowledge::Knowledge;
 use oomdoc::model::Report;
 
 fn main() -> Result<(), Box<dyn Error>> {

@@ -6,7 +6,7 @@ use std::io::{self, BufRead as _};
 use std::path::Path;
 use std::time::Instant;
 
-use oomdoc::history::{Order, Query, ask};
+use oomdoc::internal::history::{Order, Query, ask};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let home = std::env::var_os("OOMDOC_HOME").ok_or("OOMDOC_HOME names no folder")?;

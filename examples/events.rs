@@ -3,10 +3,10 @@
 use std::error::Error;
 use std::sync::Arc;
 
-use oomdoc::knowledge::Knowledge;
-use oomdoc::parse::{Extractor, GRAMMARS, Grammars};
-use oomdoc::scan::{Extent, Scanner};
-use oomdoc::source::Input;
+use oomdoc::internal::knowledge::Knowledge;
+use oomdoc::internal::parse::{Extractor, GRAMMARS, Grammars};
+use oomdoc::internal::scan::{Extent, Scanner};
+use oomdoc::internal::source::Input;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let knowledge = Knowledge::shipped()?;

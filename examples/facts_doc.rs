@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::error::Error;
 use std::fmt::Write;
 
-use oomdoc::knowledge::{FactType, Glossary, Knowledge};
-use oomdoc::rulebase::FactNames;
+use oomdoc::internal::knowledge::{FactType, Glossary, Knowledge};
+use oomdoc::internal::rulebase::FactNames;
 
 fn main() -> Result<(), Box<dyn Error>> {
     print!("{}", render(&FactNames::new(&Knowledge::shipped()?, &Glossary::shipped()?))?);

@@ -3,8 +3,8 @@
 use std::error::Error;
 use std::fmt::{self, Write};
 
-use oomdoc::knowledge::{Knowledge, MessageFile, shipped_files};
-use oomdoc::parse::GRAMMARS;
+use oomdoc::internal::knowledge::{Knowledge, MessageFile, shipped_files};
+use oomdoc::internal::parse::GRAMMARS;
 
 fn main() -> Result<(), Box<dyn Error>> {
     print!("{}", render()?);

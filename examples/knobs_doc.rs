@@ -3,7 +3,7 @@
 use std::error::Error;
 use std::fmt::Write;
 
-use oomdoc::knowledge::{DefaultValue, Fact, Knob, Knowledge, Lever, Spelling, To, Turn};
+use oomdoc::internal::knowledge::{DefaultValue, Fact, Knob, Knowledge, Lever, Spelling, To, Turn};
 
 fn main() -> Result<(), Box<dyn Error>> {
     print!("{}", render(&Knowledge::shipped()?)?);

@@ -16,7 +16,7 @@ pub fn write(folder: &Path) -> Result<(), Box<dyn Error>> {
     let folder = folder.join("share");
     let pages = folder.join("man/man1");
     fs::create_dir_all(&pages)?;
-    clap_mangen::generate_to(oomdoc::cli::command(), &pages)?;
+    clap_mangen::generate_to(oomdoc::internal::cli::command(), &pages)?;
     for (shell, place) in [
         (Shell::Bash, "bash-completion/completions"),
         (Shell::Zsh, "zsh/site-functions"),
@@ -24,7 +24,7 @@ pub fn write(folder: &Path) -> Result<(), Box<dyn Error>> {
     ] {
         let place = folder.join(place);
         fs::create_dir_all(&place)?;
-        let written = clap_complete::generate_to(shell, &mut oomdoc::cli::command(), "oomdoc", &place)?;
+        let written = clap_complete::generate_to(shell, &mut oomdoc::internal::cli::command(), "oomdoc", &place)?;
         if shell == Shell::Bash {
             // bash-completion looks for the command's own name.
             fs::rename(written, place.join("oomdoc"))?;

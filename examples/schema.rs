@@ -1,13 +1,17 @@
-//! Writes the JSON Schema of reports, or of estimates: `cargo run --example schema > docs/report.schema.json`,
-//! `cargo run --example schema -- estimate > docs/estimate.schema.json`.
+//! Writes the JSON Schema of reports, of estimates or of oomdoc.toml: `cargo run --example schema > docs/report.schema.json`,
+//! `cargo run --example schema -- estimate > docs/estimate.schema.json`, `cargo run --example schema -- oomdoc > docs/oomdoc.schema.json`.
 
 use std::error::Error;
 
 use schemars::Schema;
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let is_estimate = std::env::args().nth(1).is_some_and(|word| word == "estimate");
-    print!("{}", render(&if is_estimate { oomdoc::estimate::schema() } else { oomdoc::report::schema() })?);
+    let schema = match std::env::args().nth(1).as_deref() {
+        Some("estimate") => oomdoc::internal::schema::estimate(),
+        Some("oomdoc") => oomdoc::internal::schema::settings(),
+        _ => oomdoc::internal::schema::report(),
+    };
+    print!("{}", render(&schema)?);
     Ok(())
 }
 

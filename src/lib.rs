@@ -1,4 +1,32 @@
-//! The post-mortem for out-of-memory failures of LLM training and serving jobs.
+//! The post-mortem for out-of-memory failures of LLM training and serving jobs, as a library.
+//!
+//! ```
+//! use oomdoc::model::{Kind, Phase};
+//! use oomdoc::{Options, analyze};
+//!
+//! // Files, folders and archives of them: logs, kernel logs, launch scripts, configurations.
+//! let report = analyze(&["corpus/llama3-8b-optimizer-step"], &Options::default())?;
+//! assert_eq!(report.verdict, Kind::GpuOom);
+//!
+//! let incident = &report.incidents[0];
+//! assert_eq!(incident.phase.name, Phase::OptimizerStep);
+//! let diagnosis = &incident.diagnoses[0];
+//! assert_eq!(&*diagnosis.cause, "optimizer_states_on_gpu");
+//! assert!(diagnosis.confidence > 0.9);
+//! // Whatever is said has the lines that prove it, and what to change is a diff of the user's own file.
+//! assert_eq!(incident.evidence[0].location.to_string(), "corpus/llama3-8b-optimizer-step/job.log:270");
+//! let diff = diagnosis.patches[0].diff.as_deref();
+//! assert!(diff.is_some_and(|diff| diff.contains("+   --adam_offload")));
+//! # Ok::<(), oomdoc::Error>(())
+//! ```
+//!
+//! [`analyze_jobs`] gives a report for each job that the inputs are of, [`estimate`](fn@estimate) what a job should need before it runs.
+//! Reports and estimates are [`serde::Serialize`]; the schemas of what that writes are in `docs/` of the repository.
+//!
+//! Whoever depends on it says `default-features = false`: then nothing is built but the analysis. `archives` reads what is compressed or
+//! packed; all other features are the command's.
+//!
+//! # How it goes
 //!
 //! ```text
 //! bytes ─source─▶ blocks ─scan─▶ lines worth reading ─parse─▶ events ─incident─▶ incidents ─▶ report
@@ -6,35 +34,58 @@
 //!
 //! Each floor knows only those below it; [`analyze`] is the whole walk.
 
-pub mod cli;
-pub mod config;
-pub mod diagnosis;
+// What a build leaves unused is told by the one that has everything.
+#![cfg_attr(
+    not(all(feature = "archives", feature = "cli", feature = "history", feature = "triage")),
+    allow(dead_code, unused_imports)
+)]
+
+#[cfg(feature = "cli")]
+mod cli;
+mod config;
+mod diagnosis;
+#[cfg(feature = "history")]
+mod durable;
 pub mod estimate;
-pub mod facts;
-pub mod fit;
-pub mod fix;
-pub mod history;
-pub mod incident;
-pub mod jobs;
-pub mod knowledge;
-pub mod launch;
-pub mod memory;
+mod facts;
+#[cfg(feature = "cli")]
+mod fit;
+#[cfg(feature = "cli")]
+mod fix;
+#[cfg(feature = "history")]
+mod history;
+mod incident;
+#[doc(hidden)]
+#[allow(missing_docs)]
+pub mod internal;
+mod jobs;
+mod knowledge;
+mod launch;
+mod memory;
 pub mod model;
-pub mod parse;
-pub mod patch;
+mod options;
+mod parse;
+mod patch;
 mod reading;
-#[cfg(target_os = "linux")]
-pub mod recorder;
-pub mod redact;
-pub mod report;
-pub mod rulebase;
-pub mod scan;
-pub mod signals;
-pub mod source;
-pub mod store;
-pub mod triage;
-pub mod watch;
-pub mod when;
+#[cfg(all(feature = "cli", target_os = "linux"))]
+mod recorder;
+#[cfg(any(feature = "history", feature = "render"))]
+mod redact;
+mod report;
+#[cfg(feature = "cli")]
+mod rulebase;
+mod scan;
+#[cfg(feature = "schema")]
+mod schema;
+mod settings;
+mod signals;
+mod source;
+#[cfg(feature = "history")]
+mod store;
+#[cfg(feature = "triage")]
+mod triage;
+mod watch;
+mod when;
 
 use std::cell::OnceCell;
 use std::sync::Arc;
@@ -42,22 +93,25 @@ use std::sync::Arc;
 use thiserror::Error;
 
 use diagnosis::{Concluded, Diagnosed};
-use facts::{Evaluator, Facts, Value};
+use facts::{Evaluator, Facts};
 use incident::{Found, Outcome};
-use jobs::Grouping;
-use knowledge::{Knowledge, KnowledgeError, Language};
+use knowledge::{Knowledge, KnowledgeError};
 use launch::{JobConfig, Prediction};
-use model::{Call, Collapse, Diagnosis, Experience, Frame, Incident, InputSummary, Job, Report};
+use model::{Call, Collapse, Diagnosis, Frame, Incident, InputSummary, Job, Report};
 use parse::{GRAMMARS, Grammars};
 use patch::{Remedies, Workbench};
 use reading::Reading;
 use signals::Signals;
 use source::{Input, SourceError};
-use watch::Watch;
-use when::Calendar;
+
+pub use estimate::estimate;
+pub use jobs::Grouping;
+pub use knowledge::Language;
+pub use options::Options;
 
 /// Why there is no report.
 #[derive(Debug, Error)]
+#[non_exhaustive]
 pub enum Error {
     /// Not one of the inputs could be read.
     #[error("nothing could be read")]
@@ -70,61 +124,30 @@ pub enum Error {
     Search(String),
 }
 
-/// How to read and to write.
-#[derive(Debug, Clone)]
-pub struct Options {
-    /// The language of the report.
-    pub language: Language,
-    /// What the user knows and no log says: `model` is `8b`, `host.memory` is `500GiB`.
-    pub facts: Vec<(String, Value)>,
-    /// What to analyse with; absent: what is part of the binary.
-    pub knowledge: Option<Arc<Knowledge>>,
-    /// What came up and was tried before.
-    pub experience: Arc<Experience>,
-    /// Bytes read at a time.
-    pub block: usize,
-    /// Threads to read with; absent: one for each core. The report is the same.
-    pub threads: Option<usize>,
-    /// What to go by where a log does not say when it was written.
-    pub calendar: Calendar,
-    /// Whoever waits for the report.
-    pub watch: Option<Arc<Watch>>,
-}
-
-impl Default for Options {
-    fn default() -> Options {
-        Options {
-            language: Language::En,
-            facts: Vec::new(),
-            knowledge: None,
-            experience: Arc::default(),
-            block: 1 << 20,
-            threads: None,
-            calendar: Calendar::default(),
-            watch: None,
-        }
-    }
-}
-
 /// Reads everything that `paths` name (files, folders, `-`) and says what ran out, where, when, why, and how that is proven.
-pub fn analyze(paths: &[String], options: &Options) -> Result<Report, Error> {
+pub fn analyze<P: AsRef<str>>(paths: &[P], options: &Options) -> Result<Report, Error> {
     let knowledge = known(options)?;
     read_ahead(&knowledge, options);
-    conclude(read(paths, &knowledge, options)?, &knowledge, options)
+    conclude(read(&owned(paths), &knowledge, options)?, &knowledge, options)
 }
 
 /// [`analyze`], with a report for each job that the inputs are of, or as `grouping` says.
-pub fn analyze_jobs(paths: &[String], options: &Options, grouping: Grouping) -> Result<Vec<Report>, Error> {
+pub fn analyze_jobs<P: AsRef<str>>(paths: &[P], options: &Options, grouping: Grouping) -> Result<Vec<Report>, Error> {
+    let paths = &owned(paths);
     let knowledge = known(options)?;
     read_ahead(&knowledge, options);
     conclude_each(read(paths, &knowledge, options)?.by_job(paths, grouping, &knowledge), &knowledge, options)
+}
+
+fn owned<P: AsRef<str>>(paths: &[P]) -> Vec<String> {
+    paths.iter().map(|path| path.as_ref().to_owned()).collect()
 }
 
 /// Reads everything that `paths` name.
 fn read(paths: &[String], knowledge: &Knowledge, options: &Options) -> Result<Reading, Error> {
     let (files, unreadable) = source::walk(paths);
     let grammars = grammars(knowledge)?;
-    let open = |file: String| Input::open(&file);
+    let open = |file: String| options.site.refuses(&file).map_or_else(|| Input::open(&file), Err);
     let mut reading = reading::read_all(files, open, &grammars, options);
     reading.unreadable.splice(..0, unreadable);
     if reading.summaries.is_empty() {
@@ -207,7 +230,8 @@ fn conclude(mut reading: Reading, knowledge: &Knowledge, options: &Options) -> R
     let launch = JobConfig::new(knowledge, &job, reading.files, printed);
     let job = launch.complete(job);
     let explain = |found| explain(found, &job, &launch, &reading.summaries, knowledge, options);
-    let incidents = found.into_iter().map(explain).collect();
+    let mut incidents: Vec<Incident> = found.into_iter().map(explain).collect();
+    options.site.accept(&mut incidents);
     Ok(told(reading.summaries, job, incidents))
 }
 
@@ -240,6 +264,9 @@ fn examine(
     options: &Options,
 ) -> Examined {
     let mut facts = facts::gather(&found, job, inputs, &options.facts);
+    for (name, value) in options.site.facts_of(&found.incident) {
+        facts.say(name, value.clone());
+    }
     launch.configure(&mut facts);
     launch.infer(&mut facts);
     facts::explain_request(&mut facts, &found.incident, &knowledge.models);

@@ -4,9 +4,10 @@ use std::error::Error;
 use std::fmt::Write as _;
 use std::io::Cursor;
 
+use oomdoc::Options;
+use oomdoc::internal::analyze_inputs;
+use oomdoc::internal::source::Input;
 use oomdoc::model::Report;
-use oomdoc::source::Input;
-use oomdoc::{Options, analyze_inputs};
 
 type Outcome<T = ()> = Result<T, Box<dyn Error>>;
 
@@ -61,7 +62,7 @@ fn an_incident_across_any_border_is_the_same_incident() -> Outcome {
     for at in 0..=INCIDENT.len() {
         let pad = 2 * BLOCK - at - before.len() % (2 * BLOCK);
         let log = format!("{before}{}\n{INCIDENT}{after}", "-".repeat(pad.saturating_sub(1)));
-        let options = Options { block: BLOCK, threads: Some(1 + at % 2), ..Options::default() };
+        let options = Options::default().block(BLOCK).threads(1 + at % 2);
         assert_eq!(said(&analyzed(&log, &options)?), alone, "byte {at} of the incident begins a block");
     }
     Ok(())
@@ -83,7 +84,7 @@ fn an_incident_at_either_end_and_between_others_lines_is_the_same_incident() -> 
         ("between lines of another rank", format!("{before}{mixed}{after}")),
     ] {
         for block in [BLOCK, 3 * BLOCK, 1 << 20] {
-            let options = Options { block, ..Options::default() };
+            let options = Options::default().block(block);
             assert_eq!(said(&analyzed(&log, &options)?), alone, "{place}, blocks of {block}");
         }
     }

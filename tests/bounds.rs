@@ -8,12 +8,15 @@ use std::io::Cursor;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use oomdoc::knowledge::Knowledge;
-use oomdoc::model::{Event, FigureName, What};
-use oomdoc::parse::{Extractor, Findings, GRAMMARS, Grammars};
-use oomdoc::scan::{Extent, Scanner};
 #[cfg(target_os = "linux")]
-use oomdoc::{Options, analyze_inputs, source::Input};
+use oomdoc::Options;
+use oomdoc::internal::analyze_inputs;
+use oomdoc::internal::knowledge::Knowledge;
+use oomdoc::internal::model::{Event, What};
+use oomdoc::internal::parse::{Extractor, Findings, GRAMMARS, Grammars};
+use oomdoc::internal::scan::{Extent, Scanner};
+use oomdoc::internal::source::Input;
+use oomdoc::model::FigureName;
 
 #[cfg(target_os = "linux")]
 mod effort;
@@ -38,7 +41,7 @@ fn read(input: &[u8], grammars: &Grammars) -> Findings {
 /// Whether the whole analysis of `large`, which is eight times `small`, costs about so much more.
 #[cfg(target_os = "linux")]
 fn is_in_proportion(small: &str, large: &str) -> Outcome {
-    let options = Options { threads: Some(1), knowledge: Some(Arc::new(Knowledge::shipped()?)), ..Options::default() };
+    let options = Options::default().threads(1).knowledge(Arc::new(Knowledge::shipped()?));
     let analyze = |log: &str| -> Outcome {
         let input = Input::new("job.log", Cursor::new(log.as_bytes().to_vec()))?;
         analyze_inputs(vec![input], Vec::new(), &options)?;
@@ -119,7 +122,7 @@ fn holes_cost_in_proportion() -> Outcome {
 fn a_script_of_more_words_than_anybody_writes_is_not_read() -> Outcome {
     for body in ["a ".repeat(100_000), "a\n".repeat(100_000), "a;".repeat(100_000)] {
         let script = format!("#!/bin/bash\npython train.py {body}\n");
-        let read = oomdoc::config::Document::read("run.sh", &script);
+        let read = oomdoc::internal::config::Document::read("run.sh", &script);
         assert!(read.is_err_and(|error| error.to_string().contains("more words")));
     }
     Ok(())

@@ -6,11 +6,11 @@ use std::fs;
 use std::io::Cursor;
 use std::path::{Path, PathBuf};
 
+use oomdoc::Language;
 use oomdoc::Options;
-use oomdoc::knowledge::Language;
+use oomdoc::internal::report::Length;
+use oomdoc::internal::source::Input;
 use oomdoc::model::{Figure, FigureName, Incident, Kind, OtherFailureName, Phase, Report};
-use oomdoc::report::Length;
-use oomdoc::source::Input;
 use serde::Deserialize;
 
 /// `expected.toml` of a case: the label, written by hand.
@@ -106,8 +106,8 @@ fn inputs(case: &Path) -> Outcome<Vec<(String, Vec<u8>)>> {
 
 fn analyze(inputs: &[(String, Vec<u8>)], block: usize) -> Outcome<Report> {
     let open = |(name, bytes): &(String, Vec<u8>)| Input::new(name, Cursor::new(bytes.clone()));
-    let options = Options { block, ..Options::default() };
-    Ok(oomdoc::analyze_inputs(inputs.iter().map(open).collect::<Result<_, _>>()?, Vec::new(), &options)?)
+    let options = Options::default().block(block);
+    Ok(oomdoc::internal::analyze_inputs(inputs.iter().map(open).collect::<Result<_, _>>()?, Vec::new(), &options)?)
 }
 
 fn name_of(case: &Path) -> String {
@@ -265,7 +265,8 @@ fn the_report_does_not_depend_on_the_blocks() -> Outcome<()> {
 #[test]
 fn screens() -> Outcome<()> {
     each_case(|name, case| {
-        let screen = oomdoc::report::text(&analyze(&inputs(case)?, BLOCK)?, Language::En, Length::Screen, Some(100));
+        let screen =
+            oomdoc::internal::report::text(&analyze(&inputs(case)?, BLOCK)?, Language::En, Length::Screen, Some(100));
         insta::assert_snapshot!(name, anstream::adapter::strip_str(&screen).to_string());
         Ok(())
     })

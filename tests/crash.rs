@@ -13,9 +13,9 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread;
 use std::time::Duration;
 
-use oomdoc::history::{self, Order, Query, Record};
-use oomdoc::redact::Redactor;
-use oomdoc::store::DiskStore;
+use oomdoc::internal::history::{self, Order, Query, Record};
+use oomdoc::internal::redact::Redactor;
+use oomdoc::internal::store::DiskStore;
 
 use disks::{HANGS, is_long, seed};
 

@@ -5,10 +5,11 @@ use std::error::Error;
 use std::io::Cursor;
 use std::sync::Arc;
 
-use oomdoc::knowledge::Knowledge;
+use oomdoc::Options;
+use oomdoc::internal::analyze_inputs;
+use oomdoc::internal::knowledge::Knowledge;
+use oomdoc::internal::source::Input;
 use oomdoc::model::{Kind, Report};
-use oomdoc::source::Input;
-use oomdoc::{Options, analyze_inputs};
 
 type Outcome<T = ()> = Result<T, Box<dyn Error>>;
 
@@ -93,7 +94,7 @@ fn analyzed(log: &str, options: &Options) -> Outcome<Report> {
 }
 
 fn options() -> Outcome<Options> {
-    Ok(Options { knowledge: Some(Arc::new(Knowledge::shipped()?)), ..Options::default() })
+    Ok(Options::default().knowledge(Arc::new(Knowledge::shipped()?)))
 }
 
 #[test]

@@ -3,10 +3,10 @@
 use std::collections::BTreeSet;
 use std::error::Error;
 
-use oomdoc::config::Document;
-use oomdoc::facts::{Expression, Facts, Value};
-use oomdoc::knowledge::{Dialect, DialectExample, FactRow, Knob, Knowledge, Plain, shipped_files};
-use oomdoc::launch::JobConfig;
+use oomdoc::internal::config::Document;
+use oomdoc::internal::facts::{Expression, Facts, Value};
+use oomdoc::internal::knowledge::{Dialect, DialectExample, FactRow, Knob, Knowledge, Plain, shipped_files};
+use oomdoc::internal::launch::JobConfig;
 use oomdoc::model::Job;
 
 type Outcome = Result<(), Box<dyn Error>>;

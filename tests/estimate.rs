@@ -4,9 +4,10 @@ use std::error::Error;
 use std::fs;
 
 use assert_cmd::Command;
-use oomdoc::estimate::{Estimate, Fits, Flags, Need, estimate};
-use oomdoc::knowledge::Knowledge;
-use oomdoc::memory::{Moment, Step};
+use oomdoc::Options;
+use oomdoc::estimate::{Estimate, Fits, Need, estimate};
+use oomdoc::internal::cli::Flags;
+use oomdoc::internal::memory::{Moment, Step};
 use oomdoc::model::Bytes;
 
 type Outcome = Result<(), Box<dyn Error>>;
@@ -16,7 +17,7 @@ fn corpus(case: &str) -> String {
 }
 
 fn of(flags: Flags) -> Result<Estimate, Box<dyn Error>> {
-    Ok(estimate(&flags, &[], &Knowledge::shipped()?)?)
+    Ok(estimate(&flags.job(), &Options::default())?)
 }
 
 fn at(estimate: &Estimate, moment: Moment, step: Step) -> Result<&Need, String> {
@@ -128,7 +129,7 @@ fn an_adapter_is_bounded_by_the_matrices_it_may_be_for() -> Outcome {
     let adapter = plain.layout.adapter.ok_or("no adapter")?.parameters;
     // PEFT counts 8 388 608 for q_proj and v_proj, 39 976 960 for all linear layers.
     assert_eq!((adapter.low, adapter.high), (8_388_608, 39_976_960));
-    let quantised = of(lora(Some(oomdoc::estimate::Quantised::FourBit)))?;
+    let quantised = of(lora(Some(oomdoc::internal::cli::Quantised::FourBit)))?;
     let weights = |estimate: &Estimate| estimate.peak_of_gpu().map(|need| need.gpu.high);
     assert!(weights(&quantised) < weights(&plain));
     Ok(())
@@ -173,7 +174,7 @@ fn the_peak_has_what_the_process_takes_besides() -> Outcome {
         model: Some("Qwen2.5-1.5B".to_owned()),
         micro_batch: Some(2),
         sequence: Some(1024),
-        recomputation: Some(oomdoc::estimate::Recomputation::Full),
+        recomputation: Some(oomdoc::internal::cli::Recomputation::Full),
         lora: Some(16),
         ..Flags::default()
     };
@@ -194,7 +195,7 @@ fn a_token_budget_is_halved_and_long_sequences_are_shared_out() -> Outcome {
         model: Some("Llama-3-8B".to_owned()),
         gpus: Some(8),
         zero: Some(3),
-        recomputation: Some(oomdoc::estimate::Recomputation::Full),
+        recomputation: Some(oomdoc::internal::cli::Recomputation::Full),
         token_budget: budget,
         sequence: Some(sequence),
         micro_batch: budget.is_none().then_some(1),
@@ -219,7 +220,7 @@ fn a_quantised_base_lets_an_adapter_fit() -> Outcome {
         model: Some("Qwen2.5-7B".to_owned()),
         micro_batch: Some(1),
         sequence: Some(1024),
-        recomputation: Some(oomdoc::estimate::Recomputation::Full),
+        recomputation: Some(oomdoc::internal::cli::Recomputation::Full),
         lora: Some(8),
         fit: Some(Bytes(12 << 30)),
         ..Flags::default()
@@ -279,7 +280,10 @@ fn what_the_user_says_overrules_what_the_configuration_decides() -> Outcome {
     assert_eq!(read.shown["batch"]["micro_batch"], 1);
     assert_eq!(read.shown["batch"]["sequence"], serde_json::Value::Null);
     let said = of(Flags { from, zero: Some(2), lora: Some(8), ..Flags::default() })?;
-    assert_eq!((said.layout.sharding, said.layout.adapter.is_some()), (oomdoc::memory::Sharding::ZeroTwo, true));
+    assert_eq!(
+        (said.layout.sharding, said.layout.adapter.is_some()),
+        (oomdoc::internal::memory::Sharding::ZeroTwo, true)
+    );
     assert_eq!(said.shown["adapter"]["kind"], "lora");
     Ok(())
 }

@@ -23,8 +23,8 @@ use std::sync::Mutex;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use oomdoc::history::{self, Order, Query};
-use oomdoc::store::{Change, Store};
+use oomdoc::internal::history::{self, Order, Query};
+use oomdoc::internal::store::{Change, Store};
 
 use disks::{Disk, HANGS, is_long, library, seed};
 use failing_disk::writers::{KEPT, incident};

@@ -6,8 +6,9 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 
-use oomdoc::fix::{self, FixError};
-use oomdoc::{Options, report};
+use oomdoc::Options;
+use oomdoc::internal::fix::{self, FixError};
+use oomdoc::internal::report;
 
 type Outcome<T = ()> = Result<T, Box<dyn Error>>;
 

@@ -6,7 +6,7 @@ use std::error::Error;
 use std::fs;
 use std::path::Path;
 
-use oomdoc::store::DiskStore;
+use oomdoc::internal::store::DiskStore;
 use predicates::prelude::*;
 use predicates::str::contains;
 use serde_json::Value;

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc::channel;
 
 use home::{HANGS, copy_folder};
-use oomdoc::history::{self, Answer, IndexError, Order, Outcome, Page, Query, Record};
-use oomdoc::store::DiskStore;
+use oomdoc::internal::history::{self, Answer, IndexError, Order, Outcome, Page, Query, Record};
+use oomdoc::internal::store::DiskStore;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 

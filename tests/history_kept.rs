@@ -8,7 +8,7 @@ use std::path::Path;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-use oomdoc::store::DiskStore;
+use oomdoc::internal::store::DiskStore;
 use predicates::prelude::*;
 use predicates::str::contains;
 use serde_json::Value;
@@ -79,7 +79,7 @@ fn the_spool_is_drained_without_anybody_waiting() -> Outcome {
     let home = tempfile::tempdir()?;
     analyze(home.path(), &log("2026-10-01", "29.92"))?;
     let begun = Instant::now();
-    while oomdoc::history::is_waiting(home.path()) {
+    while oomdoc::internal::history::is_waiting(home.path()) {
         assert!(begun.elapsed() < HANGS, "nobody drains it");
         std::thread::sleep(Duration::from_millis(20));
     }

@@ -6,8 +6,8 @@ use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
-use oomdoc::facts::{Answer, Evaluator, Facts, Value, names};
-use oomdoc::knowledge::{Direction, FactType, Knob, Knowledge};
+use oomdoc::internal::facts::{Answer, Evaluator, Facts, Value, names};
+use oomdoc::internal::knowledge::{Direction, FactType, Knob, Knowledge};
 
 #[allow(dead_code)]
 #[path = "../examples/knobs_doc.rs"]

@@ -1,7 +1,7 @@
 //! Whole jobs worked out by hand, and what must hold for every job.
 
-use oomdoc::knowledge::Knowledge;
-use oomdoc::memory::{
+use oomdoc::internal::knowledge::Knowledge;
+use oomdoc::internal::memory::{
     Adapter, Amount, Batch, Buckets, Checkpoint, Cluster, Companion, Engine, Export, Home, IdleOffload, Images,
     Implementation, Layout, ModelSize, Moment, MomentPlan, Observed, Offload, OffloadDevice, Optimizer, OptimizerKind,
     OptimizerOffload, Parallel, ParameterOffload, Parameters, Pinning, Place, Plan, Precision, Recomputation, Resume,

@@ -1,7 +1,7 @@
 //! What must hold of the memory of every job.
 
-use oomdoc::knowledge::Knowledge;
-use oomdoc::memory::{
+use oomdoc::internal::knowledge::Knowledge;
+use oomdoc::internal::memory::{
     Amount, Batch, Checkpoint, Cluster, Component, Export, Implementation, Layout, ModelSize, Moment, MomentPlan,
     Observed, Offload, OffloadDevice, OptimizerOffload, Parameters, Place, Plan, Precision, Recomputation, Requested,
     Resume, Rounding, Sharding, explain, size_matches,

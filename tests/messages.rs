@@ -4,8 +4,8 @@ use std::error::Error;
 use std::fs;
 use std::sync::Arc;
 
-use oomdoc::knowledge::{Knowledge, KnowledgeError, RuleFile};
-use oomdoc::rulebase::{RuleSource, check};
+use oomdoc::internal::knowledge::{Knowledge, KnowledgeError, RuleFile};
+use oomdoc::internal::rulebase::{RuleSource, check};
 use oomdoc::{Options, analyze};
 
 const MESSAGES: &str = r#"
@@ -64,7 +64,7 @@ fn report(knowledge: Knowledge) -> Result<serde_json::Value, Box<dyn Error>> {
     let folder = tempfile::tempdir()?;
     let log = folder.path().join("job.log");
     fs::write(&log, LOG)?;
-    let options = Options { knowledge: Some(Arc::new(knowledge)), ..Options::default() };
+    let options = Options::default().knowledge(Arc::new(knowledge));
     Ok(serde_json::to_value(analyze(&[log.to_string_lossy().into_owned()], &options)?)?)
 }
 

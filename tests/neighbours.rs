@@ -69,7 +69,7 @@ fn a_log_that_is_another_one_by_now_has_none() -> Outcome {
     let paths = [path.display().to_string()];
     let mut report = oomdoc::analyze(&paths, &oomdoc::Options::default())?;
     fs::write(&path, "what\nelse\nis here\n")?;
-    oomdoc::report::neighbours(&mut report, &paths);
+    oomdoc::internal::report::neighbours(&mut report, &paths);
     assert!(report.neighbours.is_empty(), "{:?}", report.neighbours);
     Ok(())
 }

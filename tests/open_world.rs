@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::{env, fs};
 
-use oomdoc::fit::{self, Case};
-use oomdoc::knowledge::{Knowledge, shipped_files};
+use oomdoc::internal::fit::{self, Case};
+use oomdoc::internal::knowledge::{Knowledge, shipped_files};
 use oomdoc::model::{Incident, Kind, Report};
 use regex::{Captures, Regex};
 

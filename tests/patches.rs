@@ -8,9 +8,10 @@ use std::io::Cursor;
 use std::path::Path;
 
 use oomdoc::Options;
-use oomdoc::config::{Document, Format};
-use oomdoc::model::{Edit, Given, Patch, Report, Scalar};
-use oomdoc::source::Input;
+use oomdoc::internal::config::{Document, Format};
+use oomdoc::internal::model::{Edit, Given};
+use oomdoc::internal::source::Input;
+use oomdoc::model::{Patch, Report, Scalar};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestCaseError, TestRunner};
 
@@ -33,7 +34,8 @@ fn plain(name: &str) -> String {
 /// What is wrong with `patch` of a file that was `before`; nothing where it edits no file.
 fn fault(before: &str, patch: &Patch) -> Outcome<Option<String>> {
     let Some(file) = &patch.file else { return Ok(None) };
-    let after = oomdoc::patch::apply(Format::of(before), file, before, &patch.edits).ok_or("an edit that fails")?;
+    let after =
+        oomdoc::internal::patch::apply(Format::of(before), file, before, &patch.edits).ok_or("an edit that fails")?;
     fault_of(before, &after, patch)
 }
 
@@ -179,7 +181,7 @@ fn tried(case: &str, name: &str, text: &str, edits: &mut u32) -> Outcome<Option<
         }
     }
     inputs.push(Input::new(name, Cursor::new(text.as_bytes().to_vec()))?);
-    let report = oomdoc::analyze_inputs(inputs, Vec::new(), &Options::default())?;
+    let report = oomdoc::internal::analyze_inputs(inputs, Vec::new(), &Options::default())?;
     for patch in patches(&report).filter(|patch| patch.file.is_some()) {
         *edits += 1;
         if let Some(fault) = fault(text, patch)? {
@@ -268,7 +270,7 @@ torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 1.02 GiB. GPU 2 ha
     let launched = |sharding: &str| -> Outcome<Vec<String>> {
         let script = format!("torchrun --nproc_per_node 8 sft.py --per_device_train_batch_size 2 {sharding}\n");
         let inputs = vec![Input::new("job.log", Cursor::new(LOG))?, Input::new("launch.sh", Cursor::new(script))?];
-        Ok(knobs(&oomdoc::analyze_inputs(inputs, Vec::new(), &Options::default())?))
+        Ok(knobs(&oomdoc::internal::analyze_inputs(inputs, Vec::new(), &Options::default())?))
     };
     let is_of_deepspeed = |knob: &String| knob.starts_with("zero_optimization");
     let (fsdp, deepspeed) = (launched("--fsdp full_shard")?, launched("--deepspeed ds.json")?);
@@ -305,7 +307,7 @@ fn what_the_log_refutes_prices_nothing() -> Outcome<()> {
     let analyzed = |log: String| -> Outcome<Report> {
         let script = fs::read(folder.join("launch.sh"))?;
         let inputs = vec![Input::new("job.log", Cursor::new(log))?, Input::new("launch.sh", Cursor::new(script))?];
-        Ok(oomdoc::analyze_inputs(inputs, Vec::new(), &Options::default())?)
+        Ok(oomdoc::internal::analyze_inputs(inputs, Vec::new(), &Options::default())?)
     };
     let (sound, refuted) = (analyzed(log.clone())?, analyzed(log.replace("75.95 GiB", "9.49 GiB"))?);
     let first = |report: &Report| report.incidents.first().and_then(|incident| incident.diagnoses.first().cloned());
@@ -327,14 +329,15 @@ fn a_fault_is_noticed() -> Outcome<()> {
             "lever": "other", "knob": knob, "from": null, "to": to, "target": "json", "file": "c.json", "diff": null,
             "effect": {"gpu_bytes": null, "host_bytes": null}, "cost": null, "constraint": null,
         });
-        let edit = Edit {
+        let mut patch: Patch = serde_json::from_value(patch)?;
+        patch.edits = vec![Edit {
             file: "c.json".into(),
             key: knob.to_owned(),
             to: Scalar::Integer(to),
             given: Given::Setting,
             command: None,
-        };
-        Ok(Patch { edits: vec![edit], ..serde_json::from_value(patch)? })
+        }];
+        Ok(patch)
     };
     assert_eq!(fault_of(before, after, &patch("b", 3)?)?, None);
     assert_eq!(fault(before, &patch("b", 3)?)?, None);

@@ -13,8 +13,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use oomdoc::history::{self, Order, Query, Record};
-use oomdoc::store::{Change, Store};
+use oomdoc::internal::history::{self, Order, Query, Record};
+use oomdoc::internal::store::{Change, Store};
 
 use disks::{HANGS, is_long, library, seed};
 

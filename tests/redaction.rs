@@ -5,15 +5,16 @@ use std::error::Error;
 use std::path::Path;
 use std::sync::Arc;
 
+use oomdoc::Language;
 use oomdoc::Options;
-use oomdoc::history::{self, Record};
-use oomdoc::knowledge::{Knowledge, Language, example_of_secret};
+use oomdoc::internal::history::{self, Record};
+use oomdoc::internal::knowledge::{Knowledge, example_of_secret};
+use oomdoc::internal::redact::Redactor;
+use oomdoc::internal::report::{self, Length};
+use oomdoc::internal::source::Input;
+use oomdoc::internal::store::MemoryStore;
+use oomdoc::internal::triage::{self, Comment, Environment, Forge, HttpError, Patience};
 use oomdoc::model::{Citation, Column, LineNumber, Location, Report};
-use oomdoc::redact::Redactor;
-use oomdoc::report::{self, Length};
-use oomdoc::source::Input;
-use oomdoc::store::MemoryStore;
-use oomdoc::triage::{self, Comment, Environment, Forge, HttpError, Patience};
 use serde::Deserialize;
 
 #[cfg(target_os = "linux")]
@@ -195,12 +196,12 @@ fn analyzed(text: &str, knowledge: &Arc<Knowledge>) -> Outcome<Report> {
         Input::new("job.log", std::io::Cursor::new(log.into_bytes()))?,
         Input::new("run.sh", std::io::Cursor::new(script.into_bytes()))?,
     ];
-    let options = Options { knowledge: Some(Arc::clone(knowledge)), threads: Some(1), ..Options::default() };
-    Ok(oomdoc::analyze_inputs(inputs, Vec::new(), &options)?)
+    let options = Options::default().knowledge(Arc::clone(knowledge)).threads(1);
+    Ok(oomdoc::internal::analyze_inputs(inputs, Vec::new(), &options)?)
 }
 
 fn cite(line: u64, text: &str) -> Citation {
-    Citation::new(Location { path: "job.log".into(), line: LineNumber(line), column: Column(1) }, text)
+    Citation::new(Location::new("job.log", LineNumber(line), Column(1)), text)
 }
 
 /// `report` with `text` wherever words of an input may stand.

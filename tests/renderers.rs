@@ -6,11 +6,12 @@ use std::fs;
 use std::io::Cursor;
 use std::path::Path;
 
+use oomdoc::Language;
 use oomdoc::Options;
-use oomdoc::knowledge::{Knowledge, Language};
+use oomdoc::internal::knowledge::Knowledge;
+use oomdoc::internal::report::{self, Length};
+use oomdoc::internal::source::Input;
 use oomdoc::model::Report;
-use oomdoc::report::{self, Length};
-use oomdoc::source::Input;
 
 type Outcome<T = ()> = Result<T, Box<dyn Error>>;
 
@@ -18,8 +19,8 @@ const CASES: [&str; 3] = ["llama3-8b-optimizer-step", "deepspeed-healthy", "nccl
 
 fn analyze(inputs: &[(&str, &[u8])], language: Language) -> Outcome<Report> {
     let open = |(name, bytes): &(&str, &[u8])| Input::new(name, Cursor::new(bytes.to_vec()));
-    let options = Options { language, ..Options::default() };
-    Ok(oomdoc::analyze_inputs(inputs.iter().map(open).collect::<Result<_, _>>()?, Vec::new(), &options)?)
+    let options = Options::default().language(language);
+    Ok(oomdoc::internal::analyze_inputs(inputs.iter().map(open).collect::<Result<_, _>>()?, Vec::new(), &options)?)
 }
 
 fn case(name: &str, language: Language) -> Outcome<Report> {

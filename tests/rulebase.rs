@@ -5,10 +5,10 @@ use std::error::Error;
 use std::fs;
 use std::path::Path;
 
-use oomdoc::knowledge::{FactType, Glossary, Knowledge};
-use oomdoc::model::FactValue;
-use oomdoc::parse::{GRAMMARS, Grammars, read_whole};
-use oomdoc::rulebase::{FactNames, RuleSource, check};
+use oomdoc::internal::knowledge::{FactType, Glossary, Knowledge};
+use oomdoc::internal::model::FactValue;
+use oomdoc::internal::parse::{GRAMMARS, Grammars, read_whole};
+use oomdoc::internal::rulebase::{FactNames, RuleSource, check};
 
 #[allow(dead_code)]
 #[path = "../examples/facts_doc.rs"]

@@ -110,7 +110,7 @@ fn a_rule_of_ones_own_goes_from_file_to_diagnosis() -> Outcome {
     oomdoc().args(["explain", "image_tower_on_gpu", "--lang", "zh"]).assert().success().stdout(contains("图像编码器"));
     oomdoc().args(["rules", "import"]).arg(folder.path()).assert().success().stdout(contains("1 unchanged"));
     // A store is opened by writers only: an analysis goes on beside one.
-    let store = oomdoc::store::DiskStore::open(home.path())?;
+    let store = oomdoc::internal::store::DiskStore::open(home.path())?;
     analyze().assert().success().stdout(contains("image_tower_on_gpu"));
     drop(store);
     oomdoc().args(["rules", "remove", "image_tower"]).assert().code(2).stderr(contains("image_tower_on_gpu"));

@@ -18,12 +18,16 @@ fn root() -> &'static Path {
 }
 
 fn validator() -> Outcome<jsonschema::Validator> {
-    Ok(jsonschema::validator_for(&serde_json::to_value(oomdoc::report::schema())?)?)
+    Ok(jsonschema::validator_for(&serde_json::to_value(oomdoc::internal::schema::report())?)?)
 }
 
 #[test]
 fn the_shipped_schemas_are_up_to_date() -> Outcome {
-    let shipped = [("report", "", oomdoc::report::schema()), ("estimate", "-- estimate ", oomdoc::estimate::schema())];
+    let shipped = [
+        ("report", "", oomdoc::internal::schema::report()),
+        ("estimate", "-- estimate ", oomdoc::internal::schema::estimate()),
+        ("oomdoc", "-- oomdoc ", oomdoc::internal::schema::settings()),
+    ];
     for (name, argument, of_types) in shipped {
         let shipped = fs::read_to_string(root().join(format!("docs/{name}.schema.json")))?;
         let is_same = shipped == schema::render(&of_types)?;
@@ -34,7 +38,7 @@ fn the_shipped_schemas_are_up_to_date() -> Outcome {
 
 #[test]
 fn estimates_keep_to_the_schema() -> Outcome {
-    let validator = jsonschema::validator_for(&serde_json::to_value(oomdoc::estimate::schema())?)?;
+    let validator = jsonschema::validator_for(&serde_json::to_value(oomdoc::internal::schema::estimate())?)?;
     let questions: [&[&str]; 4] = [
         &["--model", "8b", "--gpus", "8", "--zero", "3", "--adam-offload"],
         &["--model", "Qwen2.5-7B", "--gpus", "4", "--sequence", "8192", "--micro-batch", "2", "--fit", "24GiB"],
@@ -62,7 +66,7 @@ fn reports_keep_to_the_schema() -> Outcome {
             continue;
         }
         let report = oomdoc::analyze(&[case.display().to_string()], &Options::default())?;
-        let value: Value = serde_json::from_str(&oomdoc::report::json(&report)?)?;
+        let value: Value = serde_json::from_str(&oomdoc::internal::report::json(&report)?)?;
         let faults: Vec<String> =
             validator.iter_errors(&value).map(|error| format!("{}: {error}", error.instance_path())).collect();
         assert!(faults.is_empty(), "{}: {}", case.display(), faults.join("\n"));

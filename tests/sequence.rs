@@ -3,11 +3,12 @@
 use std::error::Error;
 use std::io::Cursor;
 
-use oomdoc::knowledge::Language;
+use oomdoc::Language;
+use oomdoc::Options;
+use oomdoc::internal::analyze_inputs;
+use oomdoc::internal::report::{self, Length};
+use oomdoc::internal::source::Input;
 use oomdoc::model::{Ending, Kind, OtherFailureName, Report};
-use oomdoc::report::{self, Length};
-use oomdoc::source::Input;
-use oomdoc::{Options, analyze_inputs};
 
 type Outcome<T = ()> = Result<T, Box<dyn Error>>;
 

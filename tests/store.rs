@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use home::copy_folder;
-use oomdoc::knowledge::RuleFile;
-use oomdoc::store::{
+use oomdoc::internal::knowledge::RuleFile;
+use oomdoc::internal::store::{
     Change, DiskStore, MemoryStore, RuleChanges, Snapshot, Store, StoreError, View, import_rules, own_rules,
     remove_rules, salvage,
 };

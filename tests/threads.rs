@@ -5,8 +5,8 @@ use std::fs;
 use std::io::Write as _;
 use std::sync::Arc;
 
-use oomdoc::knowledge::Knowledge;
-use oomdoc::watch::Watch;
+use oomdoc::internal::knowledge::Knowledge;
+use oomdoc::internal::watch::Watch;
 use oomdoc::{Options, analyze};
 
 #[allow(dead_code)]
@@ -42,8 +42,8 @@ fn any_number_of_threads_reports_alike() -> Outcome {
     let alone = [folder.path().join("incident.log").to_string_lossy().into_owned()];
     for paths in [&whole, &alone] {
         let report = |threads, block| -> Result<String, Box<dyn Error>> {
-            let knowledge = Some(Arc::clone(&knowledge));
-            let options = Options { knowledge, threads: Some(threads), block, ..Options::default() };
+            let knowledge = Arc::clone(&knowledge);
+            let options = Options::default().knowledge(knowledge).threads(threads).block(block);
             Ok(serde_json::to_string_pretty(&analyze(paths, &options)?)?)
         };
         let one = report(1, 1 << 20)?;
@@ -60,7 +60,7 @@ fn reading_that_was_ended_is_reported_as_such() -> Outcome {
     let folder = folder()?;
     let watch = Arc::new(Watch::default());
     watch.stop();
-    let options = Options { watch: Some(Arc::clone(&watch)), threads: Some(1), ..Options::default() };
+    let options = Options::default().watch(Arc::clone(&watch)).threads(1);
     let report = analyze(&[folder.path().join("incident.log").to_string_lossy().into_owned()], &options)?;
     let input = report.inputs.first().ok_or("no input")?;
     assert!(input.warning.as_deref().is_some_and(|warning| warning.contains("interrupted")), "{:?}", input.warning);

@@ -7,11 +7,11 @@ use std::net::{TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use oomdoc::Language;
 use oomdoc::Options;
-use oomdoc::knowledge::Language;
+use oomdoc::internal::source::Input;
+use oomdoc::internal::triage::{self, Environment, HttpError, Patience, Posted};
 use oomdoc::model::Report;
-use oomdoc::source::Input;
-use oomdoc::triage::{self, Environment, HttpError, Patience, Posted};
 use serde_json::{Value, json};
 
 type Outcome<T = ()> = Result<T, Box<dyn Error>>;
@@ -195,7 +195,7 @@ const OOM: &str = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate
 
 fn report(log: &'static str) -> Outcome<Report> {
     let input = Input::new("job.log", log.as_bytes())?;
-    Ok(oomdoc::analyze_inputs(vec![input], Vec::new(), &Options::default())?)
+    Ok(oomdoc::internal::analyze_inputs(vec![input], Vec::new(), &Options::default())?)
 }
 
 const HASTE: Patience = Patience {
@@ -361,7 +361,12 @@ fn a_message_is_sent_once_it_is_taken() -> Outcome {
 /// The command in an environment that holds nothing but `variables`.
 fn run(folder: &std::path::Path, variables: &[(&str, &str)], arguments: &[&str]) -> assert_cmd::assert::Assert {
     let mut command = assert_cmd::Command::new(assert_cmd::cargo::cargo_bin!("oomdoc"));
-    command.env_clear().env("OOMDOC_HOME", folder).envs(variables.iter().copied()).current_dir(folder);
+    command
+        .env_clear()
+        .env("OOMDOC_NO_CONFIG", "1")
+        .env("OOMDOC_HOME", folder)
+        .envs(variables.iter().copied())
+        .current_dir(folder);
     command.arg("triage").args(arguments).assert()
 }
 

@@ -9,11 +9,11 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
+use oomdoc::Language;
 use oomdoc::Options;
-use oomdoc::knowledge::Language;
+use oomdoc::internal::source::Input;
+use oomdoc::internal::triage::{self, Environment, HttpError, Patience};
 use oomdoc::model::Report;
-use oomdoc::source::Input;
-use oomdoc::triage::{self, Environment, HttpError, Patience};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::{ServerConfig, ServerConnection, Stream};
@@ -69,7 +69,7 @@ fn server() -> Outcome<(String, Receiver<String>)> {
 }
 
 fn report() -> Outcome<Report> {
-    Ok(oomdoc::analyze_inputs(vec![Input::new("job.log", OOM.as_bytes())?], Vec::new(), &Options::default())?)
+    Ok(oomdoc::internal::analyze_inputs(vec![Input::new("job.log", OOM.as_bytes())?], Vec::new(), &Options::default())?)
 }
 
 #[test]

@@ -3,9 +3,10 @@
 use std::error::Error;
 use std::io::Cursor;
 
+use oomdoc::Options;
+use oomdoc::internal::analyze_inputs;
+use oomdoc::internal::source::Input;
 use oomdoc::model::Victim;
-use oomdoc::source::Input;
-use oomdoc::{Options, analyze_inputs};
 
 fn victim(log: &str) -> Result<Victim, Box<dyn Error>> {
     let input = Input::new("job.log", Cursor::new(log.as_bytes().to_vec()))?;
@@ -36,6 +37,31 @@ fn a_message_without_a_name_is_of_the_only_process_that_died() -> Result<(), Box
 }
 
 #[test]
+fn the_only_process_that_a_launcher_saw_fail_ran_out_on_the_device_of_its_local_rank() -> Result<(), Box<dyn Error>> {
+    let failed = |rank: u32, pid: u32| {
+        format!(
+            "ERROR:torch.distributed.elastic.multiprocessing.api:failed (exitcode: 1) local_rank: {rank} (pid: {pid}) of binary: /usr/bin/python3\n"
+        )
+    };
+    let failure = "RuntimeError: CUDA out of memory. Tried to allocate 136.00 MiB (GPU 2; 22.20 GiB total capacity; 21.35 GiB already allocated; 64.12 MiB free; 21.52 GiB reserved in total by PyTorch)\n";
+    let own = victim(&format!("{failure}{}", failed(2, 4711)))?;
+    assert_eq!((own.device, own.rank, own.pid), (Some(2), Some(2), Some(4711)));
+    let anothers = victim(&format!("{failure}{}", failed(0, 4711)))?;
+    assert_eq!((anothers.device, anothers.rank, anothers.pid), (Some(2), None, None));
+    let two = victim(&format!("{failure}{}{}", failed(2, 4711), failed(3, 4712)))?;
+    assert_eq!((two.rank, two.pid), (None, None));
+    Ok(())
+}
+
+#[test]
+fn a_worker_that_loads_data_is_of_the_rank_that_misses_it() -> Result<(), Box<dyn Error>> {
+    let killed = "[rank3]: RuntimeError: DataLoader worker (pid 9382) is killed by signal: Killed. \n";
+    let worker = victim(killed)?;
+    assert_eq!((worker.rank, worker.pid), (Some(3), Some(9382)));
+    Ok(())
+}
+
+#[test]
 fn holders_of_two_devices_are_not_added_up_and_a_process_is_not_its_own_neighbour() -> Result<(), Box<dyn Error>> {
     let torch = |rank: u32, holder: u32, allocated: &str| {
         format!(
@@ -46,7 +72,7 @@ fn holders_of_two_devices_are_not_added_up_and_a_process_is_not_its_own_neighbou
     let actors = "(RolloutWorker pid=28422) ready\n(Trainer pid=28423) ready\n";
     let log = format!("{actors}{}{}", torch(0, 28422, "7.20"), torch(1, 30001, "7.20"));
     let input = Input::new("job.log", Cursor::new(log.into_bytes()))?;
-    let examined = oomdoc::examine_inputs(vec![input], &Options::default())?.ok_or("no incident")?;
+    let examined = oomdoc::internal::examine_inputs(vec![input], &Options::default())?.ok_or("no incident")?;
     let gib = |name: &str| examined.facts.number(name).map(|bytes| bytes / f64::from(1 << 30));
     assert_eq!(gib("consumers.own").zip(gib("consumers.sum")), Some((70.0, 78.0)));
     assert_eq!(examined.found.incident.consumers.len(), 2);

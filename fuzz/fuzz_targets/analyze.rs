@@ -6,9 +6,10 @@ use std::io::Cursor;
 use std::sync::{Arc, LazyLock};
 
 use libfuzzer_sys::fuzz_target;
-use oomdoc::Options;
-use oomdoc::knowledge::{Knowledge, Language};
-use oomdoc::source::Input;
+use oomdoc::internal::knowledge::Knowledge;
+use oomdoc::internal::report::Length;
+use oomdoc::internal::source::Input;
+use oomdoc::{Language, Options};
 use serde_json::Value;
 
 static KNOWLEDGE: LazyLock<Arc<Knowledge>> =
@@ -24,9 +25,9 @@ fuzz_target!(|bytes: &[u8]| {
 
 fn analyze(bytes: &[u8], block: usize) -> Value {
     let input = Input::new("job.log", Cursor::new(bytes.to_vec())).expect("bytes in memory can be read");
-    let options = Options { block, knowledge: Some(Arc::clone(&KNOWLEDGE)), ..Options::default() };
-    let report = oomdoc::analyze_inputs(vec![input], Vec::new(), &options).expect("a log gives a report");
-    oomdoc::report::text(&report, Language::Zh);
+    let options = Options::default().block(block).knowledge(Arc::clone(&KNOWLEDGE));
+    let report = oomdoc::internal::analyze_inputs(vec![input], Vec::new(), &options).expect("a log gives a report");
+    oomdoc::internal::report::text(&report, Language::Zh, Length::Full, None);
     serde_json::to_value(report).expect("a report can be written")
 }
 

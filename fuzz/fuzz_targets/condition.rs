@@ -5,7 +5,7 @@
 use std::sync::LazyLock;
 
 use libfuzzer_sys::fuzz_target;
-use oomdoc::facts::{Evaluator, Facts, Value, names};
+use oomdoc::internal::facts::{Evaluator, Facts, Value, names};
 
 static FACTS: LazyLock<Facts> = LazyLock::new(|| {
     let mut facts = Facts::default();

@@ -3,7 +3,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use oomdoc::config::{self, Document, Value};
+use oomdoc::internal::config::{self, Document, Value};
 use oomdoc::model::LineNumber;
 
 /// Entries of one document that are edited.

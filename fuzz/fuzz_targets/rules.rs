@@ -3,11 +3,11 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use oomdoc::diagnosis::{Scene, calibrate, rank};
-use oomdoc::facts::{Facts, Value};
-use oomdoc::knowledge::Knowledge;
+use oomdoc::internal::diagnosis::{Scene, calibrate, rank};
+use oomdoc::internal::facts::{Facts, Value};
+use oomdoc::internal::knowledge::Knowledge;
 use oomdoc::model::{Kind, Phase};
-use oomdoc::signals::Signals;
+use oomdoc::internal::signals::Signals;
 
 const FILES: &[&str] = &[
     "causes/cause.toml",

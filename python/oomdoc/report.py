@@ -25,6 +25,7 @@ __all__ = [
     "Figure",
     "FigureName",
     "Fingerprint",
+    "Ignored",
     "Incident",
     "InputSummary",
     "Job",
@@ -352,6 +353,17 @@ class Fingerprint(Value):
 
 
 @dataclass(frozen=True)
+class Ignored(Value):
+    """Why an incident is accepted."""
+    by: str
+    """The line that says so: `oomdoc.toml:12`."""
+    reason: str
+    """In the words of whoever accepts it."""
+    until: Optional[str]
+    """The last day on which it is, UTC; absent where it has no end."""
+
+
+@dataclass(frozen=True)
 class Incident(Value):
     """One failure: its root and all that belongs to it, several ranks as one."""
     basis: Basis
@@ -392,6 +404,8 @@ class Incident(Value):
     """Who was killed or refused first."""
     victims: List[Victim]
     """All who were killed or refused, the first one included."""
+    ignored: Optional[Ignored] = None
+    """That it is known and accepted, and raises no alarm; absent where nobody said so."""
     when: Optional[When] = None
     """When that was as a calendar has it; absent where nothing says so."""
 

@@ -9,8 +9,8 @@ use clap::{Args, ValueEnum};
 use super::destination::Destination;
 use super::error::CliError;
 use super::facts::ToldFacts;
-use super::fail_on::{self, FailOn};
-use super::home::{Home, warn};
+use super::fail_on;
+use super::home::{Home, warn, warn_of_expired};
 use super::labels::Labels;
 use super::language::Lang;
 use super::progress::Progress;
@@ -23,7 +23,7 @@ use crate::model::{InputSummary, Report, Role};
 use crate::redact::Redactor;
 use crate::report::{self, Length};
 use crate::source::SourceError;
-use crate::triage::{self, HttpError, Patience};
+use crate::triage::{self, FailOn, HttpError, Patience};
 use crate::watch::Watch;
 use crate::when::{Calendar, StatedTime};
 
@@ -103,6 +103,8 @@ impl Analyze {
     pub fn run(self, home: &Home) -> Result<ExitCode, CliError> {
         let (knowledge, experience) = home.knowledge_and_experience()?;
         self.told.check(&knowledge)?;
+        let site = home.site(&knowledge)?;
+        warn_of_expired(&site);
         let watch = Arc::new(Watch::default());
         let progress = Progress::of(&watch, &self.paths);
         let options = Options {
@@ -112,6 +114,7 @@ impl Analyze {
             watch: Some(watch),
             calendar: Calendar { told: self.when, clocks: true },
             experience,
+            site,
             ..Options::default()
         };
         let grouping = match (self.each, self.together) {
@@ -145,7 +148,8 @@ impl Analyze {
             warn(&what, "`--redact` masks it; what is kept or sent is always masked");
         }
         if let Some(url) = &self.notify {
-            sent.iter().for_each(|sent| tell(url, sent, self.lang.language, None));
+            let is_alarm = |sent: &&Report| sent.incidents.first().is_none_or(|root| root.ignored.is_none());
+            sent.iter().filter(is_alarm).for_each(|sent| tell(url, sent, self.lang.language, None));
         }
         if !self.no_save {
             reports.iter().for_each(|report| save::save(report, self.labels.annotations(), &redactor, home));

@@ -1,11 +1,13 @@
 use clap::{Args, ValueEnum};
 
+use crate::settings;
+
 /// Whether what is printed has colours.
 #[derive(Debug, Args)]
 pub(super) struct Color {
-    /// Colour what is printed; `auto` asks the terminal, $NO_COLOR and $CLICOLOR_FORCE
-    #[arg(long, global = true, value_name = "WHEN", value_enum, default_value_t = When::Auto, hide_possible_values = true)]
-    color: When,
+    /// Colour what is printed: `auto` asks the terminal, $NO_COLOR and $CLICOLOR_FORCE [default: $OOMDOC_COLOR, `color` of oomdoc.toml, else auto]
+    #[arg(long, global = true, value_name = "WHEN", value_enum, hide_possible_values = true)]
+    color: Option<When>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -16,13 +18,22 @@ enum When {
 }
 
 impl Color {
-    /// From now on it is so for all that this process prints.
-    pub fn apply(&self) {
-        let choice = match self.color {
-            When::Auto => return,
-            When::Always => anstream::ColorChoice::Always,
-            When::Never => anstream::ColorChoice::Never,
-        };
-        choice.write_global();
+    /// What the command line says.
+    pub fn told(&self) -> Option<settings::Color> {
+        self.color.map(|when| match when {
+            When::Auto => settings::Color::Auto,
+            When::Always => settings::Color::Always,
+            When::Never => settings::Color::Never,
+        })
     }
+}
+
+/// From now on it is so for all that this process prints.
+pub(super) fn apply(color: settings::Color) {
+    let choice = match color {
+        settings::Color::Auto => return,
+        settings::Color::Always => anstream::ColorChoice::Always,
+        settings::Color::Never => anstream::ColorChoice::Never,
+    };
+    choice.write_global();
 }

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use anstyle::{AnsiColor, Style};
 use thiserror::Error as ThisError;
 
-use super::language::of_command_line;
+use super::language::spoken;
 use super::messages::told;
 use super::screen::said;
 use crate::Error;
@@ -16,6 +16,7 @@ use crate::history::HistoryError;
 use crate::knowledge::KnowledgeError;
 use crate::redact::RedactError;
 use crate::rulebase::{BadName, SourcesError};
+use crate::settings::SettingsError;
 use crate::store::{HomeUnknown, StoreError};
 
 /// Why a command did not do what it was asked for.
@@ -80,6 +81,9 @@ pub(super) enum CliError {
         /// The log.
         path: String,
     },
+    /// What should hold cannot.
+    #[error(transparent)]
+    Settings(#[from] SettingsError),
     /// There is no place for the store.
     #[error(transparent)]
     Home(#[from] HomeUnknown),
@@ -142,7 +146,7 @@ impl CliError {
         if matches!(self, CliError::Output(error) if error.kind() == io::ErrorKind::BrokenPipe) {
             return ExitCode::SUCCESS;
         }
-        let language = of_command_line();
+        let language = spoken();
         let told = |words: &str| said(&told(words, language));
         anstream::eprintln!("{ERROR}{}{ERROR:#}: {}", told("error"), told(&self.to_string()));
         if let CliError::Analysis(Error::NothingRead(errors))
@@ -215,6 +219,7 @@ impl CliError {
             }
             CliError::Store(error) => Some(error.advice()),
             CliError::History(error) => return Some(error.advice()),
+            CliError::Settings(error) => return Some(error.advice()),
             CliError::NothingAlike { .. } => Some("name a log that ended with an out-of-memory failure"),
             CliError::Home(_) => Some("name a folder with --home or $OOMDOC_HOME"),
             CliError::NotImported { .. } => Some("fix the errors above; `oomdoc rules check` shows them again"),

@@ -5,9 +5,10 @@ use clap::{Args, ValueEnum};
 use super::destination::Destination;
 use super::error::CliError;
 use super::facts::ToldFacts;
+use super::flags::Flags;
 use super::home::Home;
 use super::language::Lang;
-use crate::estimate::{self, Flags};
+use crate::{Options, estimate};
 
 /// As wide where there is no terminal.
 const WIDTH: usize = 100;
@@ -42,7 +43,9 @@ impl Estimate {
     pub fn run(self, home: &Home) -> Result<ExitCode, CliError> {
         let knowledge = home.knowledge()?;
         self.told.check(&knowledge)?;
-        let estimate = estimate::estimate(&self.flags, &self.told.fact, &knowledge)?;
+        let site = home.site(&knowledge)?;
+        let options = Options { facts: self.told.fact, knowledge: Some(knowledge), site, ..Options::default() };
+        let estimate = estimate::estimate(&self.flags.job(), &options)?;
         let shown = match self.format {
             EstimateFormat::Text => estimate::text(&estimate, self.lang.language, width(), self.all),
             EstimateFormat::Json => serde_json::to_string_pretty(&estimate)? + "\n",

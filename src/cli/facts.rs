@@ -16,15 +16,24 @@ pub(super) struct ToldFacts {
 impl ToldFacts {
     /// Refuses facts that nobody asks for: they would change nothing, and nobody would notice.
     pub fn check(&self, knowledge: &Knowledge) -> Result<(), CliError> {
-        if self.fact.is_empty() {
-            return Ok(());
-        }
-        let names = FactNames::new(knowledge, &Glossary::shipped()?);
-        match self.fact.iter().find(|(name, _)| !names.is_known(name)) {
-            Some((name, _)) => Err(CliError::NoFact { name: name.clone(), nearest: names.nearest(name) }),
+        match unknown_fact(&self.fact, knowledge)? {
+            Some((name, nearest)) => Err(CliError::NoFact { name, nearest }),
             None => Ok(()),
         }
     }
+}
+
+/// The first of `facts` that nobody knows, and what is spelled most like it.
+pub(super) fn unknown_fact(
+    facts: &[(String, Value)],
+    knowledge: &Knowledge,
+) -> Result<Option<(String, Vec<String>)>, CliError> {
+    if facts.is_empty() {
+        return Ok(None);
+    }
+    let names = FactNames::new(knowledge, &Glossary::shipped()?);
+    let unknown = facts.iter().find(|(name, _)| !names.is_known(name));
+    Ok(unknown.map(|(name, _)| (name.clone(), names.nearest(name))))
 }
 
 /// `host.memory=500GiB`: a name and a number, an amount of memory, yes or no, or words.

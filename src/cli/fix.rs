@@ -36,8 +36,9 @@ impl Fix {
     pub fn run(self, home: &Home) -> Result<ExitCode, CliError> {
         let knowledge = home.knowledge()?;
         self.told.check(&knowledge)?;
-        let knowledge = Some(knowledge);
-        let options = Options { language: self.lang.language, facts: self.told.fact, knowledge, ..Options::default() };
+        let site = home.site(&knowledge)?;
+        let (language, facts, knowledge) = (self.lang.language, self.told.fact, Some(knowledge));
+        let options = Options { language, facts, knowledge, site, ..Options::default() };
         let report = fix::analyze(&self.paths, &options)?;
         let patches = fix::pick(&report, &self.pick)?;
         let mut out = anstream::stdout();

@@ -81,6 +81,19 @@ const TABLE: &[(&str, &str)] = &[
         "退出码：命令自身的退出码；被信号 n 结束时为 128 + n\n  0    使用 --attach：进程已结束\n  2    记录器无法启动，或选项有误\n  126  命令无法运行\n  127  没有该命令",
     ),
     (
+        "Read this file of settings in the place of the project's oomdoc.toml [default: $OOMDOC_CONFIG]",
+        "以此设置文件代替项目的 oomdoc.toml [默认：$OOMDOC_CONFIG]",
+    ),
+    ("Read no file of settings; $OOMDOC_NO_CONFIG says so, too", "不读取任何设置文件；$OOMDOC_NO_CONFIG 亦然"),
+    (
+        "Show which settings hold, and where each comes from: docs/configuration.md",
+        "显示生效的设置及其来源：docs/configuration.md",
+    ),
+    (
+        "Show what holds, and the file and line, the variable or the flag that says so",
+        "显示生效的值，以及给出它的文件和行、变量或选项",
+    ),
+    (
         "A file or folder of rules [default: the shipped and the imported ones]",
         "规则文件或文件夹 [默认：自带的和导入的规则]",
     ),
@@ -91,8 +104,8 @@ const TABLE: &[(&str, &str)] = &[
         "在流水线中分析：报告文件、注解、步骤摘要，以及合并请求上的一条评论",
     ),
     (
-        "Colour what is printed; `auto` asks the terminal, $NO_COLOR and $CLICOLOR_FORCE",
-        "输出是否带颜色；`auto` 由终端、$NO_COLOR 和 $CLICOLOR_FORCE 决定",
+        "Colour what is printed: `auto` asks the terminal, $NO_COLOR and $CLICOLOR_FORCE [default: $OOMDOC_COLOR, `color` of oomdoc.toml, else auto]",
+        "输出是否带颜色：`auto` 由终端、$NO_COLOR 和 $CLICOLOR_FORCE 决定 [默认：$OOMDOC_COLOR、oomdoc.toml 的 `color`，否则 auto]",
     ),
     ("Count by these only; comma-separated", "只按这些统计，逗号分隔"),
     ("Count only what `oomdoc history search` would find", "只统计 `oomdoc history search` 能找到的事件"),
@@ -160,6 +173,10 @@ const TABLE: &[(&str, &str)] = &[
     (
         "Exit with 1 if the verdict is one of these kinds (comma-separated) or `any`; `none` never does",
         "结论属于这些类型之一（逗号分隔）或为 `any` 时以 1 退出；`none` 表示从不",
+    ),
+    (
+        "Exit with 1 if the verdict is one of these kinds (comma-separated) or `any`; `none` never does [default: `triage.fail_on` of oomdoc.toml, else none]",
+        "结论属于这些类型之一（逗号分隔）或为 `any` 时以 1 退出；`none` 表示从不 [默认：oomdoc.toml 的 `triage.fail_on`，否则 none]",
     ),
     (
         "Explain a word of reports and rules: a cause, kind, phase, figure, lever, fact, or a knob as you spell it",
@@ -241,8 +258,8 @@ const TABLE: &[(&str, &str)] = &[
     ("Passes per optimizer step", "每次优化器更新的前向/反向次数"),
     ("Pipeline stages", "流水线阶段数"),
     (
-        "Post a message about a failure to this address as JSON (Slack and others)",
-        "失败时向此地址发送一条 JSON 消息（Slack 等）",
+        "Post a message about a failure to this address as JSON (Slack and others) [default: `triage.notify` of your oomdoc.toml]",
+        "失败时向此地址发送一条 JSON 消息（Slack 等）[默认：您自己的 oomdoc.toml 的 `triage.notify`]",
     ),
     ("Post a message about it to this address as JSON (Slack and others)", "向此地址发送一条 JSON 消息（Slack 等）"),
     ("Print help (see more with '--help')", "显示帮助（`--help` 更详细）"),
@@ -302,8 +319,8 @@ const TABLE: &[(&str, &str)] = &[
     ("The file; `-` is standard input", "文件；`-` 表示标准输入"),
     ("The folder for the report as JSON, HTML, Markdown and SARIF", "存放 JSON、HTML、Markdown 和 SARIF 报告的文件夹"),
     (
-        "The folder for your rules and history [default: $OOMDOC_HOME, else your data folder]",
-        "存放规则和历史的文件夹 [默认：$OOMDOC_HOME，否则为数据文件夹]",
+        "The folder for your rules and history [default: $OOMDOC_HOME, `home` of oomdoc.toml, else your data folder]",
+        "存放规则和历史的文件夹 [默认：$OOMDOC_HOME、oomdoc.toml 的 `home`，否则为数据文件夹]",
     ),
     ("The id of an incident, or a log", "事件 id 或日志"),
     ("The incident's id, or the beginning of it", "事件 id 或其开头"),
@@ -313,8 +330,8 @@ const TABLE: &[(&str, &str)] = &[
         "标注文件名，JSON 或 TOML [默认：truth.json 或 expected.toml]",
     ),
     (
-        "The language, `en` or `zh` [default: $OOMDOC_LANG, else your locale]",
-        "语言，`en` 或 `zh` [默认：$OOMDOC_LANG，否则为系统语言]",
+        "The language, `en` or `zh` [default: $OOMDOC_LANG, `language` of oomdoc.toml, else your locale]",
+        "语言，`en` 或 `zh` [默认：$OOMDOC_LANG、oomdoc.toml 的 `language`，否则为系统语言]",
     ),
     ("The logs and the configuration to change, as for `analyze`", "日志和要修改的配置，同 `analyze`"),
     (

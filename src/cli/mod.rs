@@ -3,6 +3,7 @@
 mod analyze;
 mod color;
 mod completions;
+mod config;
 mod destination;
 mod error;
 mod estimate;
@@ -10,6 +11,7 @@ mod explain;
 mod facts;
 mod fail_on;
 mod fix;
+mod flags;
 mod help;
 mod history;
 mod home;
@@ -22,6 +24,7 @@ mod rules;
 mod run;
 mod save;
 mod screen;
+mod settings;
 mod table;
 mod triage;
 
@@ -30,6 +33,7 @@ use std::process::ExitCode;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use error::CliError;
+pub use flags::{Flags, Quantised, Recomputation};
 
 /// The post-mortem for out-of-memory failures of LLM training and serving jobs.
 #[derive(Debug, Parser)]
@@ -41,6 +45,8 @@ struct Cli {
     home: home::Home,
     #[command(flatten)]
     color: color::Color,
+    #[command(flatten)]
+    files: settings::Files,
 }
 
 #[derive(Debug, Subcommand)]
@@ -53,6 +59,7 @@ enum Command {
     Explain(explain::Explain),
     Rules(rules::Rules),
     History(history::History),
+    Config(config::Config),
     Completions(completions::Completions),
 }
 
@@ -63,15 +70,26 @@ pub fn command() -> clap::Command {
 
 /// Runs the command that the process was started with.
 pub fn run() -> ExitCode {
-    let matches = match help::in_language(command(), language::of_command_line()).try_get_matches() {
+    language::speak(settings::language());
+    let matches = match help::in_language(command(), language::spoken()).try_get_matches() {
         Ok(matches) => matches,
         Err(error) => match bare_path(&error) {
             Some(path) => return CliError::NoCommand { path }.report(),
             None => error.exit(),
         },
     };
-    let Cli { command, home, color } = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
-    color.apply();
+    let Cli { command, home, color, files } = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
+    // Whoever only wants completions wants them whatever is set.
+    if let Command::Completions(completions) = command {
+        return completions.run().unwrap_or_else(|error| error.report());
+    }
+    let flags =
+        crate::settings::Flags { language: settings::flagged_language(), home: home.home.clone(), color: color.told() };
+    let home = match files.settings(flags) {
+        Ok(settings) => home::Home { settings, ..home },
+        Err(error) => return error.report(),
+    };
+    color::apply(home.settings.color.value);
     let done = match command {
         Command::Analyze(analyze) => analyze.run(&home),
         Command::Run(run) => run.run(&home),
@@ -81,7 +99,8 @@ pub fn run() -> ExitCode {
         Command::Fix(fix) => fix.run(&home),
         Command::Rules(rules) => rules.run(&home),
         Command::History(history) => history.run(&home),
-        Command::Completions(completions) => completions.run(),
+        Command::Config(config) => config.run(&home),
+        Command::Completions(_) => Ok(ExitCode::SUCCESS),
     };
     done.unwrap_or_else(|error| error.report())
 }

@@ -67,7 +67,7 @@ fn keep(report: &Report, mut annotations: Annotations, redactor: &Redactor, home
 pub(super) fn drain(home: &Path) {
     let Ok(program) = std::env::current_exe() else { return };
     let mut command = Command::new(program);
-    command.args(["history", "drain"]).env("OOMDOC_HOME", home);
+    command.args(["history", "drain"]).arg("--no-config").env("OOMDOC_HOME", home);
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     #[cfg(unix)]
     {

@@ -9,8 +9,8 @@ use clap::Args;
 use super::analyze::{summarize, tell};
 use super::error::CliError;
 use super::facts::ToldFacts;
-use super::fail_on::{self, FailOn};
-use super::home::{Home, warn};
+use super::fail_on;
+use super::home::{Home, warn, warn_of_expired};
 use super::labels::Labels;
 use super::language::Lang;
 use super::outputs;
@@ -22,7 +22,7 @@ use crate::knowledge::CauseRule;
 use crate::model::Report;
 use crate::redact::Redactor;
 use crate::report::{self, Length};
-use crate::triage::{self, Environment, HttpError, Missing, Patience, Pipeline, Posted};
+use crate::triage::{self, Environment, FailOn, HttpError, Missing, Patience, Pipeline, Posted};
 use crate::when::{Calendar, StatedTime};
 
 /// What to do about certificates.
@@ -58,10 +58,10 @@ pub(super) struct Triage {
     /// Write no comment
     #[arg(long)]
     no_comment: bool,
-    /// Exit with 1 if the verdict is one of these kinds (comma-separated) or `any`; `none` never does
-    #[arg(long, value_name = "KIND", value_delimiter = ',', default_value = "none")]
+    /// Exit with 1 if the verdict is one of these kinds (comma-separated) or `any`; `none` never does [default: `triage.fail_on` of oomdoc.toml, else none]
+    #[arg(long, value_name = "KIND", value_delimiter = ',')]
     fail_on: Vec<FailOn>,
-    /// Post a message about a failure to this address as JSON (Slack and others)
+    /// Post a message about a failure to this address as JSON (Slack and others) [default: `triage.notify` of your oomdoc.toml]
     #[arg(long, value_name = "URL")]
     notify: Option<String>,
 }
@@ -72,12 +72,15 @@ impl Triage {
         environment.job = self.comment_key.clone().or(environment.job);
         let (knowledge, experience) = home.knowledge_and_experience()?;
         self.told.check(&knowledge)?;
+        let site = home.site(&knowledge)?;
+        warn_of_expired(&site);
         let options = Options {
             language: self.lang.language,
             facts: self.told.fact.clone(),
             knowledge: Some(Arc::clone(&knowledge)),
             experience: Arc::clone(&experience),
             calendar: Calendar { told: self.when, clocks: true },
+            site,
             ..Options::default()
         };
         let mut reports = match crate::analyze_jobs(&self.paths, &options, Grouping::ByJob) {
@@ -112,12 +115,13 @@ impl Triage {
         {
             outputs::write(first, &self.output, comment.as_deref())?;
         }
-        if let Some(url) = &self.notify {
+        let settings = &home.settings;
+        if let Some(url) = self.notify.as_ref().or(settings.notify.as_ref().map(|address| &address.value)) {
             sent.iter()
                 .filter(has_failed)
                 .for_each(|sent| tell(url, sent, self.lang.language, environment.run.as_deref()));
         }
-        Ok(fail_on::status(&self.fail_on, &reports))
+        Ok(fail_on::status(if self.fail_on.is_empty() { &settings.fail_on.value } else { &self.fail_on }, &reports))
     }
 
     /// Writes the report's files.

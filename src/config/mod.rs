@@ -5,7 +5,7 @@
 //! ([`Document::set`]). No framework is known here and no file is opened.
 //!
 //! ```
-//! use oomdoc::config::Document;
+//! use oomdoc::internal::config::Document;
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! let text = "{\n  \"zero_optimization\": {\"stage\": 2},  // fits 8 GPUs\n}\n";

@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 pub use outcomes::{best_first, learn};
 pub use phase::{NOT_KNOWING, likely, phase, votes};
-pub use rank::{Held, Ranked, Scene, calibrate, holding, rank};
+pub use rank::{Ranked, Scene, calibrate, holding, rank};
 
 use crate::facts::{Answer, Evaluator, Facts, alternatives, names};
 use crate::knowledge::{CauseRule, EvidenceRow, Knowledge, LESS_LIKELY, Language};

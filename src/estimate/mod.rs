@@ -1,19 +1,20 @@
 //! What a job should need before it runs, and what to change so that it fits.
 //!
-//! In go what the user says of a job, its configuration, or both ([`Flags`]); out comes the need of each moment on a device
+//! In go what the user says of a job, its configuration, or both ([`PlannedJob`]); out comes the need of each moment on a device
 //! and on a host ([`Estimate`]), and the cheapest change that makes it fit ([`Fit`]). The arithmetic is `memory`'s, the
 //! reading of configurations `launch`'s: nothing is computed here that an analysis would compute otherwise.
 
 mod fit;
-mod flags;
+#[cfg(feature = "render")]
 mod markdown;
+mod planned_job;
 mod read;
-mod schema;
 mod shown;
+#[cfg(feature = "render")]
 mod text;
+#[cfg(feature = "render")]
 mod texts;
 
-use schemars::JsonSchema;
 use serde::Serialize;
 use thiserror::Error;
 
@@ -23,10 +24,11 @@ use crate::model::Bytes;
 use crate::report::phase_name;
 
 pub use fit::{Change, Fit, Fits, Limits, Spare};
-pub use flags::{Flags, Fsdp, Optimizer, Precision, Quantised, Recomputation};
+#[cfg(feature = "render")]
 pub use markdown::markdown;
+pub use planned_job::PlannedJob;
 pub use read::estimate;
-pub use schema::schema;
+#[cfg(feature = "render")]
 pub use text::text;
 
 /// The format of `--format json`; fields may be added, never renamed.
@@ -34,6 +36,7 @@ pub const SCHEMA: &str = "oomdoc.estimate/1";
 
 /// Why there is no estimate.
 #[derive(Debug, Error)]
+#[non_exhaustive]
 pub enum EstimateError {
     /// Nothing says how large the model is.
     #[error("no model was given")]
@@ -74,7 +77,9 @@ pub enum EstimateError {
 }
 
 /// What a job should need.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[non_exhaustive]
 pub struct Estimate {
     /// [`SCHEMA`].
     pub schema: &'static str,
@@ -105,14 +110,18 @@ pub struct Estimate {
 }
 
 /// How a job serves.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[non_exhaustive]
 pub struct Serving {
     /// Share of each device's memory that the engine may take, where that is known.
     pub memory_share: Option<f64>,
 }
 
 /// What one moment needs.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[non_exhaustive]
 pub struct Need {
     /// On each device within likely bounds: from the tensors alone to all that the driver counts for the process.
     pub gpu: Amount,

@@ -1,29 +1,36 @@
 //! From flags and configurations to a model and a layout.
 
 use std::fs;
+use std::sync::Arc;
 
-use super::{Estimate, EstimateError, Flags, Need, SCHEMA, Serving, fit, shown};
+use super::{Estimate, EstimateError, Need, PlannedJob, SCHEMA, Serving, fit, shown};
 use crate::facts::{self, Facts, Value};
 use crate::incident;
 use crate::knowledge::{EngineIs, Knowledge, Shape, Trains, TrainsIn};
 use crate::launch::{JobConfig, described_name, serves};
 use crate::memory::{ModelSize, Plan};
 use crate::model::Job;
+use crate::settings::Site;
 use crate::{Error, Options, read};
 
 /// What trains nothing in particular is taken to train as: the numbers of DeepSpeed and of most trainers.
 const USUAL: Trains =
     Trains { precision: TrainsIn::Mixed, fsdp: false, logits_in_place: false, engine: EngineIs::Elsewhere };
 
-/// What the job that `flags` describe should need; `facts` are what else the user knows.
-pub fn estimate(flags: &Flags, facts: &[(String, Value)], knowledge: &Knowledge) -> Result<Estimate, EstimateError> {
+/// What the job `planned` should need, moment by moment, on each device and host.
+pub fn estimate(planned: &PlannedJob, options: &Options) -> Result<Estimate, EstimateError> {
+    let knowledge = &*crate::known(options).map_err(Error::from)?;
     knowledge.complete().map_err(Error::from)?;
     let mut known = Facts::default();
-    flags.say(&mut known);
-    for (name, value) in facts {
+    for (name, value) in planned.facts.iter().chain(&options.facts) {
         known.say(name, value.clone());
     }
-    let (job, launch) = launched(&flags.from, knowledge)?;
+    let site = &options.site;
+    for (name, value) in site.facts_here() {
+        known.say(name, value.clone());
+    }
+    let is_precision_said = known.text("config.trains_in").is_some();
+    let (job, launch) = launched(&planned.from, knowledge, site)?;
     // The user's own words come first, then the configuration's.
     facts::of_job(&mut known, &job);
     launch.configure(&mut known);
@@ -51,12 +58,12 @@ pub fn estimate(flags: &Flags, facts: &[(String, Value)], knowledge: &Knowledge)
         assume("config.zero_stage", 0.0, "nothing is sharded over the ranks: no sharding was given");
     }
     let trains = launch.trains().unwrap_or_else(|| {
-        if flags.precision.is_none() && !is_served {
+        if !is_precision_said && !is_served {
             assumed.push("16-bit weights and gradients, fp32 master weights: no precision was given".to_owned());
         }
         USUAL
     });
-    let (model, size) = model(flags, &known, &launch, knowledge)?;
+    let (model, size) = model(planned, &known, &launch, knowledge)?;
     let layout = launch.layout(&known, &size, trains).ok_or(EstimateError::Unbounded)?;
     let serving = is_served.then(|| Serving { memory_share: known.number("config.kv_cache_share") });
     let Plan { moments, assumptions } = match &serving {
@@ -64,14 +71,14 @@ pub fn estimate(flags: &Flags, facts: &[(String, Value)], knowledge: &Knowledge)
         None => Plan::of(&size, &layout),
     };
     assumed.extend(assumptions);
-    let limits = flags.limits().filter(|_| !is_served);
+    let limits = planned.limits.filter(|_| !is_served);
     Ok(Estimate {
         schema: SCHEMA,
         framework: launch.framework().map(str::to_owned),
         job,
         serving,
         model,
-        shown: shown::shown(&layout, &read, !flags.from.is_empty()),
+        shown: shown::shown(&layout, &read, !planned.from.is_empty()),
         moments: moments.into_iter().map(Need::from).collect(),
         is_least: !Plan::is_whole(&size, &layout),
         assumptions: assumed,
@@ -82,13 +89,17 @@ pub fn estimate(flags: &Flags, facts: &[(String, Value)], knowledge: &Knowledge)
 }
 
 /// What was launched, as far as `paths` say.
-fn launched<'k>(paths: &[String], knowledge: &'k Knowledge) -> Result<(Job, JobConfig<'k>), EstimateError> {
+fn launched<'k>(
+    paths: &[String],
+    knowledge: &'k Knowledge,
+    site: &Arc<Site>,
+) -> Result<(Job, JobConfig<'k>), EstimateError> {
     if paths.is_empty() {
         let job = Job::default();
         let launch = JobConfig::new(knowledge, &job, Vec::new(), Vec::new());
         return Ok((job, launch));
     }
-    let mut reading = read(paths, knowledge, &Options::default())?;
+    let mut reading = read(paths, knowledge, &Options { site: Arc::clone(site), ..Options::default() })?;
     let job = incident::build(std::mem::take(&mut reading.reads), knowledge).job;
     let printed = reading.take_printed();
     let launch = JobConfig::new(knowledge, &job, reading.files, printed);
@@ -98,16 +109,16 @@ fn launched<'k>(paths: &[String], knowledge: &'k Knowledge) -> Result<(Job, JobC
 
 /// The model and its name.
 fn model(
-    flags: &Flags,
+    planned: &PlannedJob,
     facts: &Facts,
     launch: &JobConfig<'_>,
     knowledge: &Knowledge,
 ) -> Result<(String, ModelSize), EstimateError> {
-    let Some(asked) = &flags.model else {
+    let Some(asked) = &planned.model else {
         let named = ["model", "config.model", "job.model"].into_iter().find_map(|name| facts.text(name));
         let named = named.filter(|name| !name.is_empty());
         let unknown = || named.map_or(EstimateError::NoModel, |name| EstimateError::UnsizedModel(name.to_owned()));
-        let counted = flags.parameters.map(|count| (ModelSize::of_parameters(count), Vec::new()));
+        let counted = planned.parameters.map(|count| (ModelSize::of_parameters(count), Vec::new()));
         // A shape says more than a number, a number more than a name that rounds it.
         let found = launch.model(facts).filter(|(size, _)| size.shape.is_some() || counted.is_none());
         let (size, cites) = found.or(counted).ok_or_else(unknown)?;

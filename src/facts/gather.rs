@@ -167,19 +167,22 @@ fn holders(facts: &mut Facts, incident: &Incident) {
 }
 
 /// Bytes of all holders but the victim that are `wanted`, which is asked whether one is of the victim's job: it is called
-/// as the victim is, or, on a device, the job's own log knows its pid.
+/// as the victim is, both are workers of Ray, or, on a device, the job's own log knows its pid.
 fn held_by(incident: &Incident, wanted: fn(bool) -> bool) -> f64 {
     let victim = incident.victim.pid;
-    let name = incident.consumers.iter().find(|consumer| victim.is_some() && consumer.pid == victim);
-    let name = name.and_then(|consumer| consumer.role.as_ref());
+    let killed = incident.consumers.iter().find(|consumer| victim.is_some() && consumer.pid == victim);
+    let name = killed.and_then(|consumer| consumer.role.as_ref());
+    let of_ray = killed.is_some_and(Consumer::is_worker_of_ray);
     let on_device = incident.kind == Kind::GpuOom;
-    let of_job = |role: &Option<String>| role.is_some() && (on_device || role.as_ref() == name);
+    let of_job = |other: &Consumer| {
+        other.role.is_some() && (on_device || other.role.as_ref() == name) || of_ray && other.is_worker_of_ray()
+    };
     let own = own_under_another_pid(incident);
     let is_other = |consumer: &&Consumer| {
         (victim.is_none() || consumer.pid != victim) && !own.is_some_and(|own| std::ptr::eq(own, *consumer))
     };
     let others = incident.consumers.iter().filter(is_other);
-    let bytes: i64 = others.filter(|other| wanted(of_job(&other.role))).map(|other| other.bytes.0).sum();
+    let bytes: i64 = others.filter(|other| wanted(of_job(other))).map(|other| other.bytes.0).sum();
     bytes as f64
 }
 

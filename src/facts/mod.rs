@@ -16,6 +16,6 @@ mod word_match;
 pub use condition::{Answer, Evaluator, Expression, alternatives, names};
 pub use gather::{gather, of_job, state_phase};
 pub use inspect::{Comparison, Literal};
-pub use known::{Facts, Known, Value};
+pub use known::{Facts, Value};
 pub use requested::explain_request;
 pub use word_match::tokens;

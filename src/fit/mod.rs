@@ -18,11 +18,10 @@ use std::sync::Arc;
 
 use thiserror::Error;
 
-pub use confidence::{Answered, fit as fit_confidence};
-pub use exhibit::{Exhibit, analyze, read as read_exhibits};
+pub use exhibit::{Exhibit, analyze};
 pub use labelled::{Case, LabelError, read as read_cases};
 pub use left_out::Tally;
-pub use reliability::{Bin, Forecast, bins, brier};
+pub use reliability::{Forecast, bins, brier};
 
 use crate::Error as AnalysisError;
 use crate::knowledge::{Calibration, Knowledge, Learned};

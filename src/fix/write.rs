@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use super::{Done, FixError};
 use crate::config;
-use crate::store::durable;
+use crate::durable;
 
 /// Behind the name of a file: as it was before the first fix.
 pub(super) const BEFORE: &str = ".before-oomdoc";

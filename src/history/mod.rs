@@ -24,7 +24,7 @@ mod stats;
 mod tokens;
 mod transfer;
 
-pub use add::{Occurred, OccurredIncident, add, regroup};
+pub use add::{add, regroup};
 pub use alike::{Likeness, similar};
 pub use annotations::{Annotations, Note, annotate};
 pub use ask::{Answer, ask, ask_similar, ask_stats, is_indexed};
@@ -40,7 +40,7 @@ pub use record::{Record, now};
 pub use reindex::reindex;
 pub use spool::{is_waiting, put};
 pub use stats::{Stats, stats};
-pub use transfer::{Imported, export, import};
+pub use transfer::{export, import};
 
 /// Where incidents are, by their ids.
 const INCIDENTS: &str = "incidents/";

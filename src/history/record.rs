@@ -52,8 +52,8 @@ impl Record {
             time,
             inputs: report.inputs.clone(),
             job: report.job.clone(),
-            // How often it was seen is another story at every look.
-            incident: Incident { seen: Seen::default(), ..root.clone() },
+            // How often it was seen, and whether it is accepted, is another story at every look.
+            incident: Incident { seen: Seen::default(), ignored: None, ..root.clone() },
             failure: report.failure.clone(),
             annotations: Annotations::default(),
             shortened: false,

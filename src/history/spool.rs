@@ -6,7 +6,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use std::{fs, io};
 
 use super::{HistoryError, Record};
-use crate::store::durable;
+use crate::durable;
 
 const FOLDER: &str = "spool";
 const WAITING: &str = "json";

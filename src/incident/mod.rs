@@ -258,6 +258,7 @@ fn incident(case: &Case, mut group: root::Group, knowledge: &Knowledge) -> Found
         not_checked: Vec::new(),
         capture_next: Vec::new(),
         seen: Seen::default(),
+        ignored: None,
         phase: PhaseFinding::default(),
         victim,
         victims,

@@ -41,10 +41,12 @@ pub(super) fn of(case: &Case, group: &Group) -> (Victim, Vec<Victim>) {
     }) {
         crowd.enrich(death);
     }
-    if let [nobody] = crowd.victims.as_slice()
-        && is_nobody(nobody)
+    if let [anybody] = crowd.victims.as_slice()
+        && (is_nobody(anybody) || is_device_only(anybody))
         && let Some(killed) = lone_death(case, group.kind)
+        && may_use(case, anybody, &killed)
     {
+        let killed = Victim { device: killed.device.or(anybody.device), ..killed };
         crowd = Crowd::default();
         crowd.add(killed);
     }
@@ -81,6 +83,25 @@ fn lone_death(case: &Case, kind: Kind) -> Option<Victim> {
         dead.all(|other| other.pid == first.pid && other.rank == first.rank).then(|| first.clone())
     };
     only(&is_killed).or_else(|| only(&is_failed))
+}
+
+/// Whether `killed` may be the process of which no more is known than its device: a launcher's processes each use the device of their
+/// local rank.
+fn may_use(case: &Case, known: &Victim, killed: &Victim) -> bool {
+    let notices = case.events.iter().filter(|event| event.what == What::Notice);
+    let local_rank = notices.filter_map(launched).find(|(pid, _)| Some(*pid) == killed.pid).map(|(_, rank)| rank);
+    known.device.is_none() || local_rank.is_some() && local_rank == known.device
+}
+
+/// The pid and the local rank of a process, as its launcher says.
+fn launched(event: &Event) -> Option<(u32, u32)> {
+    let number = |key: &str| {
+        event.facts.iter().find(|fact| fact.key == key).and_then(|fact| match fact.value {
+            FactValue::Number(value) => Some(value as u32),
+            FactValue::Text(_) => None,
+        })
+    };
+    number("launcher.pid").zip(number("launcher.local_rank"))
 }
 
 /// The device or process that a job says it uses or is, where it never speaks of another.
@@ -134,10 +155,8 @@ struct Crowd {
 impl Crowd {
     /// Whether no more is known of `victim` than a device, on which another one is known to be.
     fn is_on_known_device(&self, victim: &Victim) -> bool {
-        let is_device_only =
-            *victim == Victim { host: victim.host.clone(), device: victim.device, ..Victim::default() };
         let mut of_host = self.by_host.get(&victim.host).into_iter().flatten();
-        is_device_only && victim.device.is_some() && of_host.any(|known| self.victims[*known].device == victim.device)
+        is_device_only(victim) && of_host.any(|known| self.victims[*known].device == victim.device)
     }
 
     /// Adds what a message says of a victim to what others say of the same one.
@@ -226,13 +245,7 @@ impl Crowd {
 
     /// A launcher's notice of which process is which rank.
     fn learn(&mut self, event: &Event) {
-        let number = |key: &str| {
-            event.facts.iter().find(|fact| fact.key == key).and_then(|fact| match fact.value {
-                FactValue::Number(value) => Some(value as u32),
-                FactValue::Text(_) => None,
-            })
-        };
-        if let (Some(pid), Some(rank)) = (number("launcher.pid"), number("launcher.local_rank")) {
+        if let Some((pid, rank)) = launched(event) {
             for at in self.by_pid.get(&pid).into_iter().flatten() {
                 let victim = &mut self.victims[*at];
                 victim.rank = victim.rank.or(Some(rank));
@@ -245,6 +258,12 @@ impl Crowd {
 pub(super) fn is_nobody(victim: &Victim) -> bool {
     let Victim { host: _, rank, device, pid, role } = victim;
     rank.is_none() && device.is_none() && pid.is_none() && role.is_none()
+}
+
+/// Whether nothing but the device, and perhaps the host, is known.
+fn is_device_only(victim: &Victim) -> bool {
+    victim.device.is_some()
+        && *victim == Victim { host: victim.host.clone(), device: victim.device, ..Victim::default() }
 }
 
 /// Who held the memory, largest first. A message that knows only pids is told what the job's own processes call themselves.

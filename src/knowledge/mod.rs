@@ -42,13 +42,13 @@ use file::File;
 use knobs::GENERIC;
 
 pub use calibration::{Calibration, log_odds, logistic};
-pub use causes::{CaptureRow, CauseRule, Condition, EvidenceRow, ExampleRow, Must, NotAdvisedRow, Origin, PatchRow};
+pub use causes::{CauseRule, Condition, EvidenceRow, ExampleRow, Must, NotAdvisedRow, Origin, PatchRow};
 pub use dialects::{Dialect, DialectExample, FactRow, Plain, SettingRow};
-pub use facts::{Fact, FactType, Shown};
+pub use facts::{Fact, FactType};
 pub use file::shipped_files;
 pub use frameworks::{Behaviour, CompanionHome, CompanionRow, EngineIs, Framework, Trains, TrainsIn};
 pub use glossary::{Glossary, Word};
-pub use inputs::{InputExample, Inputs, NameWords, TextWords};
+pub use inputs::{Inputs, NameWords, TextWords};
 pub use knobs::{
     Constraint, DefaultValue, Direction, Knob, Note, Section, Spelling, Target, To, Turn, Type, is_end, is_named,
     last_step, newest_version_with, plain_name,
@@ -57,18 +57,17 @@ pub use language::{Language, Words};
 pub use launchers::{Launcher, Launchers, Programs, Starts, is_among};
 pub use levers::Lever;
 pub use libraries::{Libraries, below_installation, in_installation, installed};
-pub use messages::{
-    Exit, Message, MessageExample, MessageFile, NearMiss, Piece, Said, SlotName, SlotType, Template, VictimPart, Who,
-};
-pub use models::{Bias, Experts, Found, HfConfigError, LatentAttention, Model, Models, Shape};
-pub use name::Name;
+pub use messages::{Exit, Message, MessageFile, Piece, Said, SlotName, SlotType, Template, VictimPart, Who};
+#[cfg(test)]
+pub use models::Model;
+pub use models::{Experts, Found, HfConfigError, Models, Shape};
 pub use part::Part;
-pub use phases::{FrameRole, FrameRow, Mark, Phases};
+pub use phases::{FrameRole, Mark, Phases};
 pub use prices::{Price, Prices};
 pub use ranking::{Learned, Ranking, Weights, WordRow};
 pub use retell::{LESS_LIKELY, again, retell, title_in, titles};
 pub use secrets::{Secret, example as example_of_secret};
-pub use signs::{AmountRow, FoundSign, Meaning, MemoryOf, NumberOf, NumberRow, Place, SignRow, Signs};
+pub use signs::{FoundSign, Meaning, MemoryOf, NumberOf, Place, SignRow, Signs};
 pub use terms::{closed_up, in_terms, phase_in_words};
 pub use version::Version;
 
@@ -255,6 +254,13 @@ impl Knowledge {
             ranking: read::ranking(files)?.into(),
             secrets: read::secrets(files)?.into(),
         })
+    }
+
+    /// Adds what else is secret.
+    pub fn add_secrets(&mut self, more: impl Iterator<Item = Secret>) -> Result<(), KnowledgeError> {
+        let all: Vec<Secret> = self.secrets.read()?.iter().cloned().chain(more).collect();
+        self.secrets = all.into();
+        Ok(())
     }
 
     /// Reads every part that was not asked for yet: an error here is one of the shipped base.

@@ -5,7 +5,6 @@ use super::language::Words;
 /// `rules/prices.toml`: what each change costs that `estimate --fit` may make.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
-#[expect(missing_docs, reason = "named as the changes are")]
 pub struct Prices {
     pub flash_attention: Price,
     pub zero_1: Price,

@@ -2,13 +2,13 @@ use std::fmt;
 use std::iter::Sum;
 use std::ops::Add;
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::model::Bytes;
 
 /// An amount of memory known within bounds; both are the same where it is known exactly.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Amount {
     /// At least.
     pub low: Bytes,

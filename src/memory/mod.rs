@@ -35,9 +35,10 @@ pub use layout::{
     Implementation, Layout, Logits, Offload, OffloadDevice, Optimizer, OptimizerKind, OptimizerOffload, Parallel,
     ParameterOffload, Precision, Recomputation, Resume, Samples, Sharding, Sleep, WeightsLoad,
 };
-pub use logits::logits_widths;
 pub use pinned::Pinning;
 pub use plan::{Moment, MomentPlan, Plan, Step};
 pub use quantised::Quantised;
-pub use requested_size::{Family, Requested, Rounding, SizeMatch, size_matches};
+#[cfg(test)]
+pub use requested_size::Family;
+pub use requested_size::{Requested, Rounding, SizeMatch, size_matches};
 pub use size::{ModelSize, Parameters, Width};

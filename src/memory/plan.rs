@@ -1,6 +1,5 @@
 //! What a job should need, moment by moment.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::activations;
@@ -13,7 +12,8 @@ use super::{Amount, ModelSize};
 use crate::model::Phase;
 
 /// A moment of a job at which memory is looked at.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Moment {
     /// The model is built and the engine set up: the most that takes for a while.
@@ -78,7 +78,8 @@ impl Moment {
 }
 
 /// Whether the optimizer has stepped before: its states are there from its first step on.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Step {
     /// Not yet.
@@ -88,7 +89,8 @@ pub enum Step {
 }
 
 /// What is needed at one moment.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct MomentPlan {
     /// When.
     pub moment: Moment,
@@ -149,7 +151,8 @@ impl MomentPlan {
 }
 
 /// What a job should need.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Plan {
     /// Moment by moment, as a job comes to them.
     pub moments: Vec<MomentPlan>,

@@ -5,6 +5,7 @@ use crate::knowledge::Shape;
 
 /// How weights beneath an adapter are quantised. Embedding, head and norms are not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(clippy::enum_variant_names, reason = "they are called so")]
 pub enum Quantised {
     /// QLoRA's NF4, GPTQ, AWQ.
     FourBit,

@@ -2,7 +2,6 @@
 
 use std::fmt;
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Amount;
@@ -10,7 +9,8 @@ use crate::knowledge::{Found, Shape};
 use crate::model::Bytes;
 
 /// A number of parameters known within bounds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Parameters {
     /// At least.
     pub low: u64,
@@ -74,7 +74,8 @@ impl fmt::Display for Parameters {
 }
 
 /// Bytes a parameter, within bounds: 8-bit states carry scales beside them.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Width {
     /// At least.
     pub low: f64,
@@ -138,7 +139,8 @@ impl fmt::Display for Width {
 }
 
 /// A model as far as it is known.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ModelSize {
     /// All its parameters.
     pub parameters: Parameters,

@@ -1,10 +1,11 @@
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Citation, Kind, OtherFailureName, Victim};
 
 /// How a job came down: the call that failed, and how its processes ended.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[non_exhaustive]
 pub struct Collapse {
     /// The stack of whoever failed first, outermost call first, libraries folded; empty where none was printed.
     pub stack: Vec<Call>,
@@ -13,7 +14,9 @@ pub struct Collapse {
 }
 
 /// One call of a stack.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[non_exhaustive]
 pub struct Call {
     /// Source file as printed, or the actor class of a remote call.
     pub file: String,
@@ -32,7 +35,9 @@ pub struct Call {
 }
 
 /// How some processes ended.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[non_exhaustive]
 pub struct End {
     /// How.
     #[serde(flatten)]
@@ -50,8 +55,10 @@ pub struct End {
 }
 
 /// In which way a process ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "how", rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum Ending {
     /// It was refused memory, or killed for want of it.
     OutOfMemory {

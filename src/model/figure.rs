@@ -1,10 +1,11 @@
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Bytes, Citation, FigureName, Location};
 
 /// A number that a log states, or one computed from such numbers; the latter says so in `derived`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[non_exhaustive]
 pub struct Figure {
     /// What it measures.
     pub name: FigureName,
@@ -21,7 +22,9 @@ pub struct Figure {
 }
 
 /// How a figure came out of others.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[non_exhaustive]
 pub struct Derivation {
     /// The computation in words and numbers.
     pub formula: String,

@@ -1,12 +1,13 @@
 use std::sync::Arc;
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Basis, Citation, Figure, Kind, Location, Outcomes, Patch, PatchSet, Phase, TimelinePoint, When};
 
 /// One failure: its root and all that belongs to it, several ranks as one.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[non_exhaustive]
 pub struct Incident {
     /// Digest of the root's cited words, host, pid and time: this very occurrence.
     pub id: String,
@@ -50,10 +51,28 @@ pub struct Incident {
     pub capture_next: Vec<String>,
     /// Whether it was seen before.
     pub seen: Seen,
+    /// That it is known and accepted, and raises no alarm; absent where nobody said so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ignored: Option<Ignored>,
+}
+
+/// Why an incident is accepted.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Ignored {
+    /// In the words of whoever accepts it.
+    pub reason: String,
+    /// The last day on which it is, UTC; absent where it has no end.
+    #[serde(default)]
+    pub until: Option<String>,
+    /// The line that says so: `oomdoc.toml:12`.
+    pub by: String,
 }
 
 /// What groups occurrences of the same trouble; versioned, so that an upgrade never regroups.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[non_exhaustive]
 pub struct Fingerprint {
     /// Version of the recipe.
     pub version: u32,
@@ -78,7 +97,9 @@ impl Fingerprint {
 }
 
 /// What the job was doing, and how that is known.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[non_exhaustive]
 pub struct PhaseFinding {
     /// The phase.
     pub name: Phase,
@@ -115,7 +136,9 @@ impl PhaseFinding {
 }
 
 /// A phase and how likely it is.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[non_exhaustive]
 pub struct PhaseShare {
     /// The phase.
     pub name: Phase,
@@ -129,7 +152,9 @@ impl PhaseShare {
 }
 
 /// A process that was killed or refused memory. Each part as far as the input says.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[non_exhaustive]
 pub struct Victim {
     /// Node.
     pub host: Option<Arc<str>>,
@@ -199,7 +224,9 @@ fn is_cut_from(role: &str, whole: &str) -> bool {
 }
 
 /// A process or group that held memory.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[non_exhaustive]
 pub struct Consumer {
     /// Process id.
     pub pid: Option<u32>,
@@ -213,8 +240,22 @@ pub struct Consumer {
     pub text: String,
 }
 
+impl Consumer {
+    /// Whether it is called as Ray calls the processes that it starts for a job.
+    pub fn is_worker_of_ray(&self) -> bool {
+        self.role.as_deref().and_then(ray_title).is_some()
+    }
+}
+
+/// What a worker of Ray runs, by the title that it gives the process: `ray::Actor.method`, before 1.0 `ray_Actor:method()`.
+pub fn ray_title(command: &str) -> Option<&str> {
+    command.strip_prefix("ray::").or_else(|| command.strip_prefix("ray_"))
+}
+
 /// What the job should have needed beside what it did.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[non_exhaustive]
 pub struct Memory {
     /// By the arithmetic of training.
     pub predicted: Vec<Figure>,
@@ -225,7 +266,9 @@ pub struct Memory {
 }
 
 /// A cause and how sure of it.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[non_exhaustive]
 pub struct Diagnosis {
     /// A word of the vocabulary of causes.
     pub cause: Arc<str>,
@@ -255,7 +298,9 @@ pub struct Diagnosis {
 }
 
 /// A change that people try and that does not help here.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[non_exhaustive]
 pub struct NotAdvised {
     /// The knob.
     pub knob: String,
@@ -264,7 +309,9 @@ pub struct NotAdvised {
 }
 
 /// What the history knows of the same trouble.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[non_exhaustive]
 pub struct Seen {
     /// How often.
     pub count: u64,
@@ -280,7 +327,9 @@ pub struct Seen {
 }
 
 /// An incident of the history that is like another one.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[non_exhaustive]
 pub struct Earlier {
     /// Its id.
     pub id: String,

@@ -4,13 +4,13 @@
 //! holds a regular expression; every amount carries its unit and every statement the place where it stands.
 
 mod collapse;
-mod event;
+pub(crate) mod event;
 mod experience;
 mod figure;
 mod incident;
 mod location;
 mod one_line;
-mod patch;
+pub(crate) mod patch;
 mod report;
 mod signal;
 mod texts;
@@ -19,21 +19,27 @@ mod units;
 mod vocabulary;
 
 pub use collapse::{Call, Collapse, End, Ending};
-pub use event::{
+pub use experience::Outcomes;
+pub use figure::{Derivation, Figure};
+pub use incident::{
+    Consumer, Diagnosis, Earlier, Fingerprint, Ignored, Incident, Memory, NotAdvised, PhaseFinding, PhaseShare, Seen,
+    Victim, ray_title,
+};
+pub use location::{Citation, Column, LineNumber, Location};
+pub use patch::{Change, Need, Partner, Patch, PatchEffect, PatchNeeds, PatchSet, Scalar};
+pub use report::{InputSummary, Job, OtherFailure, Report, Role, SCHEMA, TimelinePoint};
+pub use time::{TimeSource, When};
+pub use units::Bytes;
+pub use vocabulary::{Basis, FigureName, Kind, OtherFailureName, Phase, UnknownWord};
+
+// What reports are not made of.
+pub(crate) use event::{
     DEVICE_IN_USE, Death, Event, Exit, Fact, FactValue, Failure, Frame, NO_OOM_KILL, Origin, PROCESS_IN_USE, PhaseMark,
     RANK_IN_USE, Setting, Severity, Shortage, Traceback, What,
 };
-pub use experience::{Experience, Group, Occurrence, Outcomes, Tally};
-pub use figure::{Derivation, Figure};
-pub use incident::{
-    Consumer, Diagnosis, Earlier, Fingerprint, Incident, Memory, NotAdvised, PhaseFinding, PhaseShare, Seen, Victim,
-};
-pub use location::{Citation, Column, LineNumber, Location};
-pub use one_line::one_line;
-pub use patch::{Change, Edit, Given, Need, Partner, Patch, PatchEffect, PatchNeeds, PatchSet, Scalar};
-pub use report::{InputSummary, Job, OtherFailure, Report, Role, SCHEMA, TimelinePoint};
-pub use signal::Signal;
-pub use texts::{Text, Texts};
-pub use time::{Clock, Stamps, TimeSource, Timestamp, When};
-pub use units::Bytes;
-pub use vocabulary::{Basis, FigureName, Kind, OtherFailureName, Phase, UnknownWord};
+pub(crate) use experience::{Experience, Group, Occurrence, Tally};
+pub(crate) use one_line::one_line;
+pub(crate) use patch::{Edit, Given};
+pub(crate) use signal::Signal;
+pub(crate) use texts::{Text, Texts};
+pub(crate) use time::{Clock, Stamps, Timestamp};

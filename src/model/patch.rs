@@ -3,13 +3,14 @@
 use std::fmt;
 use std::sync::Arc;
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Bytes, Outcomes};
 
 /// A change of the job's configuration.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[non_exhaustive]
 pub struct Patch {
     /// What it turns, whatever the framework calls it.
     pub lever: Arc<str>,
@@ -36,6 +37,7 @@ pub struct Patch {
     pub line: Option<String>,
     /// The settings that make the edit; no part of what is written or kept.
     #[serde(skip)]
+    #[doc(hidden)]
     pub edits: Vec<Edit>,
     /// What it moves.
     pub effect: PatchEffect,
@@ -67,8 +69,10 @@ impl Patch {
 }
 
 /// A value of a setting, of the type that it has.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(untagged)]
+#[non_exhaustive]
 pub enum Scalar {
     /// `true` or `false`.
     Flag(bool),
@@ -92,8 +96,10 @@ impl fmt::Display for Scalar {
 }
 
 /// How far to turn what is not known.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum Change {
     /// Multiply it by this.
     Times(f64),
@@ -114,7 +120,9 @@ impl fmt::Display for Change {
 }
 
 /// A setting without which another one is refused or does nothing.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[non_exhaustive]
 pub struct Partner {
     /// As the user's framework version spells it.
     pub knob: String,
@@ -153,7 +161,9 @@ pub enum Given {
 }
 
 /// Several patches that do together what none of them does alone.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[non_exhaustive]
 pub struct PatchSet {
     /// Their knobs, each of one of the diagnosis' patches.
     pub knobs: Vec<String>,
@@ -162,7 +172,9 @@ pub struct PatchSet {
 }
 
 /// How many bytes a patch moves; negative frees.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[non_exhaustive]
 pub struct PatchEffect {
     /// Per device.
     pub gpu_bytes: Option<Bytes>,
@@ -171,7 +183,9 @@ pub struct PatchEffect {
 }
 
 /// What the moment of the incident needs once a patch is applied, as far as the arithmetic knows.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[non_exhaustive]
 pub struct PatchNeeds {
     /// On a device.
     pub gpu: Option<Need>,
@@ -180,7 +194,9 @@ pub struct PatchNeeds {
 }
 
 /// An amount that is needed, of what there is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[non_exhaustive]
 pub struct Need {
     /// Needed.
     pub bytes: Bytes,

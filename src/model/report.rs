@@ -1,6 +1,5 @@
 use std::sync::Arc;
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Bytes, Citation, Collapse, Incident, Kind, Location, OtherFailureName};
@@ -9,7 +8,9 @@ use super::{Bytes, Citation, Collapse, Incident, Kind, Location, OtherFailureNam
 pub const SCHEMA: &str = "oomdoc.report/1";
 
 /// The post-mortem.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[non_exhaustive]
 pub struct Report {
     /// [`SCHEMA`].
     pub schema: String,
@@ -37,7 +38,9 @@ pub struct Report {
 }
 
 /// One input.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[non_exhaustive]
 pub struct InputSummary {
     /// As the user named it.
     pub path: Arc<str>,
@@ -54,8 +57,10 @@ pub struct InputSummary {
 }
 
 /// What an input is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
+#[non_exhaustive]
 pub enum Role {
     /// What a job printed.
     Log,
@@ -70,7 +75,9 @@ pub enum Role {
 }
 
 /// What is known of the job; `None` is "the input does not say".
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[non_exhaustive]
 pub struct Job {
     /// Training or serving framework.
     pub framework: Option<String>,
@@ -92,7 +99,9 @@ pub struct Job {
 }
 
 /// What a job died of when it was no lack of memory.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[non_exhaustive]
 pub struct OtherFailure {
     /// Which.
     pub name: OtherFailureName,
@@ -101,7 +110,9 @@ pub struct OtherFailure {
 }
 
 /// One moment of one series of memory figures.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[non_exhaustive]
 pub struct TimelinePoint {
     /// Of which allocator, process or host.
     pub series: Arc<str>,

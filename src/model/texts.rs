@@ -4,9 +4,9 @@
 use std::sync::Arc;
 
 use super::{
-    Call, Change, Citation, Collapse, Consumer, Derivation, Diagnosis, Earlier, End, Figure, Fingerprint, Incident,
-    InputSummary, Job, Location, Memory, NotAdvised, OtherFailure, Partner, Patch, PhaseFinding, Report, Scalar, Seen,
-    TimelinePoint, Victim,
+    Call, Change, Citation, Collapse, Consumer, Derivation, Diagnosis, Earlier, End, Figure, Fingerprint, Ignored,
+    Incident, InputSummary, Job, Location, Memory, NotAdvised, OtherFailure, Partner, Patch, PhaseFinding, Report,
+    Scalar, Seen, TimelinePoint, Victim,
 };
 
 /// A text of a report.
@@ -143,6 +143,7 @@ impl Texts for Incident {
             not_checked,
             capture_next,
             seen: Seen { count: _, first: _, last: _, worked, earlier },
+            ignored,
         } = self;
         parts.texts(see);
         explains.iter_mut().for_each(|lines| see(Text::Lines(lines)));
@@ -157,6 +158,14 @@ impl Texts for Incident {
         diagnoses.texts(see);
         [not_checked, capture_next, worked].into_iter().for_each(|texts| texts.texts(see));
         earlier.texts(see);
+        ignored.texts(see);
+    }
+}
+
+impl Texts for Ignored {
+    fn texts(&mut self, see: &mut dyn FnMut(Text<'_>)) {
+        let Ignored { reason, until: _, by } = self;
+        [reason, by].into_iter().for_each(|text| text.texts(see));
     }
 }
 

@@ -1,6 +1,5 @@
 use std::fmt;
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Which clock a time stamp was read from. Stamps of different clocks cannot be compared.
@@ -79,7 +78,9 @@ impl fmt::Display for Timestamp {
 }
 
 /// When an incident happened, as a calendar has it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[non_exhaustive]
 pub struct When {
     /// RFC 3339; what a log says without a zone is taken as UTC.
     pub time: String,
@@ -88,8 +89,10 @@ pub struct When {
 }
 
 /// What says when an incident happened, where the failing line does not, or not all of it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum TimeSource {
     /// Other lines: the last one before it that says when it was written, or a date.
     Lines,

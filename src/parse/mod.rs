@@ -42,9 +42,9 @@ mod verl;
 mod vllm;
 
 pub use extract::{Extractor, Findings, Grammars};
+pub use line::Line;
 use line::clock;
 pub(crate) use line::terminal_code;
-pub use line::{Envelope, Line};
 pub use record::text::Size;
 pub use record::{Joint, Record};
 use record::{origin, signals, statement, table, text, wrap};

@@ -18,7 +18,7 @@ use super::text::{self, Size};
 use super::verl::rank_in_name;
 use super::{Example, Follow, Grammar, Joint, Line, Record, wrap};
 use crate::model::{
-    Bytes, Consumer, Event, Fact, FactValue, Figure, FigureName, Kind, Severity, Shortage, Victim, What,
+    Bytes, Consumer, Event, Fact, FactValue, Figure, FigureName, Kind, Severity, Shortage, Victim, What, ray_title,
 };
 
 /// See the module.
@@ -247,9 +247,7 @@ fn oldest(record: &Record) -> Option<Event> {
         return None;
     }
     let origin = record.origin();
-    let command = |row: &ProcessRow<'_>| {
-        ["ray::", "ray_"].iter().find_map(|prefix| row.command.strip_prefix(prefix).map(str::to_owned))
-    };
+    let command = |row: &ProcessRow<'_>| ray_title(row.command).map(str::to_owned);
     let own = rows.iter().find(|row| origin.pid.map_or_else(|| command(row).is_some(), |pid| pid == row.pid));
     told.figures.extend(own.and_then(|row| record.figure(FigureName::WorkerUsed, row.used)));
     let victim = Victim {

@@ -130,7 +130,7 @@ fn storage(text: &str) -> IResult<&str, (&str, &str)> {
 fn worker_killed(record: &Record, words: &str) -> Option<Event> {
     let (_, (pid, _)) = (loader_worker, tag("is killed by signal: Bus error")).parse(words).ok()?;
     let number = pid.parse().ok();
-    let mut event = exhausted(record, words, statement::neighbour(record, number));
+    let mut event = exhausted(record, words, statement::worker(record, number));
     event.figures.extend(number.map(|number| record.number(FigureName::VictimPid, pid, f64::from(number))));
     Some(event)
 }

@@ -225,6 +225,11 @@ impl Reader<'_> {
         let (bytes, lines, producers) = (input.size.unwrap_or(0), 0, Vec::new());
         let summary = InputSummary { path, role, bytes, lines, producers, warning };
         let mut part = Part { summary, read: None, file: None, beginning: None };
+        if let Some(refused) = self.options.site.refuses(&part.summary.path) {
+            // Members of archives come here unasked for.
+            part.summary.warning = Some(refused.to_string());
+            return part;
+        }
         match role {
             _ if input.is_record => self.record(input, &mut part),
             Role::Log | Role::Kernel => self.log(input, &mut part),

@@ -1,6 +1,8 @@
 //! A few lines for whoever only glances: an annotation, a message in a chat.
 
-use super::phrases::{describe, shorten, strip, sure, title};
+use super::details::{shorten, strip, sure};
+use super::phrases::{describe, title};
+use super::texts;
 use super::{change, numbered, telling};
 use crate::knowledge::Language;
 use crate::model::Report;
@@ -9,6 +11,7 @@ use crate::model::Report;
 pub fn brief(report: &Report, language: Language) -> String {
     let mut lines = vec![title(report, language)];
     if let Some(incident) = report.incidents.first() {
+        lines.extend(incident.ignored.as_ref().map(texts::labels(language).ignored));
         if !incident.victim.is_unknown() {
             lines.push(describe(&incident.victim, language));
         }

@@ -4,8 +4,8 @@ use serde::Serialize;
 
 use super::selection::{figures, proposed, telling};
 use crate::model::{
-    Bytes, Change, Citation, Diagnosis, End, Ending, Figure, FigureName, Kind, OtherFailureName, Patch, PatchEffect,
-    Phase, Report, Scalar, Victim,
+    Bytes, Change, Citation, Diagnosis, End, Ending, Figure, FigureName, Ignored, Kind, OtherFailureName, Patch,
+    PatchEffect, Phase, Report, Scalar, Victim,
 };
 
 /// No answer is longer, in bytes.
@@ -26,6 +26,8 @@ struct Compact<'a> {
     verdict: Kind,
     summary: String,
     id: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ignored: Option<Ignored>,
     other_failure: Option<OtherFailureName>,
     phase: Option<PhaseOnly>,
     victim: Option<&'a Victim>,
@@ -122,6 +124,7 @@ impl Compact<'_> {
             verdict: report.verdict,
             summary: report.summary.chars().take(SUMMARY).collect(),
             id: root.map(|root| root.id.as_str()),
+            ignored: root.and_then(|root| root.ignored.as_ref()).map(ignored),
             other_failure: failure.map(|failure| failure.name),
             phase: root.map(|root| PhaseOnly { name: root.phase.name, confidence: rounded(root.phase.confidence) }),
             victim: root.map(|root| &root.victim),
@@ -167,6 +170,11 @@ impl Compact<'_> {
             (patch.diff, patch.line) = (None, None);
         }
     }
+}
+
+fn ignored(ignored: &Ignored) -> Ignored {
+    let cut = |words: &str| words.chars().take(WORDS).collect();
+    Ignored { reason: cut(&ignored.reason), until: ignored.until.clone(), by: cut(&ignored.by) }
 }
 
 fn cause(diagnosis: &Diagnosis) -> Cause<'_> {

@@ -14,6 +14,7 @@ use crate::model::Report;
 pub fn github(report: &Report, language: Language, root: &Path) -> String {
     let root_incident = report.incidents.first();
     let level = match root_incident {
+        Some(incident) if incident.ignored.is_some() => "notice",
         Some(incident) if !incident.recovered => "error",
         Some(_) => "warning",
         None if report.other_failure.is_some() => "warning",

@@ -11,6 +11,8 @@ use crate::model::{Diagnosis, FigureName, Incident, Phase, Report};
 pub(super) struct Lead<'a> {
     /// What ran out, when, whose, and how much was missing.
     pub what: String,
+    /// That it is accepted, where it is.
+    pub ignored: Option<String>,
     /// The likeliest cause.
     pub why: Option<&'a Diagnosis>,
     /// What to do now.
@@ -42,10 +44,11 @@ impl Lead<'_> {
     /// Of `report`, whose words are in `language`.
     pub fn of(report: &Report, language: Language) -> Lead<'_> {
         let Some(root) = report.incidents.first() else {
-            return Lead { what: title(report, language), why: None, action: None };
+            return Lead { what: title(report, language), ignored: None, why: None, action: None };
         };
         Lead {
             what: what(root, language),
+            ignored: root.ignored.as_ref().map(texts::labels(language).ignored),
             why: telling(&root.diagnoses).first().copied(),
             action: action(root, language),
         }

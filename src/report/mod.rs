@@ -4,26 +4,41 @@
 //! renders it. A renderer decides how a thing is shown, never whether it is so.
 
 mod arithmetic;
+#[cfg(feature = "render")]
 mod brief;
+#[cfg(feature = "render")]
 mod ci_run;
+#[cfg(feature = "render")]
 mod compact;
+#[cfg(feature = "render")]
 mod context_lines;
+#[cfg(feature = "render")]
+mod details;
+#[cfg(feature = "render")]
 mod diff;
+#[cfg(feature = "render")]
 mod github;
+#[cfg(feature = "render")]
 mod html;
 mod joints;
+#[cfg(feature = "render")]
 mod json;
 mod lead;
+#[cfg(feature = "render")]
 mod markdown;
 mod names;
+#[cfg(feature = "render")]
 mod outgoing;
+#[cfg(feature = "render")]
 mod outline;
 mod parts;
 mod phrases;
+#[cfg(feature = "render")]
 mod place;
+#[cfg(feature = "render")]
 mod sarif;
-mod schema;
 mod selection;
+#[cfg(feature = "render")]
 mod text;
 mod texts;
 
@@ -32,20 +47,29 @@ use crate::model::{Collapse, Incident, InputSummary, Job, Kind, OtherFailure, Re
 use crate::source::SourceError;
 
 pub use arithmetic::memory;
+#[cfg(feature = "render")]
 pub use brief::brief;
+#[cfg(feature = "render")]
 pub use ci_run::{run, solved};
+#[cfg(feature = "render")]
 pub use compact::compact;
+#[cfg(feature = "render")]
 pub use context_lines::neighbours;
+#[cfg(feature = "render")]
 pub use github::github;
+#[cfg(feature = "render")]
 pub use html::html;
+#[cfg(feature = "render")]
 pub use json::{json, json_of_jobs};
+#[cfg(feature = "render")]
 pub use markdown::{markdown, markdown_of_jobs};
+#[cfg(feature = "render")]
 pub use outgoing::outgoing;
 pub(crate) use parts::part_name;
+#[cfg(feature = "render")]
 pub use sarif::sarif;
-pub use schema::schema;
-pub(crate) use schema::schema_of;
 pub use selection::{change, numbered, proposed, telling};
+#[cfg(feature = "render")]
 pub use text::{Length, text, text_of_jobs};
 pub(crate) use texts::phase as phase_name;
 

@@ -1,9 +1,9 @@
 //! What people are told, in one order for every page; a writer decides how each piece looks.
 
+use super::details::{alike, describe_job};
 use super::lead::Lead;
-use super::phrases::{alike, describe_job};
 use super::selection::{self, numbered, proposed, telling};
-use super::texts::{self, Labels};
+use super::texts::{self, About, Labels};
 use crate::diagnosis::UNKNOWN;
 use crate::knowledge::Language;
 use crate::model::{
@@ -89,37 +89,6 @@ pub(super) struct Section<'a> {
     pub heading: &'static str,
     /// Its lines.
     pub items: Vec<Item<'a>>,
-}
-
-/// What a section is about.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum About {
-    /// What to change.
-    Changes,
-    /// The job, and whether this came up before.
-    Job,
-    /// Why it happened.
-    Why,
-    /// The numbers.
-    Figures,
-    /// Who held the memory.
-    Holders,
-    /// What the numbers are made of.
-    Arithmetic,
-    /// The call that failed.
-    Stack,
-    /// How the processes ended.
-    Ends,
-    /// The lines that prove it.
-    Proof,
-    /// What does not help.
-    Useless,
-    /// What to record next time.
-    NextTime,
-    /// What only followed.
-    Also,
-    /// What was read.
-    Read,
 }
 
 /// One thing that is said.

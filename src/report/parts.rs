@@ -84,16 +84,15 @@ const PARTS: &[(&str, &str)] = &[
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::estimate::{Flags, estimate};
-    use crate::knowledge::Knowledge;
+    use crate::Options;
+    use crate::estimate::{PlannedJob, estimate};
 
     /// Every part that the corpus' jobs have.
     #[test]
     fn every_part_has_a_chinese_name() -> Result<(), Box<dyn std::error::Error>> {
-        let knowledge = Knowledge::shipped()?;
         for case in ["ppo-13b-save", "easyr1-7b-vl-offload", "openrlhf-72b-resume", "ring-attention-broadcast"] {
-            let from = vec![format!("{}/corpus/{case}", env!("CARGO_MANIFEST_DIR"))];
-            let estimate = estimate(&Flags { from, ..Flags::default() }, &[], &knowledge)?;
+            let job = PlannedJob::default().from(format!("{}/corpus/{case}", env!("CARGO_MANIFEST_DIR")));
+            let estimate = estimate(&job, &Options::default())?;
             let parts = estimate.moments.iter().flat_map(|need| &need.plan.components);
             let unnamed: Vec<&str> = parts
                 .filter(|part| part_name(part, Language::Zh) == part_name(part, Language::En) && part.name != "logits")

@@ -3,9 +3,39 @@
 pub(super) use super::joints::{colon, comma, down_to, host, input, needed, on_host, semicolon, sentence};
 pub(crate) use super::names::phase;
 pub(super) use super::names::{during, figure, headline, other_failure};
-use super::outline::About;
 use crate::knowledge::Language;
-use crate::model::{Earlier, Ending, Outcomes, Seen, Signal};
+use crate::model::{Earlier, Ending, Ignored, Outcomes, Seen, Signal};
+
+/// What a section is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum About {
+    /// What to change.
+    Changes,
+    /// The job, and whether this came up before.
+    Job,
+    /// Why it happened.
+    Why,
+    /// The numbers.
+    Figures,
+    /// Who held the memory.
+    Holders,
+    /// What the numbers are made of.
+    Arithmetic,
+    /// The call that failed.
+    Stack,
+    /// How the processes ended.
+    Ends,
+    /// The lines that prove it.
+    Proof,
+    /// What does not help.
+    Useless,
+    /// What to record next time.
+    NextTime,
+    /// What only followed.
+    Also,
+    /// What was read.
+    Read,
+}
 
 /// Headings and small words.
 pub(super) struct Labels {
@@ -71,6 +101,7 @@ pub(super) struct Labels {
     pub amount: &'static str,
     pub place: &'static str,
     pub long_diff: &'static str,
+    pub ignored: fn(&Ignored) -> String,
     pub this_run: &'static str,
     pub solved: &'static str,
     pub later_run: &'static str,
@@ -196,6 +227,10 @@ const EN: Labels = Labels {
     amount: "amount",
     place: "where",
     long_diff: "The change is too long to show here; `oomdoc fix` shows and writes it.",
+    ignored: |Ignored { reason, until, by }| {
+        let until = until.as_deref().map(|until| format!(" until {until}")).unwrap_or_default();
+        format!("Ignored{until}: {reason} ({by})")
+    },
     this_run: "this run",
     solved: "Solved",
     later_run: "A later run went through",
@@ -300,6 +335,10 @@ const ZH: Labels = Labels {
     amount: "数值",
     place: "位置",
     long_diff: "改动过长，此处不显示：可用 `oomdoc fix` 写入。",
+    ignored: |Ignored { reason, until, by }| {
+        let until = until.as_deref().map(|until| format!("（至 {until}）")).unwrap_or_default();
+        format!("已忽略{until}：{reason}（{by}）")
+    },
     this_run: "本次运行",
     solved: "已解决",
     later_run: "之后的运行已通过",

@@ -6,13 +6,16 @@
 mod check;
 mod example;
 mod explain;
+mod lines;
 mod names;
 mod skeleton;
 mod sources;
 
 pub use check::{Checked, Finding, Severity, check};
 pub use example::{Tried, try_examples};
-pub use explain::{Unexplained, explain};
+pub use explain::explain;
+pub(crate) use lines::{Lines, line_at};
+pub(crate) use names::nearest;
 pub use names::{FactNames, nearest_rules};
 pub use skeleton::{BadName, skeleton};
 pub use sources::{RuleSource, SourcesError};

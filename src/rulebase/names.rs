@@ -92,7 +92,7 @@ pub(super) fn is_word(word: &str) -> bool {
 }
 
 /// Those of `known` that are spelled most like `word`, the likest first.
-pub(super) fn nearest<'k>(word: &str, known: impl Iterator<Item = &'k str>) -> Vec<&'k str> {
+pub(crate) fn nearest<'k>(word: &str, known: impl Iterator<Item = &'k str>) -> Vec<&'k str> {
     const LIKE: f64 = 0.6;
     const MOST: usize = 3;
     let mut alike: Vec<(f64, &str)> = known

@@ -23,6 +23,7 @@ pub(super) fn add(signals: &mut Signals, frames: &[Frame], libraries: &Libraries
         let strength = if depth < INNERMOST { 1.0 } else { OUTER };
         let file = frame.file.replace('\\', "/");
         let cite = Some(&frame.at);
+        let code = without_options(&frame.code);
         folders(&file).for_each(|word| signals.add(format!("path:{word}"), strength, cite));
         match libraries.package(&file) {
             Some((package, inner)) => {
@@ -46,19 +47,31 @@ pub(super) fn add(signals: &mut Signals, frames: &[Frame], libraries: &Libraries
                     .for_each(|word| signals.add(format!("own:{word}"), strength, cite));
                 // What the user's own innermost line calls is what was being done.
                 if !own_call_seen {
-                    tokens(&frame.code).for_each(|word| signals.add(format!("call:{word}"), 1.0, cite));
+                    tokens(&code).for_each(|word| signals.add(format!("call:{word}"), 1.0, cite));
                 }
                 own_call_seen = true;
             }
         }
-        tokens(&frame.code).for_each(|word| signals.add(format!("code:{word}"), strength, cite));
+        tokens(&code).for_each(|word| signals.add(format!("code:{word}"), strength, cite));
         if depth == 0 {
-            tokens(&frame.code)
+            tokens(&code)
                 .chain(tokens(&frame.function))
                 .for_each(|word| signals.add(format!("last:{word}"), 1.0, cite));
         }
     }
     shape(signals, frames);
+}
+
+/// `code` without the options that it passes on: `resume=resuming` says what may be done, not what is.
+fn without_options(code: &str) -> String {
+    let is_name = |text: &str| text.chars().all(|c| c.is_alphanumeric() || "_.'\" ".contains(c));
+    let is_option = |part: &str| part.split_once('=').is_some_and(|(name, value)| is_name(name) && is_name(value));
+    let Some((called, arguments)) = code.split_once('(') else { return code.to_owned() };
+    let kept = arguments.split_inclusive(['(', ',', ')']).filter(|part| {
+        let argument = part.trim_end_matches([',', ')']);
+        argument.ends_with('(') || !is_option(argument)
+    });
+    std::iter::once(called).chain(["("]).chain(kept).collect()
 }
 
 /// The words of the folders that hold `file`, as far as they are the program's: not the user's home, not where packages lie.
@@ -92,5 +105,23 @@ fn shape(signals: &mut Signals, frames: &[Frame]) {
     }
     if frames.len() <= 2 {
         say("short");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_option_that_is_passed_on_says_nothing() {
+        for (code, kept) in [
+            ("state = init_state(config, mesh, resume=resuming)", "state = init_state(config, mesh,"),
+            ("a, b = _C.render(*args)", "a, b = _C.render(*args)"),
+            ("out = model(load(path = 3), labels = labels)", "out = model(load(,"),
+            ("loss.backward()", "loss.backward()"),
+            ("x = y", "x = y"),
+        ] {
+            assert_eq!(without_options(code), kept, "{code}");
+        }
     }
 }

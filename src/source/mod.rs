@@ -8,6 +8,7 @@ mod archive;
 mod blocks;
 pub mod record;
 pub(crate) mod role;
+mod utf16;
 mod walk;
 
 use std::fs::File;
@@ -16,11 +17,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
-use encoding_rs_io::DecodeReaderBytes;
 use thiserror::Error;
 
 use crate::model::{Role, one_line};
-pub use archive::Visit;
 use archive::{Bound, Format};
 pub use blocks::read_blocks;
 pub use walk::walk;
@@ -43,6 +42,14 @@ pub enum SourceError {
         /// As the user named it.
         path: String,
     },
+    /// The user's settings say that it is never read.
+    #[error("{} is not read: {by} says `never_read`", one_line(.path))]
+    NeverRead {
+        /// As the user named it.
+        path: String,
+        /// The line that says so.
+        by: String,
+    },
 }
 
 impl SourceError {
@@ -52,7 +59,9 @@ impl SourceError {
     /// The input it is about.
     pub fn path(&self) -> &str {
         match self {
-            SourceError::Unreadable { path, .. } | SourceError::EmptyFolder { path } => path,
+            SourceError::Unreadable { path, .. }
+            | SourceError::EmptyFolder { path }
+            | SourceError::NeverRead { path, .. } => path,
         }
     }
 }
@@ -110,9 +119,10 @@ impl<'a> Input<'a> {
     fn packed(path: &str, mut bytes: impl Read + Send + 'a, bound: Bound) -> io::Result<Input<'a>> {
         let mut head = head_of(&mut bytes)?;
         let mut bytes: Box<dyn Read + Send + 'a> = Box::new(bytes);
-        if let [0xff, 0xfe, ..] | [0xfe, 0xff, ..] = *head {
-            // UTF-16, as PowerShell's `>` writes it.
-            bytes = Box::new(DecodeReaderBytes::new(Cursor::new(head).chain(bytes)));
+        if let Some(order) = utf16::Order::of(&head) {
+            let mut head_of_text = Cursor::new(head);
+            head_of_text.set_position(utf16::Order::MARK);
+            bytes = Box::new(utf16::Decoded::new(head_of_text.chain(bytes), order));
             head = head_of(&mut bytes)?;
         }
         let format = Format::of(&head);

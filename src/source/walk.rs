@@ -9,7 +9,7 @@ const PASSED_OVER: &[&str] = &["__pycache__", "node_modules"];
 
 /// Files of a folder that are about its logs, or for other programs. Whoever names one has it read.
 fn is_beside_the_point(name: &str) -> bool {
-    name.starts_with("README") || ["expected.toml", "pyproject.toml", "Cargo.toml"].contains(&name)
+    name.starts_with("README") || ["expected.toml", "pyproject.toml", "Cargo.toml", "oomdoc.toml"].contains(&name)
 }
 
 /// Every file that `paths` name, in order: files as they are, folders through and through, sorted by name so that two

@@ -7,7 +7,8 @@ use std::path::Path;
 use super::disk::{self, DiskStore, places};
 use super::error::StoreError;
 use super::journal::{FILE, Making, Places};
-use super::{Store, disk_space, durable, engine};
+use super::{Store, disk_space, engine};
+use crate::durable;
 
 /// Where a journal that is made anew grows.
 pub(super) const NEW: &str = "journal.new";

@@ -15,7 +15,8 @@ use super::error::StoreError;
 use super::format::{self, State};
 use super::journal::{self, Done, Journal, Places, Sealed};
 use super::owner::Owner;
-use super::{Change, Snapshot, Store, compact, disk_space, durable, record, upgrade};
+use super::{Change, Snapshot, Store, compact, disk_space, record, upgrade};
+use crate::durable;
 
 /// Where the store is in the home folder.
 pub(super) const FOLDER: &str = "store";

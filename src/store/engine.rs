@@ -15,7 +15,8 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, channel, s
 use std::thread::{self, sleep};
 use std::time::{Duration, Instant};
 
-use super::{disk_space, durable, record, space};
+use super::{disk_space, record, space};
+use crate::durable;
 
 /// Its folder in the store's.
 pub(super) const FOLDER: &str = "sled";

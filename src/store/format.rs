@@ -8,7 +8,8 @@ use std::{fs, io};
 use sha2::{Digest, Sha256};
 
 use super::error::StoreError;
-use super::{durable, journal};
+use super::journal;
+use crate::durable;
 
 /// The format that is written, and the newest that is understood: 1 had no packed records, 2 no journal.
 const FORMAT: u32 = 3;

@@ -8,12 +8,11 @@ use thiserror::Error;
 #[error("the system names no folder for your data")]
 pub struct HomeUnknown;
 
-/// The folder in which oomdoc keeps things: `named`, else `$OOMDOC_HOME`, else one in the platform's folder for data
-/// (`~/.local/share/oomdoc` on Linux). It need not exist.
+/// The folder in which oomdoc keeps things: `named`, else one in the platform's folder for data (`~/.local/share/oomdoc` on
+/// Linux). It need not exist.
 pub fn find_home(named: Option<PathBuf>) -> Result<PathBuf, HomeUnknown> {
-    let of_environment = || std::env::var_os("OOMDOC_HOME").filter(|home| !home.is_empty()).map(PathBuf::from);
     let of_platform = || choose_native_strategy().map(|strategy| strategy.data_dir().join("oomdoc"));
-    match named.or_else(of_environment) {
+    match named {
         Some(home) => Ok(home),
         None => of_platform().map_err(|_| HomeUnknown),
     }

@@ -9,7 +9,6 @@
 mod compact;
 mod disk;
 mod disk_space;
-pub(crate) mod durable;
 mod engine;
 mod error;
 mod format;
@@ -27,15 +26,15 @@ mod view;
 
 pub(crate) use panics::quietly;
 
-pub use compact::Compacted;
 pub use disk::DiskStore;
 pub use disk_space::network;
 pub use error::StoreError;
 pub use home::{HomeUnknown, find_home};
 pub use memory::MemoryStore;
+pub use owner::machine;
 pub use rules::{RuleChanges, import_rules, own_rules, remove_rules};
-pub use salvage::{Salvaged, salvage};
-pub use snapshot::{Snapshot, SnapshotError};
+pub use salvage::salvage;
+pub use snapshot::Snapshot;
 pub use view::View;
 
 /// Keys are paths, `rules/user/causes/nvlink.toml`; what stands before the first slash is the record's space.

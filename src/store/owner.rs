@@ -55,6 +55,11 @@ impl Owner {
 }
 
 fn host() -> String {
+    machine().unwrap_or_else(|| "this host".to_owned())
+}
+
+/// The name of this machine, where the system says it.
+pub fn machine() -> Option<String> {
     let name = fs::read_to_string("/proc/sys/kernel/hostname").ok().or_else(|| std::env::var("HOSTNAME").ok());
-    name.map(|name| name.trim().to_owned()).filter(|name| !name.is_empty()).unwrap_or_else(|| "this host".to_owned())
+    name.map(|name| name.trim().to_owned()).filter(|name| !name.is_empty())
 }

@@ -12,7 +12,8 @@ use super::error::StoreError;
 use super::format;
 use super::journal::{FILE, Making, Readable};
 use super::owner::Owner;
-use super::{Snapshot, durable, record};
+use super::{Snapshot, record};
+use crate::durable;
 
 /// What a salvage found.
 #[derive(Debug, Clone, PartialEq, Eq)]

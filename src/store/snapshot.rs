@@ -9,7 +9,8 @@ use sha2::{Digest, Sha256};
 use thiserror::Error;
 
 use super::error::StoreError;
-use super::{Store, durable, own_rules};
+use super::{Store, own_rules};
+use crate::durable;
 use crate::knowledge::RuleFile;
 use crate::model::Experience;
 

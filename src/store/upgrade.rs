@@ -7,7 +7,8 @@ use super::engine::{self, Engine, Lost};
 use super::error::StoreError;
 use super::format;
 use super::journal::{self, Done, Journal, Making};
-use super::{durable, record, space};
+use super::{record, space};
+use crate::durable;
 
 /// Gives a store of an earlier format, which was sled alone, its journal.
 pub(super) fn upgrade(path: &Path) -> Result<(), StoreError> {

@@ -6,6 +6,7 @@
 
 mod comment;
 mod environment;
+mod fail_on;
 mod forge;
 mod github;
 mod gitlab;
@@ -18,7 +19,8 @@ use crate::model::{Kind, Report};
 use crate::report;
 
 pub use comment::{Posted, marker, say, solve};
-pub use environment::{Conversation, Environment, Missing, Pipeline};
+pub use environment::{Environment, Missing, Pipeline};
+pub use fail_on::FailOn;
 pub use forge::{Comment, Forge};
 pub use http::{HttpError, Patience};
 pub use notify::notify;
@@ -30,6 +32,8 @@ pub enum State {
     Failed,
     /// It went through.
     Passed,
+    /// It failed of something that its people know and accept.
+    Accepted,
     /// Nothing can be told: no line was read, or it failed of nothing that is known.
     Unknown,
 }
@@ -37,6 +41,10 @@ pub enum State {
 /// What `report` and the pipeline together say of the job.
 pub fn state(report: &Report, environment: &Environment) -> State {
     let is_read = report.inputs.iter().any(|input| input.lines > 0);
+    let is_accepted = report.incidents.first().is_some_and(|root| root.ignored.is_some());
+    if is_accepted && report.verdict != Kind::None {
+        return State::Accepted;
+    }
     match (report.verdict, &report.other_failure) {
         (Kind::None, None) if is_read && !environment.has_failed => State::Passed,
         (Kind::None, None) => State::Unknown,
@@ -77,6 +85,6 @@ pub fn comment(
             let solved = solve(forge, &marker, &text, summary)?;
             Ok(solved.map_or((Posted::Nothing, None), |id| (Posted::Solved, forge.address(id))))
         }
-        State::Unknown => Ok((Posted::Nothing, None)),
+        State::Accepted | State::Unknown => Ok((Posted::Nothing, None)),
     }
 }

@@ -5,9 +5,9 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use oomdoc::history::{self, Outcome, Record};
-use oomdoc::redact::Redactor;
-use oomdoc::store::{Change, DiskStore, Store};
+use oomdoc::internal::history::{self, Outcome, Record};
+use oomdoc::internal::redact::Redactor;
+use oomdoc::internal::store::{Change, DiskStore, Store};
 
 use crate::generate;
 

@@ -63,7 +63,7 @@ impl History {
             Command::List(list) => list.run(home),
             Command::Search(search) => search.run(settings, home),
             Command::Show(show) => show.run(home, || settings.knowledge()),
-            Command::Similar(similar) => similar.run(home, || settings.redactor()),
+            Command::Similar(similar) => similar.run(settings, home),
             Command::Stats(stats) => stats.run(settings, home),
             Command::Resolve(resolve) => resolve.run(home, &settings.redactor()?),
             Command::Tag(tag) => tag.run(home, &settings.redactor()?),

@@ -6,7 +6,8 @@ use clap::{Args, ValueEnum};
 use super::{found, page};
 use crate::Options;
 use crate::cli::error::CliError;
-use crate::cli::language::preferred;
+use crate::cli::home::Home;
+use crate::cli::language::spoken;
 use crate::history::{self, Record};
 use crate::redact::Redactor;
 
@@ -31,10 +32,9 @@ enum SimilarFormat {
 }
 
 impl Similar {
-    /// Only a log takes a `redactor`, for which all rules are read.
-    pub fn run(self, home: &Path, redactor: impl FnOnce() -> Result<Redactor, CliError>) -> Result<(), CliError> {
+    pub fn run(self, settings: &Home, home: &Path) -> Result<(), CliError> {
         let record = match Path::new(&self.what).exists() {
-            true => self.analyzed(&redactor()?)?,
+            true => self.analyzed(settings)?,
             false => history::find(&history::look(home)?, &self.what)?,
         };
         let found = found(home, history::ask_similar(home, &record, self.limit)?);
@@ -48,7 +48,7 @@ impl Similar {
             SimilarFormat::Text => {
                 let (likenesses, documents): (Vec<_>, Vec<_>) =
                     found.into_iter().map(|found| ((found.score, found.alike), found.incident)).unzip();
-                let lines = page::lines(&documents, preferred());
+                let lines = page::lines(&documents, spoken());
                 let (header, lines) = lines.split_first().map_or(("", &[][..]), |(header, lines)| (header, lines));
                 writeln!(out, "{header}")?;
                 for (line, (score, alike)) in lines.iter().zip(likenesses) {
@@ -60,8 +60,11 @@ impl Similar {
     }
 
     /// The incident of a log, which is not kept.
-    fn analyzed(&self, redactor: &Redactor) -> Result<Record, CliError> {
-        let report = crate::analyze(std::slice::from_ref(&self.what), &Options::default())?;
-        Record::of(&report, redactor)?.ok_or_else(|| CliError::NothingAlike { path: self.what.clone() })
+    fn analyzed(&self, settings: &Home) -> Result<Record, CliError> {
+        let knowledge = settings.knowledge()?;
+        let (site, redactor) = (settings.site(&knowledge)?, Redactor::new(&knowledge.secrets)?);
+        let options = Options { knowledge: Some(knowledge), site, ..Options::default() };
+        let report = crate::analyze(std::slice::from_ref(&self.what), &options)?;
+        Record::of(&report, &redactor)?.ok_or_else(|| CliError::NothingAlike { path: self.what.clone() })
     }
 }

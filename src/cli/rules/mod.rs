@@ -57,7 +57,10 @@ impl Rules {
 fn sources(path: Option<&PathBuf>, home: &Home) -> Result<Vec<RuleSource>, CliError> {
     match path {
         Some(path) => Ok(RuleSource::read(path)?),
-        None => Ok(RuleSource::shipped().into_iter().chain(RuleSource::imported(&home.own_rules())).collect()),
+        None => {
+            let own = RuleSource::imported(&home.own_rules()).into_iter().chain(home.named_rules()?);
+            Ok(RuleSource::shipped().into_iter().chain(own).collect())
+        }
     }
 }
 

@@ -4,7 +4,6 @@
 
 mod steps;
 
-use schemars::JsonSchema;
 use serde::Serialize;
 
 use steps::{Step, ladders};
@@ -19,7 +18,9 @@ const ROOM: f64 = 0.02;
 const HOST_ROOM: f64 = 0.05;
 
 /// What there is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[non_exhaustive]
 pub struct Limits {
     /// On each device.
     pub gpu: Bytes,
@@ -28,7 +29,9 @@ pub struct Limits {
 }
 
 /// What to change so that a job fits.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[non_exhaustive]
 pub struct Fit {
     /// What there is.
     pub limits: Limits,
@@ -43,7 +46,9 @@ pub struct Fit {
 }
 
 /// What is left of what there is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[non_exhaustive]
 pub struct Spare {
     /// Of each device.
     pub gpu: Bytes,
@@ -52,8 +57,10 @@ pub struct Spare {
 }
 
 /// Whether something fits.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum Fits {
     /// Even the upper bounds do.
     Surely,
@@ -64,7 +71,9 @@ pub enum Fits {
 }
 
 /// What the hungriest moments need.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[non_exhaustive]
 pub struct Peaks {
     /// On each device.
     pub gpu: Amount,
@@ -73,7 +82,9 @@ pub struct Peaks {
 }
 
 /// One change, and what is needed with it and those before it.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[non_exhaustive]
 pub struct Change {
     /// As this command spells it.
     pub flag: String,

@@ -16,10 +16,11 @@ use super::fields::{self, Fields};
 use super::reader::{Reader, open};
 use super::state::State;
 use super::{FOLDER, verified};
+use crate::durable;
 use crate::history::changes::{self, Touched};
 use crate::history::outcome::{told, told_of};
 use crate::history::{INCIDENTS, OutcomeSummary, Record};
-use crate::store::{DiskStore, Store, durable, quietly};
+use crate::store::{DiskStore, Store, quietly};
 
 /// Memory of a writer that adds a few incidents, and of each thread of one that adds all.
 const FEW: usize = 20 << 20;

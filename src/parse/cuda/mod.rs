@@ -91,7 +91,6 @@ const TRIGGERS: &[&str] = &[
     "hipError",
     "UR_RESULT_ERROR_",
     "Out of memory allocating ",
-    "PT_DEVMEM Allocation failed",
     "EL0004",
     "resource[DeviceMemory]",
     " buffer of size ",
@@ -173,9 +172,8 @@ fn reason<'a>(head: &str, rest: &'a str) -> Option<&'a str> {
 
 /// Messages of allocators that state nothing but the request.
 fn sized(text: &str) -> Option<Message<'_>> {
-    const HEADS: [&str; 5] = [
+    const HEADS: [&str; 4] = [
         "Out of memory allocating ",
-        "FATAL ERROR :: MODULE:PT_DEVMEM Allocation failed",
         "Failed to allocate resource[DeviceMemory]",
         "EL0004",
         "alloc_tensor_range: failed to allocate CUDA",
@@ -184,7 +182,7 @@ fn sized(text: &str) -> Option<Message<'_>> {
         text::each(text, head).map(text::line).find(|words| {
             let before = text::before(text, words);
             // CANN: `Memory_Allocation_Failure(EL0004): Failed to allocate memory.`
-            text::may_begin(before) || before.ends_with("Failure(") || before.ends_with("[Rank:0] ")
+            text::may_begin(before) || before.ends_with("Failure(")
         })
     })?;
     let states = !words.starts_with("EL0004") || words.contains("Failed to allocate memory");

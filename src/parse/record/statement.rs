@@ -107,3 +107,8 @@ pub(in crate::parse) fn speaker_through_nccl(record: &Record) -> Victim {
 pub(in crate::parse) fn neighbour(record: &Record, pid: Option<u32>) -> Victim {
     Victim { host: record.origin().host.clone(), pid, ..Victim::default() }
 }
+
+/// A process that whoever wrote the record started for itself: a worker that loads its data.
+pub(in crate::parse) fn worker(record: &Record, pid: Option<u32>) -> Victim {
+    Victim { rank: record.origin().rank, ..neighbour(record, pid) }
+}

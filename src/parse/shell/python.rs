@@ -13,7 +13,7 @@ use nom::sequence::{delimited, preceded, terminated};
 use nom::{IResult, Parser};
 
 use super::{PRODUCER, death};
-use crate::model::{Event, Exit, Fact, FactValue, Victim};
+use crate::model::{Event, Exit, Fact, FactValue, Victim, What};
 use crate::parse::{Record, signals, statement, text};
 
 /// What the record says of children.
@@ -36,6 +36,9 @@ fn data_loader(record: &Record) -> Vec<Event> {
     };
     let death = |pid: &&str| {
         let mut event = death(record, words, exit, Some(pid));
+        if let What::Death(death) = &mut event.what {
+            death.victim = statement::worker(record, death.victim.pid);
+        }
         let value = FactValue::Text("yes".to_owned());
         event.facts.push(Fact { value, ..record.fact("python.data_loader", words) });
         event

@@ -236,6 +236,16 @@ pub(super) const EXAMPLES: &[Example] = &[
         ],
     },
     Example {
+        version: "torch ≥2.9, MPS, wrapped by whoever printed it",
+        text: "RuntimeError: MPS backend out of memory (MPS allocated: 17.36 GiB, other allocations: 613.56 KiB, max allowed: 18.13 GiB).\nTried to allocate 256 bytes on shared pool. Use PYTORCH_MPS_HIGH_WATERMARK_RATIO=0.0 to disable upper limit for memory \nallocations (may cause system failure).",
+        states: &[
+            ("kind", "gpu_oom"),
+            ("torch_allocated", "17.36 GiB"),
+            ("gpu_total", "18.13 GiB"),
+            ("requested", "256 bytes"),
+        ],
+    },
+    Example {
         version: "torch 1.12–2.0, a warning that goes on without",
         text: "/opt/torch/distributed/fsdp/fully_sharded_data_parallel.py:2224: UserWarning: Failed to clone() tensor with name lm_head.weight. This may mean that this state_dict entry could point to invalid memory regions after returning from state_dict() call if this parameter is managed by FSDP. Please check clone implementation of lm_head.weight. Error: CUDA out of memory. Tried to allocate 502.00 MiB (GPU 1; 39.59 GiB total capacity; 35.54 GiB already allocated; 276.19 MiB free; 37.22 GiB reserved in total by PyTorch)",
         states: &[("swallowed", "gpu_oom"), ("requested", "502.00 MiB"), ("gpu_index", "GPU 1")],

@@ -44,7 +44,7 @@ impl Grammar for Torch {
     fn follows(&self, record: &Record, next: &Line<'_>) -> Follow {
         let Some(last) = heads(record.text()).last() else { return Follow::End };
         let now = progress(last);
-        if now == Progress::Ended {
+        if now == Progress::ENDED {
             return Follow::End;
         }
         let with = |joint: &str| progress(&format!("{last}{joint}{}", next.body().trim_start()));
@@ -275,27 +275,30 @@ fn raw_size(text: &str) -> IResult<&str, Size<'_>> {
         .parse(text)
 }
 
-/// How far a message can be read: as many bytes, and whether it might go on.
+/// How far a message can be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Progress {
-    /// Something else stands behind the last clause.
-    Stuck(usize),
-    /// It stops within a clause or behind one.
-    Open(usize),
+struct Progress {
+    /// As many bytes.
+    bytes: usize,
+    /// Whether it might go on: it stops within a clause or behind one.
+    is_open: bool,
+}
+
+impl Progress {
     /// Its last clause was read.
-    Ended,
+    const ENDED: Progress = Progress { bytes: usize::MAX, is_open: false };
 }
 
 fn progress(message: &str) -> Progress {
-    let Ok((mut rest, _)) = opening(message) else { return Progress::Stuck(0) };
+    let Ok((mut rest, _)) = opening(message) else { return Progress { bytes: 0, is_open: false } };
     loop {
         match clause(rest) {
             Ok((_, Clause::Size(FigureName::TorchReservedUnallocated | FigureName::TorchReserved, _))) => {
-                return Progress::Ended;
+                return Progress::ENDED;
             }
             Ok((next, _)) => rest = next,
-            Err(nom::Err::Incomplete(_)) => return Progress::Open(message.len()),
-            Err(_) => return Progress::Stuck(message.len() - rest.len()),
+            Err(nom::Err::Incomplete(_)) => return Progress { bytes: message.len(), is_open: true },
+            Err(_) => return Progress { bytes: message.len() - rest.len(), is_open: false },
         }
     }
 }

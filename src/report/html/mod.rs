@@ -10,11 +10,10 @@ use std::ops::Range;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use super::context_lines::BESIDE;
+use super::details::{describe_job, ended, place_of, remarks, strip, sure};
 use super::diff::class;
 use super::lead::Lead;
-use super::phrases::{
-    amount, describe, describe_job, effects, ended, headline, phase, place_of, remarks, strip, sure, title, together,
-};
+use super::phrases::{amount, describe, effects, headline, phase, title, together};
 use super::selection::from_to;
 use super::texts::{self, Labels};
 use super::{numbered, selection, telling};
@@ -98,6 +97,7 @@ impl HtmlPage<'_> {
         let action = lead.action.as_ref().map(|action| action.told(self.labels));
         html! {
             h1 class=(self.mood()) { (plain(&lead.what)) }
+            @if let Some(ignored) = &lead.ignored { p.lead { (plain(ignored)) } }
             @if let Some(why) = lead.why {
                 p.lead { b { (self.labels.why) } " " (plain(&why.title)) " (" (sure(why)) ") " code.dim { (why.cause) } }
             }
@@ -133,6 +133,9 @@ impl HtmlPage<'_> {
 
     fn mood(&self) -> &'static str {
         let is_read = self.report.inputs.iter().any(|input| input.lines > 0);
+        if self.report.incidents.first().is_some_and(|root| root.ignored.is_some()) {
+            return "warn";
+        }
         match (self.report.verdict, &self.report.other_failure, self.report.incidents.is_empty()) {
             (Kind::None, None, true) if is_read => "good",
             (Kind::None, _, _) => "warn",

@@ -1,6 +1,6 @@
 //! Words of a log as Markdown that shows them and does nothing else, on GitHub and on GitLab.
 
-use super::super::phrases::strip;
+use super::super::details::strip;
 
 /// Breaks up what the forge would act on, and cannot be seen.
 const NOTHING: char = '\u{200b}';

@@ -4,10 +4,12 @@ mod escape;
 
 use std::fmt::{self, Write};
 
+use super::details::{alike_words, ended, place_of, remarks, shorten, sure};
 use super::lead::{Action, Lead};
-use super::outline::{About, Item, Limits, Outline, Section};
-use super::phrases::{alike_words, amount, effects, ended, place_of, remarks, shorten, sure};
+use super::outline::{Item, Limits, Outline, Section};
+use super::phrases::{amount, effects};
 use super::selection::from_to;
+use super::texts::About;
 use super::texts::{self, Labels};
 use crate::knowledge::Language;
 use crate::model::{Call, Figure, Patch, Report};
@@ -48,6 +50,9 @@ impl MarkdownPage {
 
     fn lead(&mut self, lead: &Lead<'_>) -> fmt::Result {
         writeln!(self.text, "### {}\n", inline(&lead.what))?;
+        if let Some(ignored) = &lead.ignored {
+            writeln!(self.text, "{}\n", inline(ignored))?;
+        }
         if let Some(why) = lead.why {
             let (share, title, cause) = (sure(why), inline(&why.title), code(&why.cause));
             writeln!(self.text, "**{}** {title} ({share}) {cause}\n", self.labels.why)?;

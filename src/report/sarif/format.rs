@@ -68,7 +68,17 @@ pub(super) struct Finding {
     pub related_locations: Vec<Location>,
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub partial_fingerprints: BTreeMap<String, String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub suppressions: Vec<Suppression>,
     pub properties: BTreeMap<&'static str, serde_json::Value>,
+}
+
+/// `suppression` (§3.35).
+#[derive(Debug, Serialize)]
+pub(super) struct Suppression {
+    pub kind: &'static str,
+    pub status: &'static str,
+    pub justification: String,
 }
 
 /// `location` (§3.28).

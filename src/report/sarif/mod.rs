@@ -6,15 +6,17 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::Path;
 
-use super::phrases::{describe, headline, strip, sure, title};
+use super::details::{strip, sure};
+use super::phrases::{describe, headline, title};
 use super::place::{place, within};
+use super::texts;
 use super::{change, numbered};
 use crate::diagnosis::UNKNOWN;
 use crate::knowledge::{CauseRule, Language};
-use crate::model::{Citation, Diagnosis, Incident, OtherFailure, Report};
+use crate::model::{Citation, Diagnosis, Ignored, Incident, OtherFailure, Report};
 use format::{
     ArtifactLocation, Driver, Finding, Location, Log, LogicalLocation, Message, PhysicalLocation, Region, Rule, Run,
-    Tool,
+    Suppression, Tool,
 };
 
 const SCHEMA: &str = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json";
@@ -84,6 +86,7 @@ impl Writer<'_> {
                 format!("oomdoc/v{}", fingerprint.version),
                 fingerprint.key.clone(),
             )]),
+            suppressions: incident.ignored.iter().map(|ignored| self.suppression(ignored)).collect(),
             properties: BTreeMap::from([
                 ("kind", incident.kind.as_str().into()),
                 ("phase", incident.phase.name.as_str().into()),
@@ -91,6 +94,12 @@ impl Writer<'_> {
                 ("id", incident.id.as_str().into()),
             ]),
         }
+    }
+
+    /// That a result is accepted, by a file beside the code.
+    fn suppression(&self, ignored: &Ignored) -> Suppression {
+        let justification = strip(&(texts::labels(self.language).ignored)(ignored));
+        Suppression { kind: "external", status: "accepted", justification }
     }
 
     fn message(&self, incident: &Incident) -> String {
@@ -125,6 +134,7 @@ impl Writer<'_> {
             locations: self.proof(&failure.evidence).into_iter().collect(),
             related_locations: self.related(&failure.evidence),
             partial_fingerprints: BTreeMap::new(),
+            suppressions: Vec::new(),
             properties: BTreeMap::from([("kind", self.report.verdict.as_str().into())]),
         }
     }

@@ -1,7 +1,8 @@
 //! Each thing that is said, as lines of a terminal.
 
+use super::super::details::{alike_words, ended, place_of, remarks, shorten, shorten_to, sure};
 use super::super::outline::Item;
-use super::super::phrases::{alike_words, amount, effects, ended, place_of, remarks, shorten, shorten_to, sure};
+use super::super::phrases::{amount, effects};
 use super::super::selection::{change, from_to};
 use super::super::texts;
 use super::wrap::padded;

@@ -5,9 +5,10 @@ mod wrap;
 
 use anstyle::{AnsiColor, Style};
 
+use super::details::{nearby, printable, strip, sure};
 use super::lead::Lead;
-use super::outline::{About, Item, Limits, Outline, Section};
-use super::phrases::{nearby, printable, strip, sure};
+use super::outline::{Item, Limits, Outline, Section};
+use super::texts::About;
 use super::texts::{self, Labels};
 use crate::knowledge::Language;
 use crate::model::Report;
@@ -91,6 +92,9 @@ impl TextPage {
         let name = name.or(report.other_failure.as_ref().map(|failure| failure.name.as_str()));
         let name = name.map(|name| format!("  {DIM}{name}{DIM:#}")).unwrap_or_default();
         self.line(0, &format!("{style}{}{style:#}{name}", lead.what));
+        if let Some(ignored) = &lead.ignored {
+            self.line(0, &format!("{WARN}{ignored}{WARN:#}"));
+        }
         if let Some(why) = lead.why {
             let words = format!("{} ({})  {DIM}{}{DIM:#}", why.title, sure(why), why.cause);
             self.labelled(self.labels.why, &[words]);

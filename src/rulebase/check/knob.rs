@@ -6,8 +6,8 @@ use crate::rulebase::names::suggestion;
 use crate::rulebase::sources::RuleSource;
 
 use super::condition::Conditions;
-use super::places::Places;
 use super::{Finding, Notes};
+use crate::rulebase::lines::Lines;
 
 /// Of a file of knobs what tells which they are.
 #[derive(Deserialize)]
@@ -33,8 +33,8 @@ pub(super) fn check(
     let mut count = 0;
     for source in sources.iter().filter(|source| source.file.path.starts_with("knobs/")) {
         let Ok(Names { framework, knob }) = toml::from_str::<Names>(&source.file.content) else { continue };
-        let places = Places::of(&source.file.content);
-        let mut notes = Notes { findings, source, places: &places };
+        let lines = Lines::of(&source.file.content);
+        let mut notes = Notes { findings, source, lines: &lines };
         has_jobs(&framework, knowledge, &mut notes);
         count += knob.len();
         let mut untranslated = Vec::new();

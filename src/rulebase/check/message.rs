@@ -3,8 +3,8 @@ use crate::knowledge::{Knowledge, MessageFile};
 use crate::parse::{GRAMMARS, Grammars, stated};
 use crate::rulebase::sources::RuleSource;
 
-use super::places::Places;
 use super::{Finding, Notes};
+use crate::rulebase::lines::Lines;
 
 /// What a near miss must not state: that memory ran out, or that a process ended. Another failure it may well be.
 const PROOFS: [&str; 5] = ["kind", "swallowed", "retried", "pressure", "exit"];
@@ -29,8 +29,8 @@ pub(super) fn check(
     for (source, file) in &files {
         messages += file.message.len();
         tried += file.example.len() + file.near_miss.len();
-        let places = Places::of(&source.file.content);
-        let mut notes = Notes { findings, source, places: &places };
+        let lines = Lines::of(&source.file.content);
+        let mut notes = Notes { findings, source, lines: &lines };
         if file.example.is_empty() {
             let advice = "add an [[example]] with what it states".to_owned();
             notes.expected(&["producer"], "no example shows what is read".to_owned(), advice);

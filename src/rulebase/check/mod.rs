@@ -4,7 +4,6 @@ mod cause;
 mod condition;
 mod knob;
 mod message;
-mod places;
 mod reading;
 mod whole;
 
@@ -15,9 +14,9 @@ use crate::Error;
 use crate::knowledge::{CauseRule, Glossary, Knowledge, KnowledgeError, Origin, RuleFile};
 
 use super::example::{Tried, try_examples};
+use super::lines::{self, Lines};
 use super::sources::RuleSource;
 use condition::Conditions;
-use places::Places;
 
 /// Something about a rule that is not as it should be.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -71,8 +70,8 @@ pub fn check(sources: &[RuleSource]) -> Result<Checked, Error> {
     let (mut own, mut causes, mut others) = (Vec::new(), Vec::new(), Vec::new());
     let mut ids: BTreeMap<(bool, Arc<str>), String> = BTreeMap::new();
     for source in sources {
-        let places = Places::of(&source.file.content);
-        let mut note = Notes { findings: &mut findings, source, places: &places };
+        let lines = Lines::of(&source.file.content);
+        let mut note = Notes { findings: &mut findings, source, lines: &lines };
         let fits = match (source.is_cause(), source.origin) {
             (true, _) => match toml::from_str::<CauseRule>(&source.file.content) {
                 Ok(rule) => {
@@ -82,7 +81,7 @@ pub fn check(sources: &[RuleSource]) -> Result<Checked, Error> {
                         let problem = format!("{first} has a rule `{}` already", rule.id);
                         note.error(&["id"], problem, "give one of them another id".to_owned());
                     }
-                    causes.push((source, places, CauseRule { origin: source.origin, ..rule }));
+                    causes.push((source, lines, CauseRule { origin: source.origin, ..rule }));
                     first.is_none()
                 }
                 Err(error) => {
@@ -111,8 +110,8 @@ pub fn check(sources: &[RuleSource]) -> Result<Checked, Error> {
     let glossary = Glossary::shipped()?;
     let conditions = Conditions::new(&knowledge, &glossary);
     let mut checked = Checked { rules: causes.len(), ..Checked::default() };
-    for (source, places, rule) in &causes {
-        let mut notes = Notes { findings: &mut findings, source, places };
+    for (source, lines, rule) in &causes {
+        let mut notes = Notes { findings: &mut findings, source, lines };
         cause::check(rule, &knowledge, &conditions, &mut notes);
         let tried = try_examples(rule, &knowledge)?;
         checked.examples += tried.len();
@@ -139,8 +138,8 @@ fn overlaid(
     Knowledge::with_own(own).or_else(|error| {
         let file = error.file();
         if let Some(source) = sources.iter().find(|source| source.file.path == file && source.origin == Origin::Own) {
-            let places = Places::of(&source.file.content);
-            Notes { findings, source, places: &places }.refused(&error);
+            let lines = Lines::of(&source.file.content);
+            Notes { findings, source, lines: &lines }.refused(&error);
         }
         Knowledge::shipped()
     })
@@ -150,7 +149,7 @@ fn overlaid(
 pub(super) struct Notes<'n> {
     findings: &'n mut Vec<Finding>,
     source: &'n RuleSource,
-    places: &'n Places,
+    lines: &'n Lines,
 }
 
 impl Notes<'_> {
@@ -161,11 +160,11 @@ impl Notes<'_> {
 
     /// `path` leads to what is wrong: `["evidence", "2", "when"]`.
     fn error(&mut self, path: &[&str], problem: String, advice: String) {
-        self.note(Severity::Error, self.places.line(path), problem, advice);
+        self.note(Severity::Error, self.lines.line(path), problem, advice);
     }
 
     fn warning(&mut self, path: &[&str], problem: String, advice: String) {
-        self.note(Severity::Warning, self.places.line(path), problem, advice);
+        self.note(Severity::Warning, self.lines.line(path), problem, advice);
     }
 
     /// What shipped rules must have and the user's own should.
@@ -177,7 +176,7 @@ impl Notes<'_> {
     }
 
     fn malformed(&mut self, error: &toml::de::Error) {
-        let line = error.span().and_then(|span| places::line_at(&self.source.file.content, span.start));
+        let line = error.span().and_then(|span| lines::line_at(&self.source.file.content, span.start));
         self.note(Severity::Error, line, error.message().to_owned(), self.pages().to_owned());
     }
 
@@ -195,7 +194,7 @@ impl Notes<'_> {
         match error {
             KnowledgeError::Malformed { error, .. } => self.malformed(error),
             KnowledgeError::Wrong { problem, .. } => {
-                let line = places::line_of_words(&self.source.file.content, problem);
+                let line = lines::line_of_words(&self.source.file.content, problem);
                 self.note(Severity::Error, line, problem.clone(), self.pages().to_owned());
             }
             KnowledgeError::Unprepared { .. } => {

@@ -7,8 +7,8 @@ use crate::knowledge::{Inputs, Launchers};
 use crate::rulebase::sources::RuleSource;
 use crate::source::role;
 
-use super::places::Places;
 use super::{Finding, Notes};
+use crate::rulebase::lines::Lines;
 
 /// Reads the examples of `inputs.toml` and `launchers.toml` among `sources`, and notes what does not come out as they say; how many there
 /// were.
@@ -18,8 +18,8 @@ pub(super) fn check(sources: &[&RuleSource], findings: &mut Vec<Finding>) -> usi
 
 fn inputs(sources: &[&RuleSource], findings: &mut Vec<Finding>) -> Option<usize> {
     let (source, file) = read::<Inputs>("inputs.toml", sources)?;
-    let places = Places::of(&source.file.content);
-    let mut notes = Notes { findings, source, places: &places };
+    let lines = Lines::of(&source.file.content);
+    let mut notes = Notes { findings, source, lines: &lines };
     let examples = file.example.iter().enumerate().map(|(index, example)| ("example", index, example, true));
     let misses = file.near_miss.iter().enumerate().map(|(index, miss)| ("near_miss", index, miss, false));
     for (of, index, example, must) in examples.chain(misses) {
@@ -35,8 +35,8 @@ fn inputs(sources: &[&RuleSource], findings: &mut Vec<Finding>) -> Option<usize>
 
 fn launchers(sources: &[&RuleSource], findings: &mut Vec<Finding>) -> Option<usize> {
     let (source, file) = read::<Launchers>("launchers.toml", sources)?;
-    let places = Places::of(&source.file.content);
-    let mut notes = Notes { findings, source, places: &places };
+    let lines = Lines::of(&source.file.content);
+    let mut notes = Notes { findings, source, lines: &lines };
     for (index, example) in file.example.iter().enumerate() {
         let read = Document::read_as(Format::Shell, "", &example.line);
         let commands: Vec<String> = read.iter().flat_map(Document::commands).map(Command::typed).collect();

@@ -4,9 +4,6 @@ use std::io::{BufRead, Read};
 
 use ::bzip2::bufread::MultiBzDecoder;
 
-/// `BZh`: the digit of the block size follows.
-pub(super) const MAGIC: &[u8] = b"BZh";
-
 pub(super) fn stream(packed: impl BufRead + Send) -> impl Read + Send {
     MultiBzDecoder::new(packed)
 }

@@ -2,19 +2,29 @@
 //!
 //! In goes an [`Input`]; out come the inputs that it holds, one after the other, each read while it is unpacked: nothing is
 //! written anywhere. What it is stands in its first bytes, never in its name. A member of an archive is called
-//! `archive!member`; a stream that is only compressed keeps its name. How much comes out is bounded.
+//! `archive!member`; a stream that is only compressed keeps its name. How much comes out is bounded. Without the feature `archives` only
+//! tar is read.
 
 mod bound;
+#[cfg(feature = "archives")]
 mod bzip2;
+#[cfg(feature = "archives")]
 mod gzip;
 mod tar;
+#[cfg(feature = "archives")]
+mod unpack;
+#[cfg(feature = "archives")]
 mod xz;
+#[cfg(feature = "archives")]
 mod zip;
+#[cfg(feature = "archives")]
 mod zstd;
 
-use std::io::{self, BufReader, Read};
+use std::io::{self, Read};
 
 pub(super) use bound::Bound;
+#[cfg(feature = "archives")]
+use unpack::unpack;
 
 use super::Input;
 
@@ -22,9 +32,6 @@ use super::Input;
 const DEEPEST: usize = 5;
 /// Members of one archive that are looked at.
 const MOST_MEMBERS: usize = 100_000;
-/// Compressed bytes read at a time.
-const BUFFER: usize = 128 << 10;
-
 /// How an input is packed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Format {
@@ -43,11 +50,14 @@ impl Format {
     /// How what begins with `head` is packed.
     pub fn of(head: &[u8]) -> Option<Format> {
         const MAGIC: [(Format, &[u8]); 5] = [
-            (Format::Gzip, gzip::MAGIC),
-            (Format::Zstd, zstd::MAGIC),
-            (Format::Xz, xz::MAGIC),
-            (Format::Bzip2, bzip2::MAGIC),
-            (Format::Zip, zip::MAGIC),
+            // Deflate is the only method there is.
+            (Format::Gzip, &[0x1f, 0x8b, 8]),
+            (Format::Zstd, &[0x28, 0xb5, 0x2f, 0xfd]),
+            (Format::Xz, b"\xfd7zXZ\0"),
+            // The digit of the block size follows.
+            (Format::Bzip2, b"BZh"),
+            // A member's header; an archive without members has none.
+            (Format::Zip, b"PK\x03\x04"),
         ];
         let begins = MAGIC.iter().find(|(_, magic)| head.starts_with(magic));
         begins.map(|(format, _)| *format).or_else(|| tar::is_tar(head).then_some(Format::Tar))
@@ -75,30 +85,20 @@ impl Input<'_> {
 /// Returns whether more is asked for.
 fn expand(input: Input<'_>, depth: usize, visit: &mut Visit<'_>) -> bool {
     let Some(format) = input.format else { return visit(input) };
-    let (path, bound) = (input.path.clone(), input.bound.clone());
+    let path = input.path.clone();
     if depth == DEEPEST {
         return visit(Input::unread(&path, "an archive too deep within others: not read".to_owned()));
     }
-    let unpacked = match format {
-        Format::Tar => tar::members(input, depth, visit),
-        Format::Zip => zip::members(input, depth, visit),
-        _ => {
-            let size = input.size;
-            let packed = BufReader::with_capacity(BUFFER, input);
-            let stream: io::Result<Box<dyn Read + Send>> = match format {
-                Format::Gzip => Ok(Box::new(gzip::stream(packed))),
-                Format::Zstd => zstd::stream(packed).map(|stream| Box::new(stream) as _),
-                Format::Xz => Ok(Box::new(xz::stream(packed))),
-                _ => Ok(Box::new(bzip2::stream(packed))),
-            };
-            bound.add_size(depth, size);
-            stream
-                .and_then(|stream| Input::packed(&path, bound.limit(stream), bound.clone()))
-                .map(|inner| expand(inner, depth + 1, visit))
-        }
-    };
-    unpacked
+    unpack(input, format, depth, visit)
         .unwrap_or_else(|error| visit(Input::unread(&path, format!("{} that cannot be read: {error}", format.name()))))
+}
+
+#[cfg(not(feature = "archives"))]
+fn unpack(input: Input<'_>, format: Format, depth: usize, visit: &mut Visit<'_>) -> io::Result<bool> {
+    match format {
+        Format::Tar => tar::members(input, depth, visit),
+        _ => Err(io::Error::other("this oomdoc was built without the feature `archives`")),
+    }
 }
 
 /// Hands over a member, unless nobody could read it: an archive of a checkpoint has thousands of those.
@@ -150,5 +150,5 @@ impl Members {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "archives"))]
 mod tests;

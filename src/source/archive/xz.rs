@@ -4,9 +4,6 @@ use std::io::{BufRead, Read};
 
 use lzma_rust2::XzReader;
 
-/// Section 2.1.1.1 of the format.
-pub(super) const MAGIC: &[u8] = &[0xfd, b'7', b'z', b'X', b'Z', 0];
-
 /// KiB that unpacking may take; `xz -9` asks for 65 MiB.
 const MOST_MEMORY: u32 = 128 << 10;
 

@@ -7,11 +7,9 @@ use std::io::{self, BufReader};
 use ::zip::read::read_zipfile_from_stream;
 use ::zip::{ZipArchive, result::ZipError};
 
-use super::{BUFFER, Members, Visit, hand_over};
+use super::unpack::BUFFER;
+use super::{Members, Visit, hand_over};
 use crate::source::Input;
-
-/// A member's header; an archive without members has none.
-pub(super) const MAGIC: &[u8] = b"PK\x03\x04";
 
 pub(super) fn members(input: Input<'_>, depth: usize, visit: &mut Visit<'_>) -> io::Result<bool> {
     let (path, bound) = (input.path.clone(), input.bound.clone());

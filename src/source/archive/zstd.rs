@@ -4,9 +4,6 @@ use std::io::{self, BufRead, Read};
 
 use zstd::Decoder;
 
-/// Section 3.1.1.
-pub(super) const MAGIC: &[u8] = &[0x28, 0xb5, 0x2f, 0xfd];
-
 /// All frames of `packed` as one.
 pub(super) fn stream<'r>(packed: impl BufRead + Send + 'r) -> io::Result<impl Read + Send + 'r> {
     Decoder::with_buffer(packed)

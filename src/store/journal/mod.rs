@@ -17,7 +17,7 @@ pub(super) use entry::Done;
 use entry::{DONE, Decoded, Entry, decode, encode};
 pub(super) use places::{Places, Readable};
 
-use super::durable;
+use crate::durable;
 
 /// Its name in the store's folder.
 pub(super) const FILE: &str = "journal";

@@ -141,3 +141,33 @@ fn level_name(text: &str) -> IResult<&str, &str> {
     ))
     .parse(text)
 }
+
+/// `MD(14433,7fea2effd700,python):2026-03-01-10:00:00.932.181 [mindspore/ccsrc/minddata/dataset/util/arena.cc:250] Init] ` of MindSpore,
+/// behind the level, and `RUNTIME(14433,python):2026-03-01-10:00:00.932.181 [npu_driver.cc:900]` of CANN.
+pub(super) fn ascend_module(text: &str) -> IResult<&str, Facts<'_>> {
+    let module = take_while1(|c: char| c.is_ascii_uppercase() || c == '_');
+    let process = delimited(char('('), terminated(integer, (char(','), take_till(|c| c == ')'))), tag("):"));
+    let time = take_while1(|c: char| c.is_ascii_digit() || "-:.".contains(c));
+    let (rest, (_, pid, _, place)) =
+        (module, process, time, delimited(tag(" ["), source_place, char(']'))).parse(text)?;
+    let (rest, _) = blank(rest)?;
+    let (rest, _) = opt((take_while1(|c: char| !" []".contains(c)), tag("] "))).parse(rest)?;
+    Ok((rest, Facts { pid: Some(pid), place: Some(place), ..Facts::default() }))
+}
+
+/// `:1:hip_memory.cpp           :303 : 9616777863 us: 4277 : [tid:0x7f2accbfe6c0] ` of AMD's runtime, in which newer ones say
+/// `us: [pid:4277 tid:0x7f2accbfe6c0] `.
+pub(super) fn rocclr(text: &str) -> IResult<&str, Facts<'_>> {
+    let file = take_while1(|c: char| c.is_alphanumeric() || "_.".contains(c));
+    let place = (char(':'), integer, char(':'), file, space0, char(':'), integer, space0, tag(": "));
+    let (rest, _) = (place, integer_of_any_length, tag(" us: ")).parse(text)?;
+    let thread = || take_till(|c| c == ']');
+    let older = terminated(integer, (space0, tag(": [tid:"), thread()));
+    let newer = delimited(tag("[pid:"), integer, (tag(" tid:"), thread()));
+    let (rest, pid) = terminated(alt((older, newer)), (char(']'), blank)).parse(rest)?;
+    Ok((rest, Facts { pid: Some(pid), ..Facts::default() }))
+}
+
+fn integer_of_any_length(text: &str) -> IResult<&str, &str> {
+    take_while1(|c: char| c.is_ascii_digit()).parse(text)
+}

@@ -14,7 +14,9 @@ mod wrapped;
 
 use std::ops::Range;
 
-use logger::{bracketed_time, cri, dated_level, glog, klog, level, logger_name, logger_place, plain_time};
+use logger::{
+    ascend_module, bracketed_time, cri, dated_level, glog, klog, level, logger_name, logger_place, plain_time, rocclr,
+};
 use nom::branch::alt;
 use nom::bytes::complete::{tag, take_while, take_while1};
 use nom::character::complete::{char, one_of, satisfy, u32 as integer};
@@ -136,7 +138,8 @@ fn prefix(text: &str) -> IResult<&str, Facts<'_>> {
         Some(b'(') => alt((vllm_worker, ray_actor)).parse(text),
         Some(b'<') => alt((kernel_level, syslog_5424)).parse(text),
         Some(b'0'..=b'9') => alt((cri, klog, plain_time, mpi_task, slurm_task, address)).parse(text),
-        Some(b'A'..=b'Z') => alt((level, klog, syslog_time, bare_rank)).parse(text),
+        Some(b'A'..=b'Z') => alt((level, klog, syslog_time, bare_rank, ascend_module)).parse(text),
+        Some(b':') => rocclr(text),
         Some(b'a'..=b'z') => {
             let process = alt((slurm_daemon, nccl, daemon, compose, host_label, torchrun_label, bare_rank));
             alt((dmesg_level, kernel_program, process)).parse(text)

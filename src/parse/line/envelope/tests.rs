@@ -26,6 +26,11 @@ fn peels_what_others_put_before_a_line() {
     peels("[PID:34] [RANK:1] x", "rank=1 pid=34", "x");
     peels("[rank: 3] x", "rank=3", "x");
     peels("[node1:3]: x", "host=node1 rank=3", "x");
+    peels("[ERROR] MD(33,7fea2effd700,python):2026-03-01-10:00:00.932.181 [a/arena.cc:250] Init] x", "pid=33", "x");
+    peels("[ERROR] RUNTIME(33,python):2026-03-01-10:00:00.000.181 [npu_driver.cc:900] x", "pid=33", "x");
+    peels("[ERROR] RUNTIME(33,python) x", "", "RUNTIME(33,python) x");
+    peels(":1:hip_memory.cpp           :303 : 9616777863 us: 42 : [tid:0x7f2accbfe6c0] x", "pid=42", "x");
+    peels(":3:rocdevice.cpp            :442 : 0113437041 us: [pid:51 tid:0x7f2accbfe6c0] x", "pid=51", "x");
     peels("Rank 5: x", "rank=5", "x");
     peels("rank:  3 | x", "rank=3", "x");
     peels("> [03/01/2026-10:00:00] [TRT-LLM] [RANK 2] [E] x", "rank=2 time=2026-03-01T10:00:00", "[E] x");

@@ -2,18 +2,19 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 /// On which line of a TOML file each key stands.
-pub(super) struct Places {
+#[derive(Debug)]
+pub(crate) struct Lines {
     /// The path of a key, `evidence.2.when`, and its line.
     lines: Vec<(String, usize)>,
 }
 
-impl Places {
+impl Lines {
     /// The keys of `content`; none where it is no TOML.
-    pub fn of(content: &str) -> Places {
-        let mut places = Places { lines: Vec::new() };
+    pub fn of(content: &str) -> Lines {
+        let mut found = Lines { lines: Vec::new() };
         let (table, _) = DeTable::parse_recoverable(content);
-        places.table("", table.get_ref(), content);
-        places
+        found.table("", table.get_ref(), content);
+        found
     }
 
     fn table(&mut self, above: &str, table: &DeTable<'_>, content: &str) {
@@ -36,6 +37,12 @@ impl Places {
         self.lines.extend(line_at(content, start).map(|line| (path, line)));
     }
 
+    /// Whether there is a key at `path`.
+    pub fn has(&self, path: &[&str]) -> bool {
+        let wanted = path.join(".");
+        self.lines.iter().any(|(known, _)| *known == wanted)
+    }
+
     /// The line of the key at `path`, or of the nearest one above it that stands in the file.
     pub fn line(&self, path: &[&str]) -> Option<usize> {
         (1..=path.len()).rev().find_map(|length| {
@@ -46,12 +53,12 @@ impl Places {
 }
 
 /// The line on which the byte at `offset` stands, from 1.
-pub(super) fn line_at(content: &str, offset: usize) -> Option<usize> {
+pub(crate) fn line_at(content: &str, offset: usize) -> Option<usize> {
     Some(content.get(..offset)?.matches('\n').count() + 1)
 }
 
 /// The line on which what `problem` has in backticks stands, the first of which stands anywhere.
-pub(super) fn line_of_words(content: &str, problem: &str) -> Option<usize> {
+pub(crate) fn line_of_words(content: &str, problem: &str) -> Option<usize> {
     let quoted = problem.split('`').skip(1).step_by(2).filter(|words| !words.is_empty());
     quoted.filter_map(|words| content.find(words)).find_map(|at| line_at(content, at))
 }
@@ -62,14 +69,13 @@ mod tests {
 
     #[test]
     fn keys_are_found_on_their_lines() {
-        let places = Places::of(
-            "id = 'a'\n\n[title]\nen = 'x'\n\n[[evidence]]\ngroup = 'g'\n\n[[evidence]]\nwhen = '''\nx'''\n",
-        );
-        assert_eq!(places.line(&["id"]), Some(1));
-        assert_eq!(places.line(&["title", "en"]), Some(4));
-        assert_eq!(places.line(&["evidence", "0", "group"]), Some(7));
-        assert_eq!(places.line(&["evidence", "1", "when"]), Some(10));
-        assert_eq!(places.line(&["evidence", "1", "missing"]), Some(9));
-        assert_eq!(places.line(&["nowhere"]), None);
+        let lines =
+            Lines::of("id = 'a'\n\n[title]\nen = 'x'\n\n[[evidence]]\ngroup = 'g'\n\n[[evidence]]\nwhen = '''\nx'''\n");
+        assert_eq!(lines.line(&["id"]), Some(1));
+        assert_eq!(lines.line(&["title", "en"]), Some(4));
+        assert_eq!(lines.line(&["evidence", "0", "group"]), Some(7));
+        assert_eq!(lines.line(&["evidence", "1", "when"]), Some(10));
+        assert_eq!(lines.line(&["evidence", "1", "missing"]), Some(9));
+        assert_eq!(lines.line(&["nowhere"]), None);
     }
 }

@@ -2,8 +2,8 @@
 
 use clap::{Args, ValueEnum};
 
-use super::fit::Limits;
-use crate::facts::{Facts, Value};
+use crate::estimate::{Limits, PlannedJob};
+use crate::facts::Value;
 use crate::model::Bytes;
 
 /// A job and the machines for it. What is not said is as the configuration says, else as the assumptions say.
@@ -179,13 +179,10 @@ fn size(text: &str) -> Result<Bytes, String> {
 }
 
 impl Flags {
-    /// What to fit, where that is asked for.
-    pub fn limits(&self) -> Option<Limits> {
-        self.fit.map(|gpu| Limits { gpu, host: self.host })
-    }
-
-    /// States what is said, under the names of facts.
-    pub fn say(&self, facts: &mut Facts) {
+    /// The job that they describe: most of what is said are facts.
+    pub fn job(&self) -> PlannedJob {
+        let mut facts = Vec::new();
+        let mut say = |name: &str, value| facts.push((name.to_owned(), value));
         let devices = (self.gpus.is_some() || self.nodes.is_some())
             .then(|| self.gpus.unwrap_or(1).saturating_mul(self.nodes.unwrap_or(1)));
         let stage = self.zero.or(self.fsdp.map(|fsdp| if fsdp == Fsdp::GradOp { 2 } else { 3 }));
@@ -204,10 +201,10 @@ impl Flags {
             ("config.ring_attention", self.sequence_parallel),
         ];
         for (name, number) in numbers {
-            number.into_iter().for_each(|number| facts.say(name, Value::Number(number as f64)));
+            number.into_iter().for_each(|number| say(name, Value::Number(number as f64)));
         }
         for (name, size) in [("gpu.memory", self.fit), ("host.memory", self.host)] {
-            size.into_iter().for_each(|size| facts.say(name, Value::Number(size.0 as f64)));
+            size.into_iter().for_each(|size| say(name, Value::Number(size.0 as f64)));
         }
         let flags = [
             ("config.offload_activations", self.activation_offload.then_some(true)),
@@ -218,7 +215,7 @@ impl Flags {
             ("config.fused_loss", self.fused_loss.then_some(true)),
         ];
         for (name, flag) in flags {
-            flag.into_iter().for_each(|flag| facts.say(name, Value::Flag(flag)));
+            flag.into_iter().for_each(|flag| say(name, Value::Flag(flag)));
         }
         let sharding = match (self.zero, self.fsdp) {
             (Some(0), _) => Some("replicated"),
@@ -240,7 +237,14 @@ impl Flags {
             ("config.quantization", self.quantised.map(Quantised::word)),
         ];
         for (name, words) in words {
-            words.into_iter().for_each(|words| facts.say(name, Value::Text(words.to_owned())));
+            words.into_iter().for_each(|words| say(name, Value::Text(words.to_owned())));
+        }
+        PlannedJob {
+            model: self.model.clone(),
+            parameters: self.parameters,
+            from: self.from.clone(),
+            limits: self.fit.map(|gpu| Limits { gpu, host: self.host }),
+            facts,
         }
     }
 }

@@ -1,0 +1,58 @@
+/// A key of `oomdoc.toml`, and who else sets it.
+#[derive(Debug, Clone, Copy)]
+pub struct Key {
+    /// Its name, with that of its table: `triage.notify`.
+    pub name: &'static str,
+    /// The variable that goes before the files.
+    pub variable: Option<&'static str>,
+    /// The flag that goes before both.
+    pub flag: Option<&'static str>,
+    /// Which files may set it.
+    pub setter: Setter,
+}
+
+/// Which files may set a key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Setter {
+    /// Every file.
+    Anybody,
+    /// The user's own, and one that the user names: of a project's nobody knows who wrote it. What it could do otherwise.
+    User(&'static str),
+}
+
+/// Every key, in the order in which they are shown.
+pub const KEYS: &[Key] = &[
+    Key { name: "language", variable: Some("OOMDOC_LANG"), flag: Some("--lang"), setter: Setter::Anybody },
+    Key {
+        name: "home",
+        variable: Some("OOMDOC_HOME"),
+        flag: Some("--home"),
+        setter: Setter::User("a repository could have oomdoc write outside of it"),
+    },
+    Key { name: "color", variable: Some("OOMDOC_COLOR"), flag: Some("--color"), setter: Setter::Anybody },
+    Key { name: "rules", variable: None, flag: None, setter: Setter::Anybody },
+    Key { name: "never_read", variable: None, flag: None, setter: Setter::Anybody },
+    Key { name: "redaction", variable: None, flag: None, setter: Setter::Anybody },
+    Key { name: "hosts", variable: None, flag: None, setter: Setter::Anybody },
+    Key {
+        name: "triage.fail_on",
+        variable: Some("OOMDOC_TRIAGE_FAIL_ON"),
+        flag: Some("--fail-on"),
+        setter: Setter::Anybody,
+    },
+    Key {
+        name: "triage.notify",
+        variable: Some("OOMDOC_TRIAGE_NOTIFY"),
+        flag: Some("--notify"),
+        setter: Setter::User("a repository could have reports sent to whoever wrote it"),
+    },
+    Key { name: "ignore", variable: None, flag: None, setter: Setter::Anybody },
+];
+
+impl Key {
+    /// How a user may set it, beside the user's own file.
+    pub(super) fn otherwise(&self) -> String {
+        let variable = self.variable.map(|name| format!("${name}"));
+        variable.into_iter().chain(self.flag.map(str::to_owned)).map(|way| format!(", {way}")).collect()
+    }
+}
