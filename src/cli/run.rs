@@ -146,6 +146,7 @@ mod linux {
                 knowledge: Some(Arc::clone(&knowledge)),
                 calendar: Calendar { told: None, clocks: true },
                 experience,
+                site: home.site(&knowledge)?,
                 ..Options::default()
             };
             let reports = crate::analyze_jobs(inputs, &options, Grouping::Together)?;
