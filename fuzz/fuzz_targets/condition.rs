@@ -5,6 +5,7 @@
 use std::sync::LazyLock;
 
 use libfuzzer_sys::fuzz_target;
+use oomdoc::Language;
 use oomdoc::internal::facts::{Evaluator, Facts, Value, names};
 
 static FACTS: LazyLock<Facts> = LazyLock::new(|| {
@@ -21,5 +22,5 @@ fuzz_target!(|condition: &str| {
         assert!(condition.contains(name));
     }
     Evaluator::new(&FACTS).ask(condition);
-    FACTS.fill(condition);
+    FACTS.fill(condition, Language::En);
 });

@@ -10,7 +10,7 @@ use oomdoc::model::LineNumber;
 const MOST: usize = 8;
 
 fuzz_target!(|text: &str| {
-    config::from_log("job.log", LineNumber::FIRST, text);
+    config::from_log("job.log", LineNumber::FIRST, text.as_bytes());
     let Ok(document) = Document::read("config", text) else { return };
     for entry in document.entries().iter().take(MOST) {
         for value in [Value::Number(7.0), Value::Bool(true), Value::Text("a b'\"#".to_owned())] {
