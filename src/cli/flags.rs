@@ -85,10 +85,10 @@ pub struct Flags {
     #[arg(long, value_name = "N", value_parser = at_least_one)]
     pub sequence_parallel: Option<u64>,
     /// Find the cheapest changes with which it fits GPUs of this size: `80GiB`
-    #[arg(long, value_name = "SIZE", value_parser = size)]
+    #[arg(long, value_name = "SIZE", value_parser = |text: &str| size(text, "80GiB"))]
     pub fit: Option<Bytes>,
     /// Memory of each host, or the container's limit: `1.4TiB`
-    #[arg(long, value_name = "SIZE", value_parser = size)]
+    #[arg(long, value_name = "SIZE", value_parser = |text: &str| size(text, "80GiB"))]
     pub host: Option<Bytes>,
 }
 
@@ -174,8 +174,9 @@ fn parameters(text: &str) -> Result<u64, String> {
     if (1e6..1e14).contains(&count) { Ok(count.round() as u64) } else { Err("write it as `8.03b`".to_owned()) }
 }
 
-fn size(text: &str) -> Result<Bytes, String> {
-    crate::parse::memory_size(text).filter(|size| *size > Bytes(0)).ok_or_else(|| "write it as `80GiB`".to_owned())
+/// An amount of memory, written as `example` is.
+pub(super) fn size(text: &str, example: &str) -> Result<Bytes, String> {
+    crate::parse::memory_size(text).filter(|size| *size > Bytes(0)).ok_or_else(|| format!("write it as `{example}`"))
 }
 
 impl Flags {

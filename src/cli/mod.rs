@@ -70,7 +70,8 @@ pub fn command() -> clap::Command {
 
 /// Runs the command that the process was started with.
 pub fn run() -> ExitCode {
-    language::speak(settings::language());
+    let early = settings::Early::read();
+    language::speak(early.language());
     let matches = match help::in_language(command(), language::spoken()).try_get_matches() {
         Ok(matches) => matches,
         Err(error) => match bare_path(&error) {
@@ -79,13 +80,13 @@ pub fn run() -> ExitCode {
         },
     };
     let Cli { command, home, color, files } = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
-    // Whoever only wants completions wants them whatever is set.
-    if let Command::Completions(completions) = command {
-        return completions.run().unwrap_or_else(|error| error.report());
-    }
-    let flags =
-        crate::settings::Flags { language: settings::flagged_language(), home: home.home.clone(), color: color.told() };
-    let home = match files.settings(flags) {
+    let flags = crate::settings::Flags { home: home.home.clone(), color: color.told(), ..Default::default() };
+    let settings = match &command {
+        // Whoever only wants completions wants them whatever is set.
+        Command::Completions(_) => Ok(Default::default()),
+        _ => early.settings(&files, flags),
+    };
+    let home = match settings {
         Ok(settings) => home::Home { settings, ..home },
         Err(error) => return error.report(),
     };
@@ -100,7 +101,7 @@ pub fn run() -> ExitCode {
         Command::Rules(rules) => rules.run(&home),
         Command::History(history) => history.run(&home),
         Command::Config(config) => config.run(&home),
-        Command::Completions(_) => Ok(ExitCode::SUCCESS),
+        Command::Completions(completions) => completions.run(),
     };
     done.unwrap_or_else(|error| error.report())
 }

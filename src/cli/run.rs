@@ -6,6 +6,7 @@ use clap::Args;
 
 use super::error::CliError;
 use super::facts::ToldFacts;
+use super::flags::size;
 use super::home::Home;
 use super::language::Lang;
 use crate::model::Bytes;
@@ -31,7 +32,7 @@ pub(super) struct Run {
     #[arg(long, value_name = "FILE")]
     log: Option<PathBuf>,
     /// Keep at most this much of it: the beginning and the end
-    #[arg(long, value_name = "SIZE", default_value = "64MiB", value_parser = size)]
+    #[arg(long, value_name = "SIZE", default_value = "64MiB", value_parser = |text: &str| size(text, "64MiB"))]
     log_size: Bytes,
     /// Keep no log: the command prints where oomdoc would
     #[arg(long, conflicts_with = "log")]
@@ -40,7 +41,7 @@ pub(super) struct Run {
     #[arg(long, value_name = "FILE")]
     record: Option<PathBuf>,
     /// Let the record take at most this much
-    #[arg(long, value_name = "SIZE", default_value = "8MiB", value_parser = size)]
+    #[arg(long, value_name = "SIZE", default_value = "8MiB", value_parser = |text: &str| size(text, "64MiB"))]
     record_size: Bytes,
     /// Look at memory once in so many seconds; oftener while it rises towards a limit
     #[arg(long, value_name = "SECONDS", default_value = "1", value_parser = seconds)]
@@ -55,11 +56,6 @@ pub(super) struct Run {
     /// Do not keep the incident in the history
     #[arg(long)]
     no_save: bool,
-}
-
-/// `64MiB`
-fn size(text: &str) -> Result<Bytes, String> {
-    crate::parse::memory_size(text).filter(|size| *size > Bytes(0)).ok_or_else(|| "write it as `64MiB`".to_owned())
 }
 
 /// `0.5`

@@ -22,24 +22,52 @@ pub(super) struct Files {
 }
 
 /// What a command line says before it is parsed: help and errors speak the language that settings name.
-#[derive(Debug, Default, PartialEq, Eq)]
+#[derive(Debug, Default)]
 struct Hasty {
     files: Files,
     language: Option<Language>,
 }
 
-impl Files {
-    /// What holds with these files and `flags`.
-    pub fn settings(&self, flags: Flags) -> Result<Settings, CliError> {
-        let (settings, left_out) = self.read(flags)?;
-        if let Some(path) = left_out {
+/// What was read before the command line was parsed. What cannot be read is told of later.
+pub(super) struct Early {
+    hasty: Hasty,
+    read: Result<Layers, SettingsError>,
+}
+
+/// The files that hold, and one that was left out.
+struct Layers {
+    all: Vec<Layer>,
+    left_out: Option<PathBuf>,
+}
+
+impl Early {
+    /// Of this process.
+    pub fn read() -> Early {
+        let hasty = Hasty::of(std::env::args_os().skip(1));
+        Early { read: hasty.files.read(), hasty }
+    }
+
+    /// The reader's language.
+    pub fn language(&self) -> Language {
+        let layers = self.read.as_ref().map_or(&[][..], |layers| &layers.all);
+        let of = |layers| of(layers, Flags { language: self.hasty.language, ..Flags::default() });
+        of(layers).or_else(|_| of(&[])).map(|settings| settings.language.value).unwrap_or_default()
+    }
+
+    /// What holds with `files` and `flags`, as the parsed command line has them.
+    pub fn settings(self, files: &Files, flags: Flags) -> Result<Settings, CliError> {
+        let layers = if self.hasty.files == *files { self.read } else { files.read() }?;
+        let settings = of(&layers.all, Flags { language: self.hasty.language, ..flags })?;
+        if let Some(path) = layers.left_out {
             let problem = format!("{} is left out: it belongs to somebody else", path.display());
             warn(&problem, "name it with --config if you trust it, or say --no-config");
         }
         Ok(settings)
     }
+}
 
-    fn read(&self, flags: Flags) -> Result<(Settings, Option<PathBuf>), SettingsError> {
+impl Files {
+    fn read(&self) -> Result<Layers, SettingsError> {
         let (places, set) = (Places::here(), |name| variable(name).filter(|value| !value.is_empty()));
         let of_environment = set("OOMDOC_CONFIG").map(PathBuf::from);
         let (found, left_out) = match (&self.config, self.no_config, set("OOMDOC_NO_CONFIG").is_some()) {
@@ -47,28 +75,18 @@ impl Files {
             (Some(named), ..) => find(&places, Some(named)),
             (None, ..) => find(&places, of_environment.as_deref()),
         };
-        let layers: Vec<Layer> =
-            found.into_iter().map(|found| Layer::read(found, &places)).collect::<Result<_, _>>()?;
-        Ok((Settings::of(&layers, flags, &variable, &places)?, left_out))
+        let all = found.into_iter().map(|found| Layer::read(found, &places)).collect::<Result<_, _>>()?;
+        Ok(Layers { all, left_out })
     }
+}
+
+/// What `layers`, the environment and `flags` amount to.
+fn of(layers: &[Layer], flags: Flags) -> Result<Settings, SettingsError> {
+    Settings::of(layers, flags, &variable, &Places::here())
 }
 
 fn variable(name: &str) -> Option<OsString> {
     std::env::var_os(name)
-}
-
-/// The language that the command line asks for.
-pub(super) fn flagged_language() -> Option<Language> {
-    Hasty::of(std::env::args_os().skip(1)).language
-}
-
-/// The reader's language, before the command line is parsed. Settings that cannot be read are told of later.
-pub(super) fn language() -> Language {
-    let Hasty { files, language } = Hasty::of(std::env::args_os().skip(1));
-    let flags = Flags { language, ..Flags::default() };
-    let without = Files { config: None, no_config: true };
-    let read = files.read(flags.clone()).or_else(|_| without.read(flags));
-    read.map(|(settings, _)| settings.language.value).unwrap_or_default()
 }
 
 impl Hasty {

@@ -47,8 +47,12 @@ pub struct Names {
 impl Names {
     /// Of this process, now.
     pub fn of_this_process() -> Names {
-        let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
-        Names::new(&host, rank(|name| std::env::var(name).ok()), Timestamp::now(), std::process::id())
+        Names::new(
+            &crate::store::machine().unwrap_or_default(),
+            rank(|name| std::env::var(name).ok()),
+            Timestamp::now(),
+            std::process::id(),
+        )
     }
 
     fn new(host: &str, rank: Option<u32>, now: Timestamp, pid: u32) -> Names {

@@ -66,6 +66,11 @@ impl Places {
         self.own.as_deref().map_or_else(|| NAME.to_owned(), |own| self.below_home(own))
     }
 
+    /// Where `path` leads, if it begins at `~`.
+    pub(super) fn of_home(&self, path: &str) -> Option<PathBuf> {
+        Some(self.home.as_ref()?.join(path.strip_prefix("~/")?))
+    }
+
     fn below_home(&self, path: &Path) -> String {
         match self.home.as_deref().and_then(|home| path.strip_prefix(home).ok()) {
             Some(inner) => format!("~/{}", inner.display()),

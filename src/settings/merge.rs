@@ -209,8 +209,7 @@ impl Environment<'_> {
 
 /// `path` as a file names it: from its folder, or from `~`.
 fn from_folder(path: &str, layer: &Layer, places: &Places) -> PathBuf {
-    let of_home = path.strip_prefix("~/").and_then(|inner| Some(places.home.as_ref()?.join(inner)));
-    of_home.unwrap_or_else(|| layer.folder().join(path))
+    places.of_home(path).unwrap_or_else(|| layer.folder().join(path))
 }
 
 /// The paths that `row`, at `key`, is about: of a project or a named file from its folder, of the user's own from anywhere.

@@ -83,8 +83,8 @@ impl Layer {
     /// Where `path`, a file or folder that stands at `key`, lies; a project's lies in its folder.
     pub(super) fn inside(&self, path: &str, key: &[&str], places: &Places) -> Result<PathBuf, SettingsError> {
         let folder = self.folder();
-        let of_home = path.strip_prefix("~/").and_then(|inner| Some(places.home.as_ref()?.join(inner)));
-        let there = of_home.filter(|_| self.found.whose != Whose::Project).unwrap_or_else(|| folder.join(path));
+        let there =
+            places.of_home(path).filter(|_| self.found.whose != Whose::Project).unwrap_or_else(|| folder.join(path));
         let is_outside = || {
             let problem = format!("`{path}` lies outside of the project");
             self.wrong(key, problem, "a project's file names what lies in its own folder, without links out of it")

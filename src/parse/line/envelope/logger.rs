@@ -2,7 +2,7 @@
 
 use nom::branch::alt;
 use nom::bytes::complete::{tag, take_till, take_while1};
-use nom::character::complete::{char, multispace0, one_of, space0, space1, u32 as integer};
+use nom::character::complete::{char, digit1, multispace0, one_of, space0, space1, u32 as integer};
 use nom::combinator::{opt, recognize, value};
 use nom::multi::many0_count;
 use nom::sequence::{delimited, pair, preceded, terminated};
@@ -160,14 +160,10 @@ pub(super) fn ascend_module(text: &str) -> IResult<&str, Facts<'_>> {
 pub(super) fn rocclr(text: &str) -> IResult<&str, Facts<'_>> {
     let file = take_while1(|c: char| c.is_alphanumeric() || "_.".contains(c));
     let place = (char(':'), integer, char(':'), file, space0, char(':'), integer, space0, tag(": "));
-    let (rest, _) = (place, integer_of_any_length, tag(" us: ")).parse(text)?;
+    let (rest, _) = (place, digit1, tag(" us: ")).parse(text)?;
     let thread = || take_till(|c| c == ']');
     let older = terminated(integer, (space0, tag(": [tid:"), thread()));
     let newer = delimited(tag("[pid:"), integer, (tag(" tid:"), thread()));
     let (rest, pid) = terminated(alt((older, newer)), (char(']'), blank)).parse(rest)?;
     Ok((rest, Facts { pid: Some(pid), ..Facts::default() }))
-}
-
-fn integer_of_any_length(text: &str) -> IResult<&str, &str> {
-    take_while1(|c: char| c.is_ascii_digit()).parse(text)
 }
