@@ -6,6 +6,7 @@
 use std::collections::{BTreeMap, HashSet};
 use std::fmt;
 use std::fs::{self, File};
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::io::Read as _;
 use std::time::{Duration, Instant};
 
@@ -37,6 +38,10 @@ pub(super) struct Process {
     /// As the kernel calls it, without blanks.
     pub name: String,
     pub rank: Option<u32>,
+    /// A digest of what its command line and environment said at the last look.
+    said: Option<u64>,
+    /// Whether two looks in a row found the same there.
+    is_settled: bool,
     pub memory: Memory,
     /// The signal or status with which it ended, where it was seen before its parent took note of it.
     pub exit: Option<Exit>,
@@ -194,12 +199,14 @@ impl Processes {
             return Found::Same;
         }
         process.memory = now;
-        if process.name == name {
+        let is_renamed = process.name != name;
+        process.name = name;
+        if process.is_settled && !is_renamed {
             return Found::Same;
         }
-        process.name = name;
+        let before = process.rank;
         process.identify();
-        Found::Renamed
+        if is_renamed || process.rank != before { Found::Renamed } else { Found::Same }
     }
 
     /// Counts the share of shared pages of one process more than last time: that is dear for a large one.
@@ -267,6 +274,8 @@ impl Process {
             pid,
             name,
             rank: None,
+            said: None,
+            is_settled: false,
             memory,
             exit: None,
             is_told: false,
@@ -282,18 +291,31 @@ impl Process {
     }
 
     /// Asks for its rank, which it may have been given when it became another program.
+    ///
+    /// The kernel names a new program before it shows its arguments and environment (`begin_new_exec` and `create_elf_tables` of
+    /// Linux), and a child has its parent's until it is another program: so they are asked until they stay.
     fn identify(&mut self) {
-        let environment = fs::read(format!("/proc/{}/environ", self.pid)).unwrap_or_default();
+        let of = |file: &str| fs::read(format!("/proc/{}/{file}", self.pid)).unwrap_or_default();
+        let (environment, line) = (of("environ"), of("cmdline"));
+        let mut digest = DefaultHasher::new();
+        (&environment, &line).hash(&mut digest);
+        let said = Some(digest.finish());
+        self.is_settled = !line.is_empty() && self.said == said;
+        self.said = said;
         self.rank = names::rank(|name| names::variable(&environment, name)).or_else(|| {
-            let command = command(self.pid);
-            names::rank_of_arguments(&command.iter().map(String::as_str).collect::<Vec<&str>>())
+            let words = words(&line);
+            names::rank_of_arguments(&words.iter().map(String::as_str).collect::<Vec<&str>>())
         });
     }
 }
 
 /// The command line of a process, word for word.
 pub(super) fn command(pid: u32) -> Vec<String> {
-    let line = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+    words(&fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default())
+}
+
+/// The words of a command line as the kernel shows it.
+fn words(line: &[u8]) -> Vec<String> {
     let words = line.split(|byte| *byte == 0).filter(|word| !word.is_empty());
     words.map(|word| String::from_utf8_lossy(word).into_owned()).collect()
 }
@@ -379,14 +401,11 @@ mod tests {
         let changes = processes.look();
         assert!(changes.begun.contains(&pid) && changes.begun.contains(&std::process::id()));
         let known = |processes: &Processes| processes.known.get(&pid).cloned().ok_or("it is not known");
-        // It may not have become `sleep` yet.
-        while known(&processes)?.name != "sleep" {
+        // It may not have become `sleep` yet, or not show its environment.
+        while !known(&processes)?.is_settled || known(&processes)?.name != "sleep" {
             processes.look();
         }
-        assert_eq!(
-            (known(&processes)?.rank, known(&processes)?.to_string()),
-            (Some(3), format!("process {pid} sleep rank 3"))
-        );
+        assert_eq!(known(&processes)?.to_string(), format!("process {pid} sleep rank 3"));
         assert!(known(&processes)?.memory.resident > Amount(0));
         child.kill()?;
         while !known(&processes)?.is_zombie {
