@@ -40,6 +40,8 @@
     allow(dead_code, unused_imports)
 )]
 
+#[cfg(all(feature = "cli", target_os = "linux"))]
+mod attempt;
 #[cfg(feature = "cli")]
 mod cli;
 mod config;

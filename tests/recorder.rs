@@ -32,7 +32,11 @@ impl Place {
 
     fn oomdoc(&self) -> Command {
         let mut oomdoc = Command::new(env!("CARGO_BIN_EXE_oomdoc"));
-        oomdoc.current_dir(self.0.path()).env("OOMDOC_HOME", self.file("home")).env("OOMDOC_LANG", "en");
+        oomdoc
+            .current_dir(self.0.path())
+            .env("OOMDOC_HOME", self.file("home"))
+            .env("OOMDOC_LANG", "en")
+            .env("OOMDOC_NO_CONFIG", "1");
         oomdoc
     }
 

@@ -38,6 +38,10 @@ pub(super) enum CliError {
     #[cfg(target_os = "linux")]
     #[error(transparent)]
     Run(#[from] crate::recorder::StartError),
+    /// The command is not run again.
+    #[cfg(target_os = "linux")]
+    #[error("it is not run again: {0}")]
+    Retry(#[from] crate::attempt::RetryError),
     /// There is nothing to record with.
     #[cfg(not(target_os = "linux"))]
     #[error("`oomdoc run` records on Linux only")]
@@ -195,6 +199,8 @@ impl CliError {
             }
             #[cfg(target_os = "linux")]
             CliError::Run(_) => Some("check the command, or the number of the process"),
+            #[cfg(target_os = "linux")]
+            CliError::Retry(_) => Some("make a change by hand and run it again: the report says what there is"),
             #[cfg(not(target_os = "linux"))]
             CliError::NoRecorder => Some("run the command by itself, and give its log to `oomdoc analyze`"),
             CliError::Fix(FixError::NothingToFix(_)) => Some("`oomdoc analyze` with the same paths says what happened"),

@@ -77,6 +77,10 @@ const TABLE: &[(&str, &str)] = &[
     ),
     ("Print nothing if the command succeeds", "命令成功时不输出报告"),
     (
+        "If it runs out of memory, make the proposed change in copies of its files and run it again, at most N times",
+        "内存不足时，在其文件的副本中做出建议的修改并重新运行，最多 N 次",
+    ),
+    (
         super::run::EXIT_CODES,
         "退出码：命令自身的退出码；被信号 n 结束时为 128 + n\n  0    使用 --attach：进程已结束\n  2    记录器无法启动，或选项有误\n  126  命令无法运行\n  127  没有该命令",
     ),

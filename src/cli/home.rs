@@ -12,7 +12,7 @@ use super::screen::said;
 use crate::knowledge::{Knowledge, RuleFile};
 use crate::model::Experience;
 use crate::redact::Redactor;
-use crate::rulebase::{RuleSource, nearest};
+use crate::rulebase::{RuleSource, SourcesError, nearest};
 use crate::settings::{Row, Settings, SettingsError, Site};
 use crate::store::{self, HomeUnknown, Snapshot};
 
@@ -51,7 +51,9 @@ impl Home {
 
     /// Masks what the shipped rules and the user's own call secret.
     pub fn redactor(&self) -> Result<Redactor, CliError> {
-        Ok(Redactor::new(&self.knowledge()?.secrets)?)
+        let mut secrets = self.fitting(&self.own_rules(), RuleSource::secrets)?;
+        secrets.extend(self.settings.redaction.iter().map(|row| row.value.clone()));
+        Ok(Redactor::new(&secrets)?)
     }
 
     /// [`Home::knowledge`], to be changed.
@@ -74,20 +76,29 @@ impl Home {
         })
     }
 
-    /// The shipped rules with the `imported` ones, those that settings name and their secrets over them. What settings name must fit: who
-    /// masks more than others must not find that left out.
+    /// The shipped rules with the `imported` ones, those that settings name and their secrets over them.
     fn overlaid(&self, imported: &[RuleFile]) -> Result<Knowledge, CliError> {
-        let (imported, named) = (RuleSource::imported(imported), self.named_rules()?);
-        let all: Vec<RuleSource> = imported.into_iter().chain(named.iter().cloned()).collect();
-        let mut knowledge = RuleSource::overlay(&all).or_else(|error| {
-            let without = RuleSource::overlay(&named)?;
-            warn(&format!("your rules are left out: {error}"), "`oomdoc rules check` says what to fix");
-            Ok::<_, CliError>(without)
-        })?;
+        let mut knowledge = self.fitting(imported, RuleSource::overlay)?;
         if !self.settings.redaction.is_empty() {
             knowledge.add_secrets(self.settings.redaction.iter().map(|row| row.value.clone()))?;
         }
         Ok(knowledge)
+    }
+
+    /// What `read` makes of the `imported` rules and those that settings name. What settings name must fit: who masks more than others must
+    /// not find that left out.
+    fn fitting<T>(
+        &self,
+        imported: &[RuleFile],
+        read: impl Fn(&[RuleSource]) -> Result<T, SourcesError>,
+    ) -> Result<T, CliError> {
+        let (imported, named) = (RuleSource::imported(imported), self.named_rules()?);
+        let all: Vec<RuleSource> = imported.into_iter().chain(named.iter().cloned()).collect();
+        read(&all).or_else(|error| {
+            let without = read(&named)?;
+            warn(&format!("your rules are left out: {error}"), "`oomdoc rules check` says what to fix");
+            Ok(without)
+        })
     }
 
     /// What settings say of this place, as analyses take it. Facts and causes that nobody knows are errors: they would change nothing, and

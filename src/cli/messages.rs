@@ -41,6 +41,16 @@ const TABLE: &[(&str, &str)] = &[
     ("the record ends early: {error}", "记录提前结束：{error}"),
     ("the log is not whole: {error}", "日志不完整：{error}"),
     ("the command was not disturbed", "命令未受影响"),
+    ("it is not run again: {why}", "不再运行：{why}"),
+    (
+        "make a change by hand and run it again: the report says what there is",
+        "请手动修改后再运行：报告中列出了可选的修改",
+    ),
+    ("nothing that the job is launched with sets {knob}", "启动该作业的命令和文件都没有设置 {knob}"),
+    (
+        "the command does not name {path}, so that it would not read a changed copy",
+        "命令没有引用 {path}，不会读取修改后的副本",
+    ),
     ("{path}: no lines of a log", "{path}：没有日志行"),
     ("{path}: a configuration", "{path}：是配置文件"),
     ("{path}: a launch script", "{path}：是启动脚本"),

@@ -1,12 +1,15 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
+#[cfg(not(target_os = "linux"))]
 use std::process::ExitCode;
 
 use clap::Args;
 
+#[cfg(not(target_os = "linux"))]
 use super::error::CliError;
 use super::facts::ToldFacts;
 use super::flags::size;
+#[cfg(not(target_os = "linux"))]
 use super::home::Home;
 use super::language::Lang;
 use crate::model::Bytes;
@@ -49,6 +52,9 @@ pub(super) struct Run {
     /// Print nothing if the command succeeds
     #[arg(long)]
     quiet_success: bool,
+    /// If it runs out of memory, make the proposed change in copies of its files and run it again, at most N times
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=9), conflicts_with = "attach")]
+    retry: u32,
     #[command(flatten)]
     lang: Lang,
     #[command(flatten)]
@@ -74,88 +80,4 @@ impl Run {
 }
 
 #[cfg(target_os = "linux")]
-mod linux {
-    use std::io::Write as _;
-    use std::path::Path;
-    use std::sync::Arc;
-    use std::time::Duration;
-
-    use super::*;
-    use crate::Options;
-    use crate::cli::home::warn;
-    use crate::cli::save;
-    use crate::cli::screen::{self, printed};
-    use crate::jobs::Grouping;
-    use crate::model::{Kind, Report};
-    use crate::recorder::{Ended, Names, Plan, Subject, record};
-    use crate::redact::Redactor;
-    use crate::report::{self, Length};
-    use crate::when::Calendar;
-
-    impl Run {
-        pub fn run(self, home: &Home) -> Result<ExitCode, CliError> {
-            let redactor = home.redactor()?;
-            let names = Names::of_this_process();
-            let default = names.log(Path::new(""));
-            let log = if self.no_log || self.attach.is_some() {
-                None
-            } else {
-                Some(self.log.clone().unwrap_or_else(|| default.clone()))
-            };
-            let beside = || Names::record_beside(log.as_ref().unwrap_or(&default));
-            let path = self.record.clone().unwrap_or_else(beside);
-            let bytes = |size: Bytes| u64::try_from(size.0).unwrap_or_default();
-            let subject = match self.attach {
-                Some(pid) => Subject::Process(pid),
-                None => Subject::Command(self.command.clone(), log.clone().map(|log| (log, bytes(self.log_size)))),
-            };
-            let mask = |text: &str| redactor.text(text).into_owned();
-            let interval = Duration::from_secs_f64(self.interval);
-            let record_size = bytes(self.record_size);
-            let plan = Plan { subject, record: (path.clone(), record_size), interval, names, mask: &mask };
-            let ended = match record(plan) {
-                Ok(ended) => ended,
-                Err(error) => {
-                    let status = error.status();
-                    CliError::Run(error).report();
-                    return Ok(ExitCode::from(status));
-                }
-            };
-            let Ended { status, problems } = ended;
-            problems.iter().for_each(|problem| warn(problem, "the command was not disturbed"));
-            let status = status.unwrap_or(0);
-            let inputs: Vec<String> = log.iter().chain([&path]).map(|path| path.display().to_string()).collect();
-            // Whatever goes wrong from here on is no fault of the command's.
-            if let Err(error) = self.conclude(&inputs, status, &redactor, home) {
-                error.report();
-            }
-            Ok(ExitCode::from(status))
-        }
-
-        /// Says what the log and the record amount to, on standard error: standard output is the command's.
-        fn conclude(&self, inputs: &[String], status: u8, redactor: &Redactor, home: &Home) -> Result<(), CliError> {
-            let (knowledge, experience) = home.knowledge_and_experience()?;
-            self.told.check(&knowledge)?;
-            let options = Options {
-                language: self.lang.language,
-                facts: self.told.fact.clone(),
-                knowledge: Some(Arc::clone(&knowledge)),
-                calendar: Calendar { told: None, clocks: true },
-                experience,
-                site: home.site(&knowledge)?,
-                ..Options::default()
-            };
-            let reports = crate::analyze_jobs(inputs, &options, Grouping::Together)?;
-            let went_well = |report: &Report| report.verdict == Kind::None && status == 0;
-            if !(self.quiet_success && reports.iter().all(went_well)) {
-                let text = report::text_of_jobs(&reports, self.lang.language, Length::Screen, screen::width());
-                anstream::stderr().write_all(printed(&text).as_bytes())?;
-            }
-            if !self.no_save {
-                let sent = reports.iter().map(|report| report::outgoing(report, redactor).0);
-                sent.for_each(|report| save::save(&report, Default::default(), redactor, home));
-            }
-            Ok(())
-        }
-    }
-}
+mod attempts;

@@ -81,7 +81,7 @@ fn either<T>(
         return Ok(Answer { found: of_store(&look(home)?)?, without_index: None });
     }
     // Before the index: what is drained meanwhile is known to one of them.
-    let waiting = spool::look(home)?;
+    let (waiting, _) = spool::look(home)?;
     let asked = || -> Result<T, IndexError> {
         let index = Reader::open(home)?;
         let mut store = MemoryStore::default();

@@ -3,7 +3,8 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::index::{IndexError, follow};
-use super::{HistoryError, Record, add, changes, experience, spool};
+use super::outcome::resolve_all;
+use super::{HistoryError, add, changes, experience, spool};
 use crate::store::{DiskStore, Snapshot, View};
 
 /// Records to a commit: few enough that a power cut repeats little, enough that a commit costs each next to nothing.
@@ -21,11 +22,13 @@ pub fn drain(home: &Path, patience: Duration) -> Result<DiskStore, HistoryError>
         if files.is_empty() {
             break;
         }
-        let mut records: Vec<Record> = Vec::new();
+        let mut waiting = Vec::new();
         for file in &files {
-            records.extend(spool::take(file)?);
+            waiting.extend(spool::take(file)?);
         }
+        let (records, outcomes) = spool::apart(waiting.into_iter());
         add(&mut store, &records)?;
+        resolve_all(&mut store, &outcomes)?;
         drained.extend(files);
     }
     if !drained.is_empty() {
@@ -40,9 +43,10 @@ pub fn drain(home: &Path, patience: Duration) -> Result<DiskStore, HistoryError>
 /// write. Why not, where it is damaged.
 pub fn look(home: &Path) -> Result<View, HistoryError> {
     // Before the store: what is drained meanwhile is known to one of them.
-    let waiting = spool::look(home)?;
+    let (records, outcomes) = spool::look(home)?;
     let mut view = View::of(home)?;
-    add(&mut view, &waiting)?;
+    add(&mut view, &records)?;
+    resolve_all(&mut view, &outcomes)?;
     Ok(view)
 }
 

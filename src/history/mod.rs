@@ -33,12 +33,12 @@ pub use drain::{drain, look, publish, snapshot};
 pub use error::HistoryError;
 pub use find::{find, records};
 pub use index::{IndexError, Progress, verify_index};
-pub use outcome::{Outcome, OutcomeSummary, experience, forget, outcomes, resolve};
+pub use outcome::{Outcome, OutcomeSummary, Peak, PeakChange, experience, forget, outcomes, resolve};
 pub use prune::{Age, prune};
 pub use query::{Order, Page, Query, QueryError, search};
 pub use record::{Record, now};
 pub use reindex::reindex;
-pub use spool::{is_waiting, put};
+pub use spool::{is_waiting, put, put_outcome};
 pub use stats::{Stats, stats};
 pub use transfer::{export, import};
 

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::{GROUPS, HistoryError, OUTCOMES, Record, changes, now};
-use crate::model::{Experience, Group, Kind, Outcomes, Phase, Tally, Text, Texts};
+use crate::model::{Bytes, Experience, Group, Kind, Outcomes, Phase, Tally, Text, Texts};
 use crate::report;
 use crate::store::{Change, Store, StoreError};
 
@@ -39,6 +39,38 @@ pub struct Outcome {
     /// Where more is said.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub link: Option<String>,
+    /// How much memory the job took before and after, where `oomdoc run` saw both.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub peak: Option<PeakChange>,
+}
+
+/// The most memory that a job took, as `oomdoc run` saw it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Peak {
+    /// On the GPU that held most.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gpu: Option<Bytes>,
+    /// On the host, all its processes together.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub host: Option<Bytes>,
+}
+
+/// The most memory that a job took before and after a change.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PeakChange {
+    /// When it ran out of memory.
+    pub before: Peak,
+    /// When it ran again.
+    pub after: Peak,
+}
+
+impl PeakChange {
+    /// `peak 78.2 → 61.0 GiB`, for each memory that was seen both times.
+    pub fn told(&self) -> impl Iterator<Item = String> {
+        let (before, after) = (self.before, self.after);
+        let pairs = [("GPU", before.gpu, after.gpu), ("host", before.host, after.host)];
+        pairs.into_iter().filter_map(|(of, before, after)| Some(format!("{of} peak {} → {}", before?, after?)))
+    }
 }
 
 /// What was told of an incident, in short.
@@ -83,6 +115,7 @@ impl Outcome {
             time: now(),
             note: None,
             link: None,
+            peak: None,
         }
     }
 
@@ -121,6 +154,7 @@ impl Texts for Outcome {
             time: _,
             note,
             link,
+            peak: _,
         } = self;
         change.texts(see);
         note.texts(see);
@@ -130,7 +164,16 @@ impl Texts for Outcome {
 
 /// Keeps what was told.
 pub fn resolve(store: &mut dyn Store, outcome: &Outcome) -> Result<(), HistoryError> {
-    changes::commit(store, vec![Change::put(outcome.key(), serde_json::to_vec(outcome)?)])?;
+    resolve_all(store, std::slice::from_ref(outcome))
+}
+
+/// Keeps what was told, with one commit.
+pub(super) fn resolve_all(store: &mut dyn Store, outcomes: &[Outcome]) -> Result<(), HistoryError> {
+    let change = |outcome: &Outcome| Ok(Change::put(outcome.key(), serde_json::to_vec(outcome)?));
+    let changes = outcomes.iter().map(change).collect::<Result<Vec<Change>, HistoryError>>()?;
+    if !changes.is_empty() {
+        changes::commit(store, changes)?;
+    }
     Ok(())
 }
 

@@ -1,11 +1,13 @@
-//! Where incidents wait that are not in the store yet: a file each, whole and durable. Whoever wrote one is done.
+//! Where incidents and outcomes wait that are not in the store yet: a file each, whole and durable. Whoever wrote one is done.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 use std::{fs, io};
 
-use super::{HistoryError, Record};
+use serde::{Deserialize, Serialize};
+
+use super::{HistoryError, Outcome, Record};
 use crate::durable;
 
 const FOLDER: &str = "spool";
@@ -13,8 +15,41 @@ const WAITING: &str = "json";
 /// What nobody could read stays, for a person to look at.
 const UNREADABLE: &str = "unreadable";
 
+/// What waits.
+#[derive(Debug)]
+pub(super) enum Waiting {
+    /// An incident.
+    Incident(Box<Record>),
+    /// The outcome of a change.
+    Outcome(Box<Outcome>),
+}
+
+impl Waiting {
+    fn read(bytes: &[u8]) -> Result<Waiting, serde_json::Error> {
+        let outcome = |error| {
+            serde_json::from_slice(bytes).map(|Left { outcome }| Waiting::Outcome(Box::new(outcome))).map_err(|_| error)
+        };
+        Record::read(bytes).map(|record| Waiting::Incident(Box::new(record))).or_else(outcome)
+    }
+}
+
+/// An outcome as it waits.
+#[derive(Debug, Serialize, Deserialize)]
+struct Left<O> {
+    outcome: O,
+}
+
 /// Leaves `record` in the spool of `home`: it survives a power cut from here on.
 pub fn put(home: &Path, record: &Record) -> Result<PathBuf, HistoryError> {
+    leave(home, &record.bytes()?)
+}
+
+/// Leaves `outcome` there.
+pub fn put_outcome(home: &Path, outcome: &Outcome) -> Result<PathBuf, HistoryError> {
+    leave(home, &serde_json::to_vec(&Left { outcome })?)
+}
+
+fn leave(home: &Path, bytes: &[u8]) -> Result<PathBuf, HistoryError> {
     static NEXT: AtomicU64 = AtomicU64::new(0);
     let folder = home.join(FOLDER);
     durable::make_folder(&folder).map_err(|error| HistoryError::file(&folder, error))?;
@@ -22,7 +57,7 @@ pub fn put(home: &Path, record: &Record) -> Result<PathBuf, HistoryError> {
     let nanoseconds = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();
     // In the order of time; the process' own number tells apart what came in one tick.
     let path = folder.join(format!("{nanoseconds:020}-{process}-{next}.{WAITING}"));
-    durable::replace(&path, &record.bytes()?).map_err(|error| HistoryError::file(&path, error))?;
+    durable::replace(&path, bytes).map_err(|error| HistoryError::file(&path, error))?;
     Ok(path)
 }
 
@@ -50,16 +85,16 @@ pub(super) fn waiting(home: &Path) -> Result<Vec<PathBuf>, HistoryError> {
     Ok(files)
 }
 
-/// A record of the spool; one that makes no sense is set aside.
-pub(super) fn take(path: &Path) -> Result<Option<Record>, HistoryError> {
+/// What waits in a file of the spool; one that makes no sense is set aside.
+pub(super) fn take(path: &Path) -> Result<Option<Waiting>, HistoryError> {
     let bytes = match fs::read(path) {
         Ok(bytes) => bytes,
         // Another process was faster.
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(HistoryError::file(path, error)),
     };
-    match Record::read(&bytes) {
-        Ok(record) => Ok(Some(record)),
+    match Waiting::read(&bytes) {
+        Ok(waiting) => Ok(Some(waiting)),
         Err(_) => {
             let aside = path.with_extension(UNREADABLE);
             fs::rename(path, &aside).map_err(|error| HistoryError::file(&aside, error))?;
@@ -68,10 +103,22 @@ pub(super) fn take(path: &Path) -> Result<Option<Record>, HistoryError> {
     }
 }
 
-/// The records that wait in `home`, left where they are; what makes no sense is left out.
-pub(super) fn look(home: &Path) -> Result<Vec<Record>, HistoryError> {
-    let read = |path: &PathBuf| Record::read(&fs::read(path).ok()?).ok();
-    Ok(waiting(home)?.iter().filter_map(read).collect())
+/// What waits in `home`, left where it is; what makes no sense is left out.
+pub(super) fn look(home: &Path) -> Result<(Vec<Record>, Vec<Outcome>), HistoryError> {
+    let read = |path: &PathBuf| Waiting::read(&fs::read(path).ok()?).ok();
+    Ok(apart(waiting(home)?.iter().filter_map(read)))
+}
+
+/// Incidents and outcomes.
+pub(super) fn apart(all: impl Iterator<Item = Waiting>) -> (Vec<Record>, Vec<Outcome>) {
+    let (mut records, mut outcomes) = (Vec::new(), Vec::new());
+    for waiting in all {
+        match waiting {
+            Waiting::Incident(record) => records.push(*record),
+            Waiting::Outcome(outcome) => outcomes.push(*outcome),
+        }
+    }
+    (records, outcomes)
 }
 
 /// Removes from the spool of `home` what those left half-written who were killed.

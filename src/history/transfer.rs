@@ -23,7 +23,7 @@ const AHEAD: usize = 3;
 #[serde(rename_all = "snake_case")]
 enum Line {
     Incident(Box<Record>),
-    Outcome(Outcome),
+    Outcome(Box<Outcome>),
 }
 
 /// What an import did.
@@ -51,7 +51,9 @@ pub fn export(store: &dyn Store, out: &mut dyn Write) -> Result<u64, HistoryErro
         }
     };
     store.scan(INCIDENTS, &mut |_, value| write(Record::read(value).map(|record| Line::Incident(Box::new(record)))))?;
-    store.scan(OUTCOMES, &mut |_, value| write(serde_json::from_slice(value).map(Line::Outcome)))?;
+    store.scan(OUTCOMES, &mut |_, value| {
+        write(serde_json::from_slice(value).map(|outcome| Line::Outcome(Box::new(outcome))))
+    })?;
     written
 }
 
@@ -108,7 +110,7 @@ fn parse((place, text): (usize, io::Result<String>), redactor: &Redactor) -> Res
             (&record.incident.id, &record.incident.fingerprint.key)
         }
         Line::Outcome(outcome) => {
-            redactor.mask(outcome);
+            redactor.mask(&mut **outcome);
             (&outcome.incident, &outcome.group)
         }
     };
@@ -149,7 +151,7 @@ fn take(
                 let in_store = store.get(&key)?.map(|bytes| serde_json::from_slice::<Outcome>(&bytes)).transpose()?;
                 let known = outcomes.get(&key).or(in_store.as_ref());
                 if known.is_none_or(|known| known.time < outcome.time) {
-                    outcomes.insert(key, outcome);
+                    outcomes.insert(key, *outcome);
                     done.outcomes += 1;
                 }
             }

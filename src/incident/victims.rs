@@ -56,6 +56,7 @@ pub(super) fn of(case: &Case, group: &Group) -> (Victim, Vec<Victim>) {
         }
     }
     let mut victims = crowd.victims;
+    forget_counted(&mut victims, group.kind);
     if let ([victim], Kind::GpuOom) = (victims.as_mut_slice(), group.kind) {
         victim.device = victim.device.or_else(|| only_said(case, DEVICE_IN_USE));
     }
@@ -66,6 +67,15 @@ pub(super) fn of(case: &Case, group: &Group) -> (Victim, Vec<Victim>) {
     }
     let first = victims.first().cloned().unwrap_or_default();
     (first, victims)
+}
+
+/// A kill that was only counted is that of a process which is named beside it on the same host.
+fn forget_counted(victims: &mut Vec<Victim>, kind: Kind) {
+    let named: HashSet<Option<Arc<str>>> =
+        victims.iter().filter(|victim| victim.pid.is_some()).map(|victim| victim.host.clone()).collect();
+    if kind.is_host() {
+        victims.retain(|victim| !is_nobody(victim) || !named.contains(&victim.host));
+    }
 }
 
 /// The one process that died, where a log names but one: a scheduler that says "somebody" means it, and so does a message that

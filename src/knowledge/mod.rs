@@ -23,6 +23,8 @@ mod name;
 mod part;
 mod phases;
 mod prices;
+#[cfg_attr(not(target_os = "linux"), allow(dead_code))]
+mod progress;
 mod ranking;
 mod read;
 mod retell;
@@ -64,6 +66,7 @@ pub use models::{Experts, Found, HfConfigError, Models, Shape};
 pub use part::Part;
 pub use phases::{FrameRole, Mark, Phases};
 pub use prices::{Price, Prices};
+pub use progress::Progress;
 pub use ranking::{Learned, Ranking, Weights, WordRow};
 pub use retell::{LESS_LIKELY, again, retell, title_in, titles};
 pub use secrets::{Secret, example as example_of_secret};
@@ -212,12 +215,19 @@ impl Knowledge {
         Knowledge::of(&files)
     }
 
+    /// What is secret by what is part of the binary and by the user's `own` files, and nothing else of them.
+    pub fn secrets_with(own: &[RuleFile]) -> Result<Vec<Secret>, KnowledgeError> {
+        let files: Vec<File<'_>> = File::shipped().into_iter().chain(own.iter().map(File::own)).collect();
+        read::secrets(&files)
+    }
+
     /// What `files` hold: path below `rules/`, content.
     pub fn load<'a>(files: impl Iterator<Item = (&'a str, &'a str)>) -> Result<Knowledge, KnowledgeError> {
         let files: Vec<File<'_>> = files.map(|(path, content)| File::written(Origin::Shipped, path, content)).collect();
         // Nobody's own, and read as shipped: here they are only checked.
         read::inputs(&files)?;
         read::launchers(&files)?;
+        read::progress(&files)?;
         Knowledge::of(&files)
     }
 

@@ -11,13 +11,14 @@ use super::ranking::{Learned, Ranking, Weights, WordFile};
 use super::secrets::{Secret, SecretFile};
 use super::signs::{SignFile, Signs};
 use super::{
-    Calibration, Fact, Framework, Inputs, KnowledgeError, Launchers, Models, Origin, Prices, facts, frameworks,
+    Calibration, Fact, Framework, Inputs, KnowledgeError, Launchers, Models, Origin, Prices, Progress, facts,
+    frameworks,
 };
 
 type Outcome<T> = Result<T, KnowledgeError>;
 
 /// The shipped files that stand in no folder.
-const FILES: [&str; 7] = [
+const FILES: [&str; 8] = [
     "calibration.toml",
     "facts.toml",
     "frameworks.toml",
@@ -25,6 +26,7 @@ const FILES: [&str; 7] = [
     "launchers.toml",
     "levers.toml",
     "prices.toml",
+    "progress.toml",
 ];
 
 /// Whether something is read from `file`.
@@ -127,6 +129,10 @@ pub(super) fn launchers(files: &[File<'_>]) -> Outcome<Launchers> {
 
 pub(super) fn prices(files: &[File<'_>]) -> Outcome<Prices> {
     named("prices.toml", files).map_or(Ok(Prices::default()), File::read)
+}
+
+pub(super) fn progress(files: &[File<'_>]) -> Outcome<Progress> {
+    named("progress.toml", files).map_or(Ok(Progress::default()), Progress::of)
 }
 
 pub(super) fn calibration(files: &[File<'_>]) -> Outcome<Calibration> {

@@ -30,8 +30,12 @@ fn line(cgroups: &Cgroups, level: &Level, machine: &Machine, least_available: Op
     let what = format!("oom_kill {before} to {after} in cgroup {}", short(&level.path));
     let is_scarce = least_available.is_some_and(|share| share < SCARCE);
     if let Some((at_limit, sign)) = cgroups.above(&level.path).find_map(|level| Some((level, reached(level)?))) {
-        let used =
-            at_limit.last.peak.max(at_limit.last.current).map_or_else(String::new, |used| format!(", used {used}"));
+        let most = at_limit.last.peak.max(at_limit.last.current).map(|most| match at_limit.last.limit {
+            // The peak may be of a time when the limit was higher.
+            Some(Limit::At(limit)) => most.min(limit),
+            _ => most,
+        });
+        let used = most.map_or_else(String::new, |used| format!(", used {used}"));
         let limit = at_limit.last.limit.map_or_else(String::new, |limit| format!(" of {limit}"));
         return format!("{what}; limit reached: {}{used}{limit}, {sign}", short(&at_limit.path));
     }

@@ -237,6 +237,12 @@ impl Processes {
         living
     }
 
+    /// What all the living hold, each with its own share of what several have where that is known.
+    pub fn held(&self) -> Amount {
+        let living = self.known.values().filter(|process| !process.is_zombie && !process.is_leaving);
+        Amount(living.map(|process| process.memory.proportional.unwrap_or(process.memory.resident).0).sum())
+    }
+
     /// Whether it is the one that the recording is of.
     pub fn is_root(&self, pid: u32) -> bool {
         self.root == pid

@@ -6,6 +6,7 @@ use super::gpu::{Gpu, Gpus};
 use super::machine::Machine;
 use super::pace::Room;
 use super::processes::{Changes, Processes};
+use super::session::Peak;
 
 /// Whoever watches a job.
 pub(super) struct Watcher {
@@ -19,6 +20,8 @@ pub(super) struct Watcher {
     pub machine: Machine,
     /// The least share of the machine's memory that was available in each of the last samples.
     least: std::collections::VecDeque<f64>,
+    /// The most memory that the job took so far.
+    pub peak: Peak,
 }
 
 /// As many samples tell whether memory was short when somebody was killed.
@@ -43,6 +46,7 @@ impl Watcher {
             machine: first.clone(),
             first,
             least: std::collections::VecDeque::new(),
+            peak: Peak::default(),
         }
     }
 
@@ -60,6 +64,8 @@ impl Watcher {
             self.least.pop_front();
         }
         let gpus = self.gpus.now();
+        self.peak.host = self.peak.host.max(self.processes.held().0);
+        self.peak.gpu = gpus.iter().map(|gpu| self.held_on(gpu).0).max().max(self.peak.gpu);
         let mut lines = vec![self.machine.to_string()];
         lines.extend(self.cgroups.lines());
         lines.extend(gpus.iter().flat_map(|gpu| self.of_gpu(gpu)));
@@ -82,6 +88,12 @@ impl Watcher {
             (Limit::None, _) => None,
         });
         machine.into_iter().chain(of_group).collect()
+    }
+
+    /// What the job's own processes hold there; all that is held where the driver does not say by whom.
+    fn held_on(&self, gpu: &Gpu) -> Amount {
+        let own = gpu.processes.iter().filter(|(pid, _)| self.processes.get(*pid).is_some());
+        if gpu.processes.is_empty() { gpu.used } else { Amount(own.map(|(_, held)| held.0).sum()) }
     }
 
     fn of_gpu(&self, gpu: &Gpu) -> Vec<String> {

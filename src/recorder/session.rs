@@ -56,6 +56,17 @@ pub struct Ended {
     pub status: Option<u8>,
     /// What could not be recorded, and why.
     pub problems: Vec<String>,
+    /// The most memory that it took at one moment.
+    pub peak: Peak,
+}
+
+/// The most memory that a job took, in bytes.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Peak {
+    /// On the host, all its processes together, what several share counted once where that is known.
+    pub host: u64,
+    /// Its processes on the GPU where they held most; `None` where no GPU was seen.
+    pub gpu: Option<u64>,
 }
 
 /// As many of those who held memory before a kill are named.
@@ -81,7 +92,7 @@ pub fn record(plan: Plan<'_>) -> Result<Ended, StartError> {
     if let Some(foreground) = &job.foreground {
         foreground.take_back();
     }
-    let mut problems = recorder.problems;
+    let (mut problems, peak) = (recorder.problems, recorder.watcher.peak);
     if let Some(copying) = job.copying
         && let Err(error) = copying.finish()
     {
@@ -91,7 +102,7 @@ pub fn record(plan: Plan<'_>) -> Result<Ended, StartError> {
         Exit::Signal(signal) => 128 + signal,
         Exit::Status(status) => status,
     });
-    Ok(Ended { status: status.map(|status| u8::try_from(status).unwrap_or(u8::MAX)), problems })
+    Ok(Ended { status: status.map(|status| u8::try_from(status).unwrap_or(u8::MAX)), problems, peak })
 }
 
 /// What is recorded, running.

@@ -3,6 +3,8 @@
 use std::fs;
 use std::io;
 use std::os::fd::OwnedFd;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
@@ -16,31 +18,52 @@ const PASSED_ON: [i32; 9] = [SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2,
 /// Those that end who does not catch them.
 const ENDS: [i32; 4] = [SIGINT, SIGTERM, SIGHUP, SIGQUIT];
 
-/// Catches them. Those that whoever started the recorder had it ignore (`nohup`) the command goes on to ignore.
-pub(super) fn catch() -> io::Result<Signals> {
+/// Whom they are passed on to: the command that runs, or ran last.
+static COMMAND: Mutex<Option<Target>> = Mutex::new(None);
+
+struct Target {
+    group: Pid,
+    mirror: Option<OwnedFd>,
+}
+
+/// Catches them, once for all commands that are run one after another. Those that whoever started the recorder had it ignore (`nohup`) the
+/// command goes on to ignore.
+pub(super) fn catch() -> io::Result<Option<Signals>> {
+    static IS_CAUGHT: AtomicBool = AtomicBool::new(false);
+    if IS_CAUGHT.swap(true, Ordering::SeqCst) {
+        return Ok(None);
+    }
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
     let ignored = ignored.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or_default();
-    Signals::new(PASSED_ON.into_iter().filter(|signal| ignored >> (signal - 1) & 1 == 0))
+    Signals::new(PASSED_ON.into_iter().filter(|signal| ignored >> (signal - 1) & 1 == 0)).map(Some)
 }
 
-/// Passes all that are caught from now on to the command's group.
-pub(super) fn pass_on(mut caught: Signals, group: Pid, mirror: Option<OwnedFd>) -> io::Result<()> {
-    let pass = move || {
-        for signal in caught.forever() {
-            if signal == SIGWINCH {
-                resized(mirror.as_ref());
-            }
-            if let Some(signal) = Signal::from_named_raw(signal) {
-                let is_gone = kill_process_group(group, signal).is_err();
-                // What is left to do then is the recorder's own.
-                if is_gone && ENDS.contains(&signal.as_raw()) {
-                    let _ = signal_hook::low_level::emulate_default_handler(signal.as_raw());
-                }
-            }
-        }
-    };
+/// Passes all that are `caught`, from now on and from before, to the command's group.
+pub(super) fn pass_on(caught: Option<Signals>, group: Pid, mirror: Option<OwnedFd>) -> io::Result<()> {
+    *target() = Some(Target { group, mirror });
+    let Some(mut caught) = caught else { return Ok(()) };
+    let pass = move || caught.forever().for_each(pass);
     thread::Builder::new().name("signals".to_owned()).spawn(pass).map(drop)
+}
+
+fn pass(signal: i32) {
+    let target = target();
+    let Some(Target { group, mirror }) = &*target else { return };
+    if signal == SIGWINCH {
+        resized(mirror.as_ref());
+    }
+    if let Some(signal) = Signal::from_named_raw(signal) {
+        let is_gone = kill_process_group(*group, signal).is_err();
+        // What is left to do then is the recorder's own.
+        if is_gone && ENDS.contains(&signal.as_raw()) {
+            let _ = signal_hook::low_level::emulate_default_handler(signal.as_raw());
+        }
+    }
+}
+
+fn target() -> MutexGuard<'static, Option<Target>> {
+    COMMAND.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Stops this process as the command was stopped, until somebody lets it go on.

@@ -4,7 +4,7 @@ use std::{fs, io};
 use thiserror::Error;
 use walkdir::WalkDir;
 
-use crate::knowledge::{CauseRule, Knowledge, Origin, RuleFile, shipped_files};
+use crate::knowledge::{CauseRule, Knowledge, KnowledgeError, Origin, RuleFile, Secret, shipped_files};
 
 /// A file of rules, whose it is, and how to name it to its owner.
 #[derive(Debug, Clone)]
@@ -96,9 +96,21 @@ impl RuleSource {
 
     /// What oomdoc knows with the user's own among `sources` over it; what cannot be is told by the user's file.
     pub fn overlay(sources: &[RuleSource]) -> Result<Knowledge, SourcesError> {
+        RuleSource::with_own(sources, Knowledge::with_own)
+    }
+
+    /// What is secret by the shipped rules and the user's own among `sources`: nothing else is read.
+    pub fn secrets(sources: &[RuleSource]) -> Result<Vec<Secret>, SourcesError> {
+        RuleSource::with_own(sources, Knowledge::secrets_with)
+    }
+
+    fn with_own<T>(
+        sources: &[RuleSource],
+        read: impl FnOnce(&[RuleFile]) -> Result<T, KnowledgeError>,
+    ) -> Result<T, SourcesError> {
         let own = sources.iter().filter(|source| source.origin == Origin::Own);
         let files: Vec<RuleFile> = own.clone().map(|source| source.file.clone()).collect();
-        Knowledge::with_own(&files).map_err(|error| {
+        read(&files).map_err(|error| {
             let source = own.clone().find(|source| source.file.path == error.file());
             let before = source.and_then(|source| source.file.content.get(..error.offset()?));
             let line = before.map(|before| format!(":{}", before.matches('\n').count() + 1)).unwrap_or_default();

@@ -94,7 +94,7 @@ fn said(annotations: &Annotations, outcomes: &[Outcome], language: Language) -> 
         Language::Zh => ("作业", "标签", "采取的措施", "备注", "有效", "无效"),
     };
     let day = |time: &str| time.get(..10).unwrap_or(time).to_owned();
-    let joined = |parts: [Option<&str>; 2]| parts.into_iter().flatten().collect::<Vec<_>>().join("  ");
+    let joined = |parts: &[Option<&str>]| parts.iter().copied().flatten().collect::<Vec<_>>().join("  ");
     let mut sections: Vec<(&str, Vec<String>)> = vec![
         (job, annotations.job.iter().cloned().collect()),
         (tags, Some(annotations.tags.join(" ")).into_iter().filter(|tags| !tags.is_empty()).collect()),
@@ -102,13 +102,15 @@ fn said(annotations: &Annotations, outcomes: &[Outcome], language: Language) -> 
     let outcome = |outcome: &Outcome| {
         let how = if outcome.worked { worked } else { failed };
         let line = format!("{}  {how}  {}", outcome.change, day(&outcome.time));
-        let more = joined([outcome.note.as_deref(), outcome.link.as_deref()]);
+        let memory: Option<String> = outcome.peak.map(|peak| peak.told().collect::<Vec<String>>().join(", "));
+        let memory = memory.filter(|memory| !memory.is_empty());
+        let more = joined(&[memory.as_deref(), outcome.note.as_deref(), outcome.link.as_deref()]);
         if more.is_empty() { line } else { format!("{line}\n    {more}") }
     };
     sections.push((did, outcomes.iter().map(outcome).collect()));
     let note = |note: &history::Note| {
         let text = Some(note.text.as_str()).filter(|text| !text.is_empty());
-        format!("{}  {}", day(&note.time), joined([text, note.link.as_deref()]))
+        format!("{}  {}", day(&note.time), joined(&[text, note.link.as_deref()]))
     };
     sections.push((notes, annotations.notes.iter().map(note).collect()));
     sections.retain(|(_, lines)| !lines.is_empty());

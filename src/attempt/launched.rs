@@ -1,0 +1,203 @@
+//! What a job is launched with: its command, written as a script, and the configuration files that it names.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsString;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use sha2::{Digest, Sha256};
+
+use crate::config::{Document, Entry, EntryKind, Format};
+use crate::knowledge::{Inputs, Knob, is_among};
+
+/// More files than these, or longer ones, are not what a job is launched with.
+const MOST: usize = 16;
+const LONGEST: u64 = 256 << 10;
+/// A longer command goes over several lines, an option each.
+const WIDTH: usize = 100;
+
+/// See the module.
+#[derive(Debug, Clone)]
+pub struct Launched {
+    /// Where the job runs.
+    pub folder: PathBuf,
+    /// The command as a script that becomes it.
+    pub script: String,
+    /// The launch scripts and configurations that it names, or that these name: each as it is named from the folder, with its text.
+    pub files: BTreeMap<String, String>,
+}
+
+impl Launched {
+    /// `command`, run in `folder`; `None` where it cannot be written as a script.
+    pub fn of(command: &[OsString], folder: &Path) -> Option<Launched> {
+        let words: Vec<&str> = command.iter().map(|word| word.to_str()).collect::<Option<_>>()?;
+        Some(Launched::by_script(&script(&words), folder))
+    }
+
+    /// A job that `script` becomes.
+    pub fn by_script(script: &str, folder: &Path) -> Launched {
+        let mut files = BTreeMap::new();
+        let mut named: Vec<String> = names(script);
+        while let Some(name) = named.pop() {
+            if files.len() < MOST
+                && !files.contains_key(&name)
+                && let Some(text) = text(&folder.join(&name))
+            {
+                // What a file names may lie beside it.
+                let beside = Path::new(&name).parent().unwrap_or(Path::new(""));
+                let here = |inner: String| match folder.join(&inner).is_file() {
+                    true => inner,
+                    false => beside.join(inner).to_string_lossy().into_owned(),
+                };
+                named.extend(names(&text).into_iter().map(here));
+                files.insert(name, text);
+            }
+        }
+        Launched { folder: folder.to_owned(), script: script.to_owned(), files }
+    }
+
+    /// What it is known by when it runs again with other settings: a digest of all that is said of it but for `knobs`, and of where it
+    /// runs. The names of its files do not count.
+    pub fn job(&self, knobs: &[Knob]) -> String {
+        let mut said: BTreeSet<String> = BTreeSet::from([self.folder.display().to_string()]);
+        for document in self.documents() {
+            for command in document.commands() {
+                let words = command.words().chain(command.operands.iter().map(String::as_str));
+                said.insert(words.filter(|word| !self.is_file(word)).collect::<Vec<&str>>().join(" "));
+            }
+            let entries = document.entries().iter().filter(|entry| entry.kind != EntryKind::Variable);
+            let others = entries.filter(|entry| !self.is_file(&entry.value.to_string()) && !is_knob(entry, knobs));
+            said.extend(others.map(|entry| format!("{}={}", entry.key, entry.value)));
+        }
+        let mut digest = Sha256::new();
+        said.iter().for_each(|line| digest.update(format!("{line}\n")));
+        digest.finalize()[..8].iter().map(|byte| format!("{byte:02x}")).collect()
+    }
+
+    /// Its settings that are among `knobs`, by their keys.
+    pub fn settings(&self, knobs: &[Knob]) -> BTreeMap<String, String> {
+        let documents: Vec<Document> = self.documents().collect();
+        let entries = documents.iter().flat_map(Document::entries);
+        let set = entries.filter(|entry| entry.kind != EntryKind::Variable && is_knob(entry, knobs));
+        set.map(|entry| (plain_key(&entry.key).to_owned(), entry.value.to_string())).collect()
+    }
+
+    fn documents(&self) -> impl Iterator<Item = Document> {
+        let command = Document::read_as(Format::Shell, "", &self.script).ok();
+        let files = self.files.iter().filter_map(|(name, text)| Document::read(name.as_str(), text).ok());
+        command.into_iter().chain(files)
+    }
+
+    fn is_file(&self, word: &str) -> bool {
+        self.files.contains_key(word)
+    }
+}
+
+/// A key without the file that a script writes it to.
+fn plain_key(key: &str) -> &str {
+    key.split_once(':').map_or(key, |(_, key)| key).trim_start_matches(['-', '+'])
+}
+
+fn is_knob(entry: &Entry, knobs: &[Knob]) -> bool {
+    let key = plain_key(&entry.key);
+    knobs.iter().any(|knob| knob.knows(key) || knob.ends_in(key))
+}
+
+/// The names of launch scripts and configurations in a text.
+fn names(text: &str) -> Vec<String> {
+    let ends = &Inputs::shipped().ending;
+    let is_one = |word: &&str| {
+        let end = word.rsplit_once('.').map(|(_, end)| end.to_ascii_lowercase()).unwrap_or_default();
+        let known = [&ends.script, &ends.settings, &ends.nothing_but_settings];
+        end == "json" || known.into_iter().any(|ends| is_among(ends, &end))
+    };
+    let parts = text.split(|c: char| c.is_whitespace() || "'\"`=;,()<>|&$".contains(c));
+    let mut names: Vec<String> = parts.filter(is_one).map(str::to_owned).collect();
+    names.sort();
+    names.dedup();
+    names
+}
+
+/// The text of a file that may be a configuration.
+fn text(file: &Path) -> Option<String> {
+    let is_one = fs::metadata(file).is_ok_and(|metadata| metadata.is_file() && metadata.len() <= LONGEST);
+    is_one.then(|| fs::read_to_string(file).ok()).flatten()
+}
+
+/// A script that becomes the command of these words.
+fn script(words: &[&str]) -> String {
+    let quoted: Vec<String> = words.iter().map(|word| quoted(word)).collect();
+    let is_long = quoted.iter().map(|word| word.len() + 1).sum::<usize>() > WIDTH;
+    let mut script = "#!/bin/sh\nexec".to_owned();
+    for word in &quoted {
+        script += if is_long && word.starts_with("--") { " \\\n    " } else { " " };
+        script += word;
+    }
+    script + "\n"
+}
+
+/// A word as a shell reads it.
+fn quoted(word: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "_@%+=:,./-".contains(c);
+    match !word.is_empty() && word.chars().all(is_plain) {
+        true => word.to_owned(),
+        false => format!("'{}'", word.replace('\'', r"'\''")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::knowledge::Knowledge;
+
+    type Outcome = Result<(), Box<dyn std::error::Error>>;
+
+    fn launched(folder: &Path, command: &str) -> Option<Launched> {
+        let words: Vec<OsString> = command.split(' ').map(OsString::from).collect();
+        Launched::of(&words, folder)
+    }
+
+    #[test]
+    fn a_script_becomes_its_command_word_for_word() -> Outcome {
+        let words = ["printf", "%s|", "a b", "it's", "$HOME", "--x=1\n2", "", "--last"];
+        let long = ["x"; 60].join("-");
+        for words in [words.to_vec(), words.iter().copied().chain([long.as_str()]).collect()] {
+            let said = std::process::Command::new("sh").arg("-c").arg(script(&words)).output()?;
+            let expected: String = words[2..].iter().map(|word| format!("{word}|")).collect();
+            assert_eq!(String::from_utf8(said.stdout)?, expected);
+        }
+        Ok(())
+    }
+
+    #[test]
+    fn a_job_is_the_same_with_other_settings_and_another_with_another_model() -> Outcome {
+        let (folder, knowledge) = (tempfile::tempdir()?, Knowledge::shipped()?);
+        let at = folder.path();
+        fs::write(at.join("ds.json"), "{\"zero_optimization\": {\"stage\": 2}}")?;
+        fs::write(at.join("ds-2.json"), "{\"zero_optimization\": {\"stage\": 3}}")?;
+        let of = |command: &str| launched(at, command).ok_or("no script");
+        let first = of("deepspeed train.py --deepspeed ds.json --per_device_train_batch_size 8 --data a.jsonl")?;
+        let second = of("deepspeed train.py --deepspeed ds-2.json --per_device_train_batch_size 4 --data a.jsonl")?;
+        let other = of("deepspeed train.py --deepspeed ds.json --per_device_train_batch_size 8 --data b.jsonl")?;
+        assert_eq!(first.job(&knowledge.knobs), second.job(&knowledge.knobs));
+        assert_ne!(first.job(&knowledge.knobs), other.job(&knowledge.knobs));
+        let settings = second.settings(&knowledge.knobs);
+        assert_eq!(settings.get("per_device_train_batch_size").map(String::as_str), Some("4"));
+        assert_eq!(settings.get("zero_optimization.stage").map(String::as_str), Some("3"));
+        Ok(())
+    }
+
+    #[test]
+    fn files_that_scripts_name_belong_to_the_job() -> Outcome {
+        let folder = tempfile::tempdir()?;
+        fs::create_dir(folder.path().join("conf"))?;
+        fs::write(
+            folder.path().join("conf/run.sh"),
+            "accelerate launch --config_file fsdp.yaml train.py conf/missing.json\n",
+        )?;
+        fs::write(folder.path().join("conf/fsdp.yaml"), "fsdp_config: {}\n")?;
+        let launched = launched(folder.path(), "bash conf/run.sh").ok_or("no script")?;
+        assert_eq!(launched.files.keys().collect::<Vec<_>>(), ["conf/fsdp.yaml", "conf/run.sh"]);
+        Ok(())
+    }
+}

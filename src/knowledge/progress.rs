@@ -1,0 +1,89 @@
+use std::sync::LazyLock;
+
+use regex::Regex;
+use serde::Deserialize;
+
+use super::file::File;
+use super::{KnowledgeError, read};
+
+/// `rules/progress.toml`: what tells how far a job got. The same for everybody.
+#[derive(Debug, Default)]
+pub struct Progress {
+    lines: Vec<(String, Regex)>,
+}
+
+/// The file.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ProgressFile {
+    line: Vec<Row>,
+    #[serde(default)]
+    example: Vec<Example>,
+    #[serde(default)]
+    near_miss: Vec<NearMiss>,
+}
+
+/// A kind of line.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Row {
+    name: String,
+    /// How it is told from others; its group `number` counts up.
+    is: String,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Example {
+    line: String,
+    text: String,
+    number: f64,
+}
+
+/// What looks like progress and is none.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct NearMiss {
+    text: String,
+}
+
+static SHIPPED: LazyLock<Progress> = LazyLock::new(|| read::progress(&File::shipped()).unwrap_or_default());
+
+impl Progress {
+    /// What is part of the binary.
+    pub fn shipped() -> &'static Progress {
+        &SHIPPED
+    }
+
+    pub(super) fn of(file: &File<'_>) -> Result<Progress, KnowledgeError> {
+        let ProgressFile { line, example, near_miss } = file.read()?;
+        let mut progress = Progress::default();
+        for Row { name, is } in line {
+            let pattern = Regex::new(&is).map_err(|error| file.wrong(error.to_string()))?;
+            if !pattern.capture_names().flatten().any(|group| group == NUMBER) {
+                return Err(file.wrong(format!("the pattern of {name} has no group `{NUMBER}`")));
+            }
+            progress.lines.push((name, pattern));
+        }
+        for Example { line, text, number } in &example {
+            if !progress.numbers(text).any(|said| said == (line, *number)) {
+                return Err(file.wrong(format!("{text:?} does not say {line} {number}")));
+            }
+        }
+        if let Some(NearMiss { text }) = near_miss.iter().find(|miss| progress.numbers(&miss.text).next().is_some()) {
+            return Err(file.wrong(format!("{text:?} is taken for progress")));
+        }
+        Ok(progress)
+    }
+
+    /// What `line` says, by the kinds of lines that it is of.
+    pub fn numbers<'p>(&'p self, line: &str) -> impl Iterator<Item = (&'p str, f64)> {
+        self.lines.iter().filter_map(move |(name, pattern)| {
+            let number = pattern.captures(line)?.name(NUMBER)?.as_str().parse().ok()?;
+            Some((name.as_str(), number))
+        })
+    }
+}
+
+/// The group that holds the number.
+const NUMBER: &str = "number";
