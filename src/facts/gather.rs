@@ -41,8 +41,9 @@ pub fn gather(found: &Found, job: &Job, inputs: &[InputSummary], told: &[(String
         "inputs.config",
         Value::Flag(inputs.iter().any(|input| matches!(input.role, Role::Config | Role::Script))),
     );
-    let producers = inputs.iter().flat_map(|input| &input.producers).map(|producer| text(producer)).collect();
-    facts.say("producers", Value::List(producers));
+    let producers: Vec<&String> = inputs.iter().flat_map(|input| &input.producers).collect();
+    facts.say("inputs.record", Value::Flag(producers.iter().any(|producer| *producer == "recorder")));
+    facts.say("producers", Value::List(producers.into_iter().map(|producer| text(producer)).collect()));
     facts
 }
 

@@ -36,6 +36,9 @@ pub(super) fn add(facts: &mut Facts, incident: &Incident) {
     for point in incident.timeline.iter().filter(|point| !is_start(point)) {
         series.entry((&point.series, point.name)).or_default().push(point);
     }
+    if incident.kind == Kind::HostOomCgroup {
+        series.retain(|(name, measures), _| is_below_the_limit(facts, name, *measures));
+    }
     let is_device = |name: &str| series.contains_key(&(name, FigureName::GpuTotal));
     for place in [Place::Host, Place::Gpu] {
         let of_place = series.iter().filter(|((series, name), _)| {
@@ -46,6 +49,16 @@ pub(super) fn add(facts: &mut Facts, incident: &Incident) {
         if let Some(trend) = trends.max_by(|a, b| a.rank().total_cmp(&b.rank())) {
             say(facts, incident.kind, place, &trend);
         }
+    }
+}
+
+/// Whether a series may be of the cgroup whose limit was reached, where that is known: what the machine and its other cgroups hold is
+/// no matter then.
+fn is_below_the_limit(facts: &Facts, series: &str, measures: FigureName) -> bool {
+    let Some(limited) = facts.text("kernel.oom_memcg") else { return true };
+    match series.strip_prefix("cgroup ") {
+        Some(path) => path == limited,
+        None => !matches!(measures, FigureName::HostUsed | FigureName::NodeUsed),
     }
 }
 
@@ -152,7 +165,8 @@ fn trend(series: &str, measures: FigureName, points: &[&TimelinePoint]) -> Optio
         start,
         rising,
         jump,
-        steady: growth > 0.0 && ((rising > 0.8 && jump < 0.6) || floor_rises(&amounts)),
+        steady: growth > 0.0
+            && ((rising > 0.8 && jump < 0.6) || floor_rises(&amounts) || climb(&amounts).is_some_and(floor_rises)),
         moments: points.len(),
         cites: vec![cite(first), cite(last)],
     })
@@ -170,6 +184,16 @@ fn floor_rises(amounts: &[f64]) -> bool {
     let floors: Vec<f64> = (0..4).map(least).collect();
     let all = floors[3] - floors[0];
     floors.windows(2).all(|pair| pair[1] > pair[0] && pair[1] - pair[0] < 0.6 * all)
+}
+
+/// The part of a series between its start, when a program loads itself, and the level at which it ends, if getting there took most of the
+/// time and brought a good deal: at its limit a job may live on for long, as the kernel takes back what it can.
+fn climb(amounts: &[f64]) -> Option<&[f64]> {
+    let most = amounts.iter().copied().fold(0.0, f64::max);
+    let arrived = amounts.iter().position(|amount| *amount >= 0.97 * most)?;
+    let climb = amounts.get(amounts.len() / 8..=arrived)?;
+    let risen = climb.last()? - climb.first()?;
+    (arrived >= amounts.len() / 2 && risen > 0.2 * most).then_some(climb)
 }
 
 /// Where the straight line nearest to `amounts` starts and by how much it rises from one to the next.
@@ -227,6 +251,19 @@ mod tests {
         assert!(!is_steady(&[1.0, 1.1, 1.2, 1.3, 1.4, 9.0]), "a spike after small growth");
         assert!(!is_steady(&[6.0, 5.0, 4.0, 3.0, 2.0]), "a fall");
         assert!(!is_steady(&[1.0, 2.0, 3.0, 4.0]), "too few to tell");
+    }
+
+    #[test]
+    fn who_climbs_for_most_of_the_time_and_then_lives_at_the_limit_grew() {
+        let of = |climbing: usize, resting: usize| {
+            let climb = (0..climbing).map(|at| 5.0 + 4.0 * at as f64 / climbing as f64);
+            let amounts =
+                [0.1, 3.0].into_iter().chain(climb).chain((0..resting).map(|at| 9.0 + 0.01 * (at % 2) as f64));
+            is_steady(&amounts.collect::<Vec<f64>>())
+        };
+        assert!(of(60, 20));
+        assert!(!of(10, 70), "loading that takes a while, then all that the job needs");
+        assert!(!of(0, 80));
     }
 
     #[test]

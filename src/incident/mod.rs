@@ -220,7 +220,8 @@ fn incident(case: &Case, mut group: root::Group, knowledge: &Knowledge) -> Found
     forget_reprints(case, &mut group.events);
     let events: Vec<&Event> = group.events.iter().map(|index| &case.events[*index]).collect();
     let signs = phase::signs(case, &group, knowledge);
-    let (victim, victims) = victims::of(case, &group);
+    let consumers = victims::consumers(case, &events);
+    let (victim, victims) = victims::of(case, &group, &consumers);
     let root = events[0];
     let frames = case.frames_of(&events).next().unwrap_or_default();
     let mut evidence: Vec<Citation> = Vec::new();
@@ -250,7 +251,7 @@ fn incident(case: &Case, mut group: root::Group, knowledge: &Knowledge) -> Found
         failed_at: root.time.map(|time| time.to_string()),
         when: None,
         figures: figures::of(case, group.kind, &events, &victims),
-        consumers: victims::consumers(case, &events),
+        consumers,
         timeline: case.timeline.clone(),
         memory: Memory::default(),
         evidence,

@@ -15,8 +15,9 @@ const MOST_CONSUMERS: usize = 16;
 /// Victims beyond this are as many as a reader can tell apart.
 const MOST_VICTIMS: usize = 8192;
 
-/// The first victim and all of them, each with what any message says of it.
-pub(super) fn of(case: &Case, group: &Group) -> (Victim, Vec<Victim>) {
+/// The first victim and all of them, each with what any message says of it. Who held memory of the host when it ran out is called as that
+/// is told.
+pub(super) fn of(case: &Case, group: &Group, consumers: &[Consumer]) -> (Victim, Vec<Victim>) {
     let mut crowd = Crowd::default();
     for event in group.events.iter().map(|index| &case.events[*index]) {
         let stack = case.stack_of(event).map(|(stack, _)| of_origin(&stack.origin));
@@ -46,7 +47,11 @@ pub(super) fn of(case: &Case, group: &Group) -> (Victim, Vec<Victim>) {
         && let Some(killed) = lone_death(case, group.kind)
         && may_use(case, anybody, &killed)
     {
-        let killed = Victim { device: killed.device.or(anybody.device), ..killed };
+        let killed = Victim {
+            device: killed.device.or(anybody.device),
+            host: killed.host.or_else(|| anybody.host.clone()),
+            ..killed
+        };
         crowd = Crowd::default();
         crowd.add(killed);
     }
@@ -65,16 +70,26 @@ pub(super) fn of(case: &Case, group: &Group) -> (Victim, Vec<Victim>) {
         victim.pid = victim.pid.or_else(|| only_said(case, PROCESS_IN_USE));
         victim.rank = victim.rank.or_else(|| only_said(case, RANK_IN_USE));
     }
+    if group.kind.is_host() {
+        for victim in victims.iter_mut().filter(|victim| victim.pid.is_some() && victim.role.is_none()) {
+            let own = consumers.iter().find(|consumer| consumer.pid == victim.pid);
+            victim.role = own.and_then(|consumer| consumer.role.as_deref()).map(Arc::from);
+        }
+    }
     let first = victims.first().cloned().unwrap_or_default();
     (first, victims)
 }
 
-/// A kill that was only counted is that of a process which is named beside it on the same host.
+/// A kill that was only counted is that of a process which is named beside it, unless that was on another host.
 fn forget_counted(victims: &mut Vec<Victim>, kind: Kind) {
-    let named: HashSet<Option<Arc<str>>> =
-        victims.iter().filter(|victim| victim.pid.is_some()).map(|victim| victim.host.clone()).collect();
-    if kind.is_host() {
-        victims.retain(|victim| !is_nobody(victim) || !named.contains(&victim.host));
+    let Some(counted) = victims.iter().position(is_nobody).filter(|_| kind.is_host()) else { return };
+    let host = victims[counted].host.clone();
+    let may_be = |victim: &Victim| victim.pid.is_some() && (victim.host.is_none() || victim.host == host);
+    if victims.iter().any(may_be) {
+        victims.remove(counted);
+        for victim in victims.iter_mut().filter(|victim| may_be(victim)) {
+            victim.host = host.clone();
+        }
     }
 }
 

@@ -57,7 +57,8 @@ impl Streams {
     pub fn open(log: LogKeeper) -> io::Result<(Streams, CommandsEnds)> {
         let (out, error) = (io::stdout(), io::stderr());
         let is_terminal = (out.is_terminal(), error.is_terminal());
-        let mirror = if is_terminal.0 || is_terminal.1 { Some(Mirror::open()?) } else { None };
+        // Where none can be had, as without /dev/pts, the command prints into pipes.
+        let mirror = (is_terminal.0 || is_terminal.1).then(|| Mirror::open().ok()).flatten();
         let mut streams = Streams { log: Arc::new(Mutex::new(log)), sources: Vec::new(), mirror: None };
         let users = if is_terminal.0 { out.as_fd() } else { error.as_fd() };
         if let Some(mirror) = &mirror {

@@ -1,13 +1,16 @@
-//! The memory of GPUs, by whichever driver is there: NVIDIA's library, loaded at run time, or what AMD's driver shows as files.
+//! The memory of GPUs, by whichever driver is there: NVIDIA's library, loaded at run time, or its program; or what AMD's driver shows as
+//! files.
 
 mod nvml;
 mod rocm;
+mod smi;
 
 use std::path::Path;
 use std::sync::mpsc::{self, Receiver};
 use std::thread;
 
-use nvml::Nvidia;
+use nvml::Library;
+use smi::Smi;
 
 use super::amount::Amount;
 
@@ -25,9 +28,28 @@ pub(super) struct Gpu {
 
 /// The devices of this machine.
 pub(super) struct Gpus {
-    /// Until the library is loaded, which may take seconds.
+    /// Until the driver answers, which may take seconds.
     loading: Option<Receiver<Option<Nvidia>>>,
     nvidia: Option<Nvidia>,
+}
+
+/// NVIDIA's driver, as it can be asked.
+enum Nvidia {
+    Library(Library),
+    Program(Smi),
+}
+
+impl Nvidia {
+    fn load() -> Option<Nvidia> {
+        Library::load().map(Nvidia::Library).or_else(|| Smi::start("nvidia-smi").map(Nvidia::Program))
+    }
+
+    fn now(&self) -> Vec<Gpu> {
+        match self {
+            Nvidia::Library(library) => library.now(),
+            Nvidia::Program(program) => program.now(),
+        }
+    }
 }
 
 /// Where AMD's driver shows its devices.

@@ -8,12 +8,12 @@ use super::Gpu;
 use crate::recorder::amount::Amount;
 
 /// The library, loaded.
-pub(super) struct Nvidia(Nvml);
+pub(super) struct Library(Nvml);
 
-impl Nvidia {
+impl Library {
     /// `None` where there is no driver.
-    pub fn load() -> Option<Nvidia> {
-        Nvml::init().ok().map(Nvidia)
+    pub fn load() -> Option<Library> {
+        Nvml::init().ok().map(Library)
     }
 
     /// The devices; one that does not answer is left out.
