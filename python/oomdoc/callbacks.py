@@ -63,7 +63,7 @@ def transformers_callback(folder: Optional[Pathlike] = None) -> Any:
             if self.state is not None:
                 steps = f"{self.state.global_step} of {self.state.max_steps}" if self.state.max_steps > 0 else f"{self.state.global_step}"
                 epoch = f", epoch {self.state.epoch:.2f}" if self.state.epoch is not None else ""
-                yield f"transformers at step {steps}{epoch}, in {self.phase}"
+                yield f"in {self.phase} of transformers, at step {steps}{epoch}"
             for name in TRANSFORMERS_ARGUMENTS:
                 value = getattr(self.arguments, name, None)
                 if value not in (None, "", [], False):
@@ -132,7 +132,7 @@ def lightning_callback(folder: Optional[Pathlike] = None) -> Any:
             trainer = self.trainer
             if trainer is None:
                 return
-            yield f"Lightning at step {trainer.global_step}, epoch {trainer.current_epoch}, in {self.phase}"
+            yield f"in {self.phase} of Lightning, at step {trainer.global_step}, epoch {trainer.current_epoch}"
             for name in LIGHTNING_ARGUMENTS:
                 value = getattr(trainer, name, None)
                 if value not in (None, "", False):

@@ -6,13 +6,13 @@
 
 from __future__ import annotations
 
-import argparse
 import builtins
 import importlib.machinery
 import os
 import runpy
 import sys
 import types
+from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, List, Optional, Type
 
@@ -20,17 +20,30 @@ from ._watch.hooks import watch
 from ._watch.report import report
 
 
+USAGE = "usage: python -m oomdoc.watch [--folder DIR] [--snapshot] (PROGRAM.py | -m MODULE) ARGUMENTS…"
+
+
+@dataclass(frozen=True)
+class Given:
+    """What the command line asks for."""
+
+    folder: Optional[str]
+    snapshot: bool
+    is_module: bool
+    program: List[str]
+
+
 def main(arguments: List[str]) -> None:
     """Runs the program that `arguments` name, as Python would."""
-    given = _parser().parse_args(arguments)
+    given = _given(arguments)
     watch(given.folder, snapshot=given.snapshot)
-    program: List[str] = given.program
-    if given.module:
-        sys.argv, sys.path[0] = program, os.getcwd()
-    else:
-        sys.argv, sys.path[0] = program, os.path.dirname(os.path.realpath(program[0]))
+    name = given.program[0]
+    sys.argv, sys.path[0] = given.program, os.getcwd() if given.is_module else os.path.dirname(os.path.realpath(name))
     try:
-        runpy.run_module(program[0], run_name="__main__", alter_sys=True) if given.module else _run_script(program[0])
+        if given.is_module:
+            runpy.run_module(name, run_name="__main__", alter_sys=True)
+        else:
+            _run_script(name)
     except (SystemExit, KeyboardInterrupt):
         # Only Python itself ends as Python does then; what it prints is the program's own stack.
         sys.excepthook = _of_program(sys.excepthook)
@@ -46,19 +59,36 @@ def main(arguments: List[str]) -> None:
             sys.exit(1)
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m oomdoc.watch", description="Runs a program, and writes what held the memory if it dies of a lack of it.")
-    parser.add_argument("--folder", help="where the file is written (default: $OOMDOC_WATCH_FOLDER, else the working directory)")
-    parser.add_argument("--snapshot", action="store_true", help="record torch's CUDA allocator")
-    parser.add_argument("-m", dest="module", action="store_true", help="PROGRAM is a module")
-    parser.add_argument("program", nargs=argparse.REMAINDER, metavar="PROGRAM ARGUMENTS…", help="a script, or behind -m a module, and what it is given")
-    return parser
+def _given(arguments: List[str]) -> Given:
+    """Our own options stand before the program; what stands behind is its."""
+    folder, snapshot, rest = None, False, list(arguments)
+    while rest and rest[0].startswith("-"):
+        option = rest.pop(0)
+        if option in ("-h", "--help"):
+            print(f"{USAGE}\n\n{__doc__}")
+            sys.exit(0)
+        elif option == "--snapshot":
+            snapshot = True
+        elif option.startswith("--folder="):
+            folder = option.partition("=")[2]
+        elif option == "--folder" and rest:
+            folder = rest.pop(0)
+        elif option == "-m" and rest:
+            return Given(folder, snapshot, True, rest)
+        else:
+            break
+    else:
+        if rest:
+            return Given(folder, snapshot, False, rest)
+    print(USAGE, file=sys.stderr)
+    sys.exit(2)
 
 
 def _run_script(path: str) -> None:
     if os.path.isdir(path) or path.endswith((".zip", ".pyz")):
         runpy.run_path(path, run_name="__main__")
         return
+    path = os.path.abspath(path)
     module = types.ModuleType("__main__")
     loader = importlib.machinery.SourceFileLoader("__main__", path)
     module.__dict__.update(__file__=path, __builtins__=builtins, __loader__=loader, __spec__=None, __package__=None, __cached__=None)

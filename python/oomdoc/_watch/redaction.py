@@ -30,11 +30,12 @@ class Redactor:
     def _masked(self, text: str) -> str:
         if not self._rows:
             self._rows = json.loads(ROWS.read_text(encoding="utf-8"))
-        small = text.lower()
+        plain, places = _plain(text)
+        small = plain.lower()
         secrets: List[Tuple[int, int, str]] = []
         for row in self._rows:
             if not row["triggers"] or any(trigger in small for trigger in row["triggers"]):
-                secrets += self._found(row, text)
+                secrets += [(places[start], places[stop], name) for start, stop, name in self._found(row, plain)]
         end, parts = 0, []
         for start, stop, name in sorted(secrets):
             if stop <= end:
@@ -63,6 +64,19 @@ class Redactor:
             # Letters of other alphabets are no part of secrets, unless a row names them.
             known = self._patterns[pattern] = re.compile(pattern, re.ASCII if pattern.isascii() else 0)
         return known
+
+
+def _plain(text: str) -> Tuple[str, List[int]]:
+    """`text` as a reader takes it, full-width forms and escapes of addresses and quotes as what they mean, and where each of its characters stands."""
+    plain, places, at = [], [], 0
+    for part in re.finditer(r"%([2-7][0-9A-Fa-f])|\\\\([\"'])|.", text, re.DOTALL):
+        words = part.group()
+        full_width = len(words) == 1 and "\uff01" <= words <= "\uff5e"
+        meant = chr(int(part.group(1), 16)) if part.group(1) else part.group(2) or words
+        plain.append(chr(ord(words) - 0xFEE0) if full_width else meant)
+        places.append(at)
+        at += len(words)
+    return "".join(plain), [*places, at]
 
 
 def _bare(text: str, start: int, stop: int) -> Tuple[int, int]:
