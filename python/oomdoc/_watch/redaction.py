@@ -69,7 +69,7 @@ class Redactor:
 def _plain(text: str) -> Tuple[str, List[int]]:
     """`text` as a reader takes it, full-width forms and escapes of addresses and quotes as what they mean, and where each of its characters stands."""
     plain, places, at = [], [], 0
-    for part in re.finditer(r"%([2-7][0-9A-Fa-f])|\\\\([\"'])|.", text, re.DOTALL):
+    for part in re.finditer(r"%([2-7][0-9A-Fa-f])|\\([\"'])|.", text, re.DOTALL):
         words = part.group()
         full_width = len(words) == 1 and "\uff01" <= words <= "\uff5e"
         meant = chr(int(part.group(1), 16)) if part.group(1) else part.group(2) or words
