@@ -34,16 +34,18 @@ def tensors(frames: List[FrameType]) -> Iterator[str]:
 
 
 def batch(frames: List[FrameType]) -> Iterator[str]:
-    """What the innermost frame that has a batch computes on."""
-    for frame in frames:
-        known = dict(_locals(frame))
-        for name in BATCHES:
-            parts = list(_parts(name, known.get(name)))
-            if parts:
-                yield f"batch {_plain(name)} of {place(frame)}"
-                for key, value in parts[:MOST_TENSORS]:
-                    yield f"batch {_plain(key)}: {described(value)}"
-                return
+    """What the innermost frame that has a batch computes on; of one that is a tensor less is known than of one with names in it."""
+    found = [
+        (is_tensor(value), name, frame, parts)
+        for frame in frames
+        for name, value in _locals(frame)
+        if name in BATCHES and (parts := list(_parts(name, value)))
+    ]
+    # What is only passed on comes last.
+    for _, name, frame, parts in sorted(found, key=lambda one: (one[0], one[1] == "kwargs"))[:1]:
+        yield f"batch {_plain(name)} of {place(frame)}"
+        for key, value in parts[:MOST_TENSORS]:
+            yield f"batch {_plain(key)}: {described(value)}"
 
 
 def kept(frames: List[FrameType], known: Counted) -> Iterator[str]:
