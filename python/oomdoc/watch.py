@@ -44,7 +44,10 @@ def main(arguments: List[str]) -> None:
             runpy.run_module(name, run_name="__main__", alter_sys=True)
         else:
             _run_script(name)
-    except (SystemExit, KeyboardInterrupt):
+    except (SystemExit, KeyboardInterrupt) as end:
+        if isinstance(end, SystemExit) and end.__context__ is not None:
+            # The program left because of it: `except RuntimeError: sys.exit(1)`.
+            report(end.__context__, given.folder)
         # Only Python itself ends as Python does then; what it prints is the program's own stack.
         sys.excepthook = _of_program(sys.excepthook)
         raise

@@ -85,7 +85,7 @@ def test_analyze_reads_it_alone_and_as_one_with_the_log(tmp_path: Path) -> None:
         ("raise SystemExit(7)", 7),
         ("raise SystemExit('bye')", 1),
         ("pass", 0),
-        ("try:\n    bytearray(1 << 62)\nexcept MemoryError:\n    raise KeyboardInterrupt from None", -signal.SIGINT if os.name != "nt" else 0xC000013A),
+        ("try:\n    bytearray(1 << 62)\nexcept MemoryError:\n    raise KeyboardInterrupt", -signal.SIGINT if os.name != "nt" else 0xC000013A),
     ],
 )
 @pytest.mark.parametrize("launcher", [(), ("-m", "oomdoc.watch")])
@@ -94,6 +94,11 @@ def test_of_other_ends_it_writes_nothing(tmp_path: Path, script: str, status: in
     job = Job(tmp_path, head + script, *launcher)
     plain = Job(tmp_path, script if launcher else "\n" + script)
     assert job.files == [] and (job.status, job.said) == (plain.status, plain.said) and plain.status == status
+
+
+def test_who_leaves_because_of_it_is_seen_by_the_launcher(tmp_path: Path) -> None:
+    job = Job(tmp_path, f"import sys\ntry:\n    {REFUSED}\nexcept MemoryError:\n    sys.exit(3)\n", "-m", "oomdoc.watch")
+    assert job.status == 3 and job.own_words() == "" and "MemoryError" in job.text()
 
 
 def test_a_program_runs_as_python_would_run_it(tmp_path: Path) -> None:

@@ -178,8 +178,16 @@ def ranks() -> None:
     import torch.distributed as dist
 
     dist.init_process_group("gloo")
-    ones = torch.ones(8)
-    dist.all_reduce(ones)
+    from torch.distributed.fsdp import fully_shard
+
+    # Each rank has half of what FSDP shards, its part of what ZeRO-3 does, and nothing of what is nowhere yet.
+    sharded, partitioned = torch.nn.Linear(1024, 1024, bias=False), torch.nn.Linear(1, 1, bias=False)
+    fully_shard(sharded)
+    partitioned.weight.data = torch.empty(0)
+    partitioned.weight.ds_tensor = torch.zeros(1 << 20)  # type: ignore[attr-defined]
+    nowhere = [torch.nn.Linear(512, 512, device="meta"), torch.nn.LazyLinear(512)]
+    assert len(nowhere) == 2
+    dist.all_reduce(torch.ones(8))
     if dist.get_rank() == 1:
         torch.empty(TOO_LARGE)
     dist.barrier()

@@ -128,6 +128,16 @@ class Watched(unittest.TestCase):
         self.assertEqual(victim.rank, 1)
         self.assertIn(f" rank 1 pid {victim.pid}] ", run.text)
 
+    def test_of_what_is_sharded_the_own_part_counts(self) -> None:
+        lines = [line.split("oomdoc: ")[1] for line in self.runs["ranks"].text.splitlines() if "oomdoc: model " in line]
+        self.assertEqual(
+            sorted(lines),
+            [
+                "model FSDPLinear parameters float32 on cpu: 2.0 MiB in 1 tensors, trained",
+                "model Linear parameters float32 on cpu: 4.0 MiB in 1 tensors, trained",
+            ],
+        )
+
     def test_what_a_device_counts(self) -> None:
         run = self.runs["recorded_driver"]
         for line in (

@@ -11,8 +11,11 @@ use crate::model::{Event, Origin, Setting, Victim, What};
 /// Who writes these files.
 const PRODUCER: &str = "watch";
 
+/// The fact of which process started the one that wrote.
+pub(crate) const LAUNCHER: &str = "watch.parent";
+
 /// Whether `event` is a statement of such a file.
-pub(super) fn speaks(event: &Event) -> bool {
+pub(crate) fn speaks(event: &Event) -> bool {
     event.producer == PRODUCER
 }
 

@@ -11,7 +11,7 @@ from types import FrameType, TracebackType
 from typing import Any, Callable, Optional, Type, TypeVar, Union, cast, overload
 
 from . import devices
-from .report import report
+from .report import report, tell
 
 Pathlike = Union[str, "os.PathLike[str]"]
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -32,7 +32,7 @@ def watch(folder: Optional[Pathlike] = None, *, snapshot: bool = False) -> None:
     global _folder, _installed
     _folder = None if folder is None else os.path.abspath(os.fspath(folder))
     if snapshot and not devices.record():
-        sys.stderr.write("oomdoc: nothing is recorded: torch is not imported yet, or has no CUDA device\n")
+        tell("oomdoc: nothing is recorded: torch is not imported yet, or has no CUDA device")
     if _installed:
         return
     _installed = True

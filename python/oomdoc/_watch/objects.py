@@ -90,7 +90,7 @@ class Census:
         trained = [one for one in parameters if one.requires_grad]
         self._add(name, "parameters", trained, "trained", "")
         self._add(name, "parameters", [one for one in parameters if not one.requires_grad], "frozen", "")
-        self._add(name, "gradients", (one.grad for one in trained if one.grad is not None), "", "")
+        self._add(name, "gradients", (one.grad for one in trained if one.is_leaf and one.grad is not None), "", "")
         self._add(name, "buffers", buffers, "", "")
 
     def _add_optimizer(self, optimizer: Any, is_named: bool) -> None:

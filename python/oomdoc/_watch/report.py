@@ -29,9 +29,9 @@ def report(error: BaseException, folder: Optional[str], outer: Optional[FrameTyp
             return
         path = _write(error, first, folder or os.environ.get("OOMDOC_WATCH_FOLDER") or os.getcwd(), outer)
         _written.append(path)
-        _tell(f"oomdoc: what held the memory is in {path}")
+        tell(f"oomdoc: what held the memory is in {path}")
     except BaseException as problem:
-        _tell(f"oomdoc: what held the memory could not be written: {type(problem).__name__}: {problem}")
+        tell(f"oomdoc: what held the memory could not be written: {type(problem).__name__}: {problem}")
 
 
 def _was_reported(error: BaseException) -> bool:
@@ -45,7 +45,8 @@ def _was_reported(error: BaseException) -> bool:
     return bool(known)
 
 
-def _tell(words: str) -> None:
+def tell(words: str) -> None:
+    """A line on standard error, where there is one."""
     try:
         sys.stderr.write(words + "\n")
         sys.stderr.flush()

@@ -26,6 +26,9 @@ WORDS = (
     "memory allocation failure",
 )
 
+# What is raised to end something, not because it failed.
+ENDS = (KeyboardInterrupt, SystemExit, GeneratorExit)
+
 # More exceptions than this are no chain that tells more.
 MOST = 32
 # As many characters of a message tell what it is about.
@@ -33,7 +36,12 @@ LONGEST = 16_384
 
 
 def shortage(error: BaseException) -> Optional[BaseException]:
-    """The exception about memory that `error` is, was raised from or holds; of several the one that came first."""
+    """The exception about memory that `error` is, was raised from or holds; of several the one that came first.
+
+    Who was interrupted or left, even while it dealt with one, died of something else.
+    """
+    if isinstance(error, ENDS):
+        return None
     found = [one for one in chain(error) if is_about_memory(one)]
     return found[-1] if found else None
 
@@ -55,8 +63,8 @@ def chain(error: BaseException) -> Iterator[BaseException]:
 
 
 def is_about_memory(error: BaseException) -> bool:
-    """Whether `error` itself says that memory ran out. Who was interrupted or left ran out of nothing."""
-    if isinstance(error, (KeyboardInterrupt, SystemExit, GeneratorExit)):
+    """Whether `error` itself says that memory ran out."""
+    if isinstance(error, ENDS):
         return False
     if any(known.__name__ in CLASSES for known in type(error).__mro__):
         return True

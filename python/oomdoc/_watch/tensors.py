@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import sys
 from dataclasses import dataclass
-from typing import Any, Iterator, Set, Tuple
+from typing import Any, Iterator, List, Set, Tuple
+
+from .file import size
 
 # Tensors within tensors, no deeper than this.
 DEEPEST = 4
@@ -44,8 +46,9 @@ def storages(tensor: Any, depth: int = 0) -> Iterator[Storage]:
     if depth > DEEPEST:
         return
     # A DTensor's own part; torchao's and others' by torch's protocol of wrappers.
-    local = getattr(tensor, "_local_tensor", None)
-    if local is not None and is_tensor(local):
+    if hasattr(type(tensor), "to_local"):
+        with sys.modules["torch"].no_grad():
+            local = tensor.to_local()
         yield from storages(local, depth + 1)
         return
     flatten = getattr(type(tensor), "__tensor_flatten__", None)
@@ -71,8 +74,16 @@ def dtype(tensor: Any) -> str:
     return str(tensor.dtype).replace("torch.", "")
 
 
-def shape(tensor: Any) -> str:
-    return "[" + ", ".join(str(int(length)) for length in tensor.shape) + "]"
+def described(tensor: Any) -> str:
+    """`[8, 4096] bfloat16 on cuda:0, 0.1 MiB, with a graph`"""
+    try:
+        shape = ", ".join(str(int(length)) for length in tensor.shape)
+        amount = sum(storage.bytes for storage in storages(tensor))
+        graph = ", with a graph" if tensor.requires_grad and tensor.grad_fn is not None else ""
+        return f"[{shape}] {dtype(tensor)} on {tensor.device}, {size(amount)}{graph}"
+    except Exception:
+        # One that is made later, or lives in no memory, has no shape to tell.
+        return type(tensor).__name__
 
 
 class Counted:
@@ -89,7 +100,7 @@ class Counted:
 
     def new(self, tensor: Any) -> Iterator[Storage]:
         """Those of `tensor` that nobody counted before."""
-        for storage in storages(tensor):
+        for storage in _known(tensor):
             key = (storage.device, storage.address)
             if key not in self._seen:
                 self._seen.add(key)
@@ -97,4 +108,12 @@ class Counted:
 
     def has(self, tensor: Any) -> bool:
         """Whether all of `tensor` was counted."""
-        return all((storage.device, storage.address) in self._seen for storage in storages(tensor))
+        return all((storage.device, storage.address) in self._seen for storage in _known(tensor))
+
+
+def _known(tensor: Any) -> List[Storage]:
+    """Those of `tensor`, of which a strange one may say nothing."""
+    try:
+        return list(storages(tensor))
+    except Exception:
+        return []

@@ -8,7 +8,7 @@ from types import FrameType
 from typing import Any, Dict, Iterator, List, Tuple
 
 from .file import size
-from .tensors import Counted, dtype, is_tensor, shape, storages
+from .tensors import Counted, described, is_tensor, storages
 
 # So many of the innermost frames are looked at, and so many tensors named.
 MOST_FRAMES = 12
@@ -94,13 +94,6 @@ def _parts(name: str, value: Any) -> Iterator[Tuple[str, Any]]:
 def place(frame: FrameType) -> str:
     """`forward (model.py:12)`"""
     return f"{frame.f_code.co_name} ({os.path.basename(frame.f_code.co_filename)}:{frame.f_lineno})"
-
-
-def described(tensor: Any) -> str:
-    """`[8, 4096] bfloat16 on cuda:0, 0.1 MiB, with a graph`"""
-    amount = sum(storage.bytes for storage in storages(tensor))
-    graph = ", with a graph" if tensor.requires_grad and tensor.grad_fn is not None else ""
-    return f"{shape(tensor)} {dtype(tensor)} on {tensor.device}, {size(amount)}{graph}"
 
 
 def _plain(name: str) -> str:
