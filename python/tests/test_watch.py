@@ -59,7 +59,7 @@ def test_writes_what_the_job_said_and_changes_nothing_of_it(tmp_path: Path) -> N
     words = [match.group(1) for match in said if match]
     assert words[0].startswith("oomdoc: watch 1, ") and words[-1].startswith("oomdoc: end, after ")
     assert "Traceback (most recent call last):" in words and "MemoryError" in words and "oomdoc: failed on cpu" in words
-    assert f"wrote {job.files[0]}" not in job.said and str(job.files[0]) in job.said
+    assert str(job.files[0]) in job.said
     assert "rank3" in job.files[0].name and (os.name == "nt" or job.files[0].stat().st_mode & 0o077 == 0)
 
 
@@ -189,16 +189,15 @@ def test_other_words_for_it_are_known(tmp_path: Path, words: str) -> None:
     assert f"RuntimeError: {words}" in job.text()
 
 
-@pytest.mark.skipif(os.name == "nt" or os.geteuid() == 0 and not Path("/proc").exists(), reason="a folder is refused by a file of its name")
+@pytest.mark.skipif(os.name == "nt", reason="Windows says it in other words")
 def test_a_folder_that_refuses_costs_a_line_and_no_more(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     script = f"import oomdoc; oomdoc.watch('file/below')\n{REFUSED}\n"
     job = Job(tmp_path, script)
     plain = Job(tmp_path, without_watch(script))
     assert job.files == [] and (job.status, job.own_words()) == (plain.status, plain.said)
-    assert [line for line in job.said.splitlines() if line.startswith("oomdoc: ")] == [
-        f"oomdoc: what held the memory could not be written: NotADirectoryError: [Errno 20] Not a directory: '{next(iter(re.findall(r': .(/.*oomdoc-watch[^ ]*txt)', job.said)))}'"
-    ]
+    ours = [line for line in job.said.splitlines() if line.startswith("oomdoc: ")]
+    assert len(ours) == 1 and ours[0].startswith("oomdoc: what held the memory could not be written: NotADirectoryError: "), ours
 
 
 def test_a_fault_of_its_own_in_one_part_costs_that_part(tmp_path: Path) -> None:
