@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from ._binary import BinaryNotFound, OomdocError, find_binary
 from ._commands import Triage, analyze, analyze_each, analyze_text, estimate, render, triage
+from ._watch.hooks import watch, watching
 from .estimates import Estimate
 from .report import Citation, Diagnosis, Figure, Incident, Patch, Report
 
@@ -35,4 +36,6 @@ __all__ = [
     "find_binary",
     "render",
     "triage",
+    "watch",
+    "watching",
 ]

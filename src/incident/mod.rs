@@ -14,6 +14,7 @@ mod root;
 mod sequence;
 mod stack;
 mod victims;
+mod watched;
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
@@ -25,6 +26,7 @@ pub(crate) use job::framework;
 pub use phase::{PhaseSign, Route};
 use sha2::{Digest, Sha256};
 pub use stack::shortened;
+pub(crate) use watched::{LAUNCHER, speaks as is_watched};
 
 use crate::knowledge::Knowledge;
 use crate::model::{
@@ -140,6 +142,7 @@ impl Case {
                 case.endings.push((read.path, last));
             }
         }
+        watched::join(&mut case.events, &case.endings);
         case.index = Index::of(&case.events, &case.endings);
         case
     }
@@ -231,7 +234,9 @@ fn incident(case: &Case, mut group: root::Group, knowledge: &Knowledge) -> Found
             evidence.push(cite.clone());
         }
     }
-    let notices = case.events.iter().filter(|event| event.what == What::Notice);
+    let mut notices: Vec<&Event> = case.events.iter().filter(|event| event.what == What::Notice).collect();
+    // Of what each process says of itself the victim's own words come first.
+    notices.sort_by_key(|event| !(is_watched(event) && event.origin.pid == victim.pid));
     let facts = events.iter().copied().chain(notices).flat_map(|event| event.facts.iter().cloned()).collect();
     let messages = events.iter().map(|event| event.at.clone()).collect();
     // Whoever reports another's death stands elsewhere in the source than the dead did.

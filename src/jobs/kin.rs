@@ -29,6 +29,9 @@ pub(super) fn kinship(a: &Trace, b: &Trace) -> i32 {
         Some(_) => 2,
         None => 0,
     };
+    // What was written of a refusal, and the log that tells of the same one in the same words.
+    points += if a.is_watched != b.is_watched { agree(&a.refusals, &b.refusals, 4, -4) } else { 0 };
+    points += if a.has_other_launcher(b) { -8 } else { 0 };
     // Two logs that each tell of a shortage tell of two, unless something says that they are one's.
     points + if a.ran_out && b.ran_out { -3 } else { 0 }
 }

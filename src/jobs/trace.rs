@@ -35,6 +35,12 @@ pub(super) struct Trace {
     pub has_end: bool,
     /// Whether something ran out of memory.
     pub ran_out: bool,
+    /// The words in which that is said.
+    pub refusals: BTreeSet<String>,
+    /// Whether it is what `oomdoc.watch` wrote of a process whose log tells the same.
+    pub is_watched: bool,
+    /// The processes that started those it is of, each with its machine.
+    pub launchers: BTreeSet<String>,
 }
 
 impl Trace {
@@ -52,12 +58,17 @@ impl Trace {
         }
         trace.pids.extend(findings.processes.keys().copied());
         for event in &findings.events {
+            trace.is_watched |= incident::is_watched(event);
             trace.pids.extend(event.origin.pid);
             trace.hosts.extend(event.origin.host.as_deref().map(str::to_owned));
             for fact in &event.facts {
                 match (fact.key, &fact.value) {
                     ("slurm.job", FactValue::Text(id)) => drop(trace.place.ids.insert(id.clone())),
                     ("slurm.job", FactValue::Number(id)) => drop(trace.place.ids.insert(format!("{id:.0}"))),
+                    (incident::LAUNCHER, FactValue::Number(pid)) => {
+                        let host = event.origin.host.as_deref().unwrap_or_default();
+                        trace.launchers.insert(format!("{host} {pid:.0}"));
+                    }
                     ("job.model", FactValue::Text(model)) => drop(trace.models.insert(model.to_lowercase())),
                     _ => {}
                 }
@@ -66,6 +77,7 @@ impl Trace {
                 What::Shortage(shortage) if shortage.severity != Severity::Pressure => {
                     trace.pids.extend(shortage.victims.iter().filter_map(|victim| victim.pid));
                     (trace.has_end, trace.ran_out) = (true, true);
+                    trace.refusals.insert(event.at.text.trim().to_owned());
                 }
                 What::Death(death) => {
                     trace.pids.extend(death.victim.pid);
@@ -102,13 +114,26 @@ impl Trace {
         self.models.extend(other.models);
         self.has_end |= other.has_end;
         self.ran_out |= other.ran_out;
+        self.refusals.extend(other.refusals);
+        self.is_watched |= other.is_watched;
+        self.launchers.extend(other.launchers);
     }
 
     /// Whether it cannot be of one job with `other`, however they are named.
     pub fn contradicts(&self, other: &Trace) -> bool {
         let ids = (&self.place.ids, &other.place.ids);
         let other_ids = !ids.0.is_empty() && !ids.1.is_empty() && ids.0.is_disjoint(ids.1);
-        self.is_kernel != other.is_kernel || other_ids || self.gap(other).is_some_and(|gap| gap > super::kin::FAR)
+        self.is_kernel != other.is_kernel
+            || other_ids
+            || self.has_other_launcher(other)
+            || self.gap(other).is_some_and(|gap| gap > super::kin::FAR)
+    }
+
+    /// Whether other processes started those that `other` is of, on a machine where both ran.
+    pub fn has_other_launcher(&self, other: &Trace) -> bool {
+        let (known, shares_host) =
+            (!self.launchers.is_empty() && !other.launchers.is_empty(), !self.hosts.is_disjoint(&other.hosts));
+        known && shares_host && self.launchers.is_disjoint(&other.launchers)
     }
 
     /// The seconds between the end of the one and the beginning of the other; 0 where they overlap.

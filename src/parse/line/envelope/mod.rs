@@ -25,6 +25,7 @@ use nom::sequence::preceded;
 use nom::{IResult, Offset, Parser};
 use process::{
     bare_rank, host_and_rank, launcher_rank, mpi_task, nccl, rank, ray_actor, slurm_task, torchrun_label, vllm_worker,
+    watched,
 };
 use system::{
     address, compose, daemon, dmesg_level, host_label, human_stamp, kernel_level, kernel_program, kernel_stamp,
@@ -131,6 +132,7 @@ fn prefix(text: &str) -> IResult<&str, Facts<'_>> {
             bracketed_time,
             launcher_rank,
             glog,
+            watched,
             logger_name,
             logger_place,
         ))

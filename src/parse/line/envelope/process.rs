@@ -23,6 +23,15 @@ pub(super) fn rank(text: &str) -> IResult<&str, Facts<'_>> {
     Ok((rest, facts))
 }
 
+/// `[watch node7 rank 3 pid 4711] ` of `oomdoc.watch` (docs/watch.md).
+pub(super) fn watched(text: &str) -> IResult<&str, Facts<'_>> {
+    let process = (host_name, opt(preceded(tag(" rank "), integer)), preceded(tag(" pid "), integer));
+    let (rest, (host, rank, pid)) = delimited(tag("[watch "), process, char(']')).parse(text)?;
+    // The blanks behind the first one are the writer's indentation.
+    let (rest, _) = opt(char(' ')).parse(rest)?;
+    Ok((rest, Facts { host: Some(host), rank, pid: Some(pid), ..Facts::default() }))
+}
+
 /// `[node1:3]: ` of launchers that name the machine and the rank.
 pub(super) fn host_and_rank(text: &str) -> IResult<&str, Facts<'_>> {
     let (rest, (host, _, rank)) = delimited(char('['), (host_name, char(':'), integer), tag("]:")).parse(text)?;

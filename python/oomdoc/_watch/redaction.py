@@ -1,0 +1,100 @@
+"""Secrets in what is written, masked by the rows of rules/redaction/, which `cargo run --example secrets` puts beside this module."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any, Dict, List, Pattern, Tuple
+
+ROWS = Path(__file__).with_name("secrets.json")
+# Of a longer text nothing is kept: cut first, a secret might no longer look like one.
+LONGEST = 262_144
+WITHHELD = "‹withheld›"
+
+
+class Redactor:
+    """Masks secrets. It reads its rows when it is first asked, and of each row its patterns when a text may hold what it looks for."""
+
+    def __init__(self) -> None:
+        self._rows: List[Dict[str, Any]] = []
+        self._patterns: Dict[str, Pattern[str]] = {}
+
+    def text(self, text: str) -> str:
+        """`text` without its secrets; where they could not be looked for, nothing of it."""
+        try:
+            return self._masked(text) if len(text) <= LONGEST else WITHHELD
+        except Exception:
+            return WITHHELD
+
+    def _masked(self, text: str) -> str:
+        if not self._rows:
+            self._rows = json.loads(ROWS.read_text(encoding="utf-8"))
+        plain, places = _plain(text)
+        small = plain.lower()
+        secrets: List[Tuple[int, int, str]] = []
+        for row in self._rows:
+            if not row["triggers"] or any(trigger in small for trigger in row["triggers"]):
+                secrets += [(places[start], places[stop], name) for start, stop, name in self._found(row, plain)]
+        end, parts = 0, []
+        for start, stop, name in sorted(secrets):
+            if stop <= end:
+                continue
+            start = max(start, end)
+            parts += [text[end:start], _cover(text[start:stop], f"‹{name}›")]
+            end = stop
+        return "".join([*parts, text[end:]])
+
+    def _found(self, row: Dict[str, Any], text: str) -> List[Tuple[int, int, str]]:
+        found = []
+        for match in self._pattern(row["pattern"]).finditer(text):
+            groups = sorted((match.start(name), name) for name, words in match.groupdict().items() if words and name.startswith("secret"))
+            start, stop = _bare(text, *match.span(groups[0][1])) if groups else match.span()
+            words = text[start:stop]
+            around = text[_word_before(text, match.start()) : match.end()]
+            refuted = row["unless"] and self._pattern(row["unless"]).search(around)
+            refuted = refuted or any(self._pattern(one).search(words) for one in row["harmless"])
+            if words and "‹" not in words and not refuted:
+                found.append((start, stop, row["name"]))
+        return found
+
+    def _pattern(self, pattern: str) -> Pattern[str]:
+        known = self._patterns.get(pattern)
+        if known is None:
+            # Letters of other alphabets are no part of secrets, unless a row names them.
+            known = self._patterns[pattern] = re.compile(pattern, re.ASCII if pattern.isascii() else 0)
+        return known
+
+
+def _plain(text: str) -> Tuple[str, List[int]]:
+    """`text` as a reader takes it, full-width forms and escapes of addresses and quotes as what they mean, and where each of its characters stands."""
+    plain, places, at = [], [], 0
+    for part in re.finditer(r"%([2-7][0-9A-Fa-f])|\\([\"'])|.", text, re.DOTALL):
+        words = part.group()
+        full_width = len(words) == 1 and "\uff01" <= words <= "\uff5e"
+        meant = chr(int(part.group(1), 16)) if part.group(1) else part.group(2) or words
+        plain.append(chr(ord(words) - 0xFEE0) if full_width else meant)
+        places.append(at)
+        at += len(words)
+    return "".join(plain), [*places, at]
+
+
+def _bare(text: str, start: int, stop: int) -> Tuple[int, int]:
+    """Where the words between `start` and `stop` stand without quotes and brackets around them."""
+    words = text[start:stop]
+    unmarked = words.lstrip("rbufRBUF")
+    if unmarked[:1] in {'"', "'", "`"}:
+        start += len(words) - len(unmarked)
+    start += len(text[start:stop]) - len(text[start:stop].lstrip("\"'`["))
+    return start, start + len(text[start:stop].rstrip("\"'`])}\\"))
+
+
+def _word_before(text: str, at: int) -> int:
+    """Where the word begins that stands directly before `at`, one blank between: the `backward` of "backward pass: 3"."""
+    word = re.search(r"[A-Za-z]+ $", text[:at][-64:])
+    return at - len(word.group()) if word else at
+
+
+def _cover(secret: str, mask: str) -> str:
+    """`mask` in place of each line of `secret`."""
+    return "\n".join(mask if line.strip() else line for line in secret.split("\n"))

@@ -1,0 +1,330 @@
+"""`oomdoc.watch` in processes of their own, without torch: when it writes, what, and that the job ends as it would without."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Dict, List, Optional, Tuple
+
+import pytest
+
+import oomdoc
+
+RULES = Path(os.environ.get("OOMDOC_CORPUS") or Path(__file__).resolve().parents[2] / "corpus").parent / "rules"
+# No machine has so much.
+REFUSED = "bytearray(1 << 62)"
+
+
+class Job:
+    """A script, run in a folder of its own."""
+
+    def __init__(self, folder: Path, script: str, *launcher: str, program: str = "train.py", arguments: Tuple[str, ...] = (), **environment: str) -> None:
+        (folder / "train.py").write_text(script, encoding="utf-8")
+        self.folder = folder
+        command = [sys.executable, *launcher, program, *arguments]
+        package = str(Path(oomdoc.__file__).resolve().parents[1])
+        known = {name: value for name, value in os.environ.items() if not name.startswith(("SLURM_", "OMPI_", "PMI"))}
+        done = subprocess.run(command, cwd=folder, env={**known, "PYTHONPATH": package, **environment}, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        self.status, self.out, self.said = done.returncode, done.stdout.decode(), done.stderr.decode()
+
+    @property
+    def files(self) -> List[Path]:
+        return sorted(self.folder.glob("**/oomdoc-watch-*.txt"))
+
+    def text(self) -> str:
+        assert len(self.files) == 1, (self.files, self.said)
+        return self.files[0].read_text(encoding="utf-8")
+
+    def own_words(self) -> str:
+        """What it says on standard error but for our line."""
+        return "".join(line for line in self.said.splitlines(True) if not line.startswith("oomdoc: "))
+
+
+def without_watch(script: str) -> str:
+    return "\n".join("" if "oomdoc" in line else line for line in script.split("\n"))
+
+
+def test_writes_what_the_job_said_and_changes_nothing_of_it(tmp_path: Path) -> None:
+    script = f"import oomdoc; oomdoc.watch()\ndef load():\n    return {REFUSED}\nload()\n"
+    job = Job(tmp_path, script, RANK="3")
+    plain = Job(tmp_path, without_watch(script))
+    assert (job.status, job.own_words()) == (plain.status, plain.said) and plain.status == 1
+    line = re.compile(r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z \[watch [\w.-]+ rank 3 pid \d+\] (.*)$")
+    said = [line.match(one) for one in job.text().splitlines()]
+    assert all(said), job.text()
+    words = [match.group(1) for match in said if match]
+    assert words[0].startswith("oomdoc: watch 1, ") and words[-1].startswith("oomdoc: end, after ")
+    assert "Traceback (most recent call last):" in words and "MemoryError" in words and "oomdoc: failed on cpu" in words
+    assert str(job.files[0]) in job.said
+    assert "rank3" in job.files[0].name and (os.name == "nt" or job.files[0].stat().st_mode & 0o077 == 0)
+
+
+def test_analyze_reads_it_alone_and_as_one_with_the_log(tmp_path: Path) -> None:
+    job = Job(tmp_path, f"import oomdoc; oomdoc.watch()\ndef load():\n    return {REFUSED}\nload()\n", RANK="3")
+    log = tmp_path / "job.log"
+    log.write_text(job.said, encoding="utf-8")
+    alone = oomdoc.analyze(job.files[0])
+    both = oomdoc.analyze_each(tmp_path)
+    assert alone.verdict == "host_alloc_failure" and [report.verdict for report in both] == ["host_alloc_failure"]
+    for report in [alone, *both]:
+        assert len(report.incidents) == 1 and len(report.incidents[0].victims) == 1
+        assert report.incidents[0].victim.rank == 3 and report.incidents[0].victim.pid is not None
+    names = {figure.name for figure in both[0].incidents[0].figures}
+    assert os.name == "nt" or {"worker_used", "host_used"} <= names
+
+
+@pytest.mark.parametrize(
+    "script, status",
+    [
+        ("raise ValueError('the shapes differ')", 1),
+        ("raise KeyboardInterrupt", -signal.SIGINT if os.name != "nt" else 0xC000013A),
+        ("raise SystemExit(7)", 7),
+        ("raise SystemExit('bye')", 1),
+        ("pass", 0),
+        ("try:\n    bytearray(1 << 62)\nexcept MemoryError:\n    raise KeyboardInterrupt", -signal.SIGINT if os.name != "nt" else 0xC000013A),
+    ],
+)
+@pytest.mark.parametrize("launcher", [(), ("-m", "oomdoc.watch")])
+def test_of_other_ends_it_writes_nothing(tmp_path: Path, script: str, status: int, launcher: Tuple[str, ...]) -> None:
+    head = "" if launcher else "import oomdoc; oomdoc.watch()\n"
+    job = Job(tmp_path, head + script, *launcher)
+    plain = Job(tmp_path, script if launcher else "\n" + script)
+    assert job.files == [] and (job.status, job.said) == (plain.status, plain.said) and plain.status == status
+
+
+def test_who_leaves_because_of_it_is_seen_by_the_launcher(tmp_path: Path) -> None:
+    job = Job(tmp_path, f"import sys\ntry:\n    {REFUSED}\nexcept MemoryError:\n    sys.exit(3)\n", "-m", "oomdoc.watch")
+    assert job.status == 3 and job.own_words() == "" and "MemoryError" in job.text()
+
+
+def test_a_program_runs_as_python_would_run_it(tmp_path: Path) -> None:
+    (tmp_path / "beside.py").write_text("VALUE = 5\n")
+    script = (
+        "import sys, pickle, beside\nclass Config: pass\npickle.dumps(Config())\n"
+        "print(__name__, __file__, sys.argv, beside.VALUE, sys.modules['__main__'].Config is Config)\n" + REFUSED + "\n"
+    )
+    job = Job(tmp_path, script, "-m", "oomdoc.watch", "--folder", "out", arguments=("--lr", "1e-4", "-m"))
+    plain = Job(tmp_path, script, arguments=("--lr", "1e-4", "-m"))
+    assert job.out == plain.out and (job.status, job.own_words()) == (plain.status, plain.said), job.said
+    # There was no such folder, which is said, and changes nothing.
+    assert "could not be written: FileNotFoundError" in job.said
+
+
+def test_a_module_runs_too(tmp_path: Path) -> None:
+    (tmp_path / "package").mkdir()
+    (tmp_path / "package" / "__init__.py").write_text("")
+    (tmp_path / "package" / "run.py").write_text(f"import sys\nprint(sys.argv[1:], __package__)\n{REFUSED}\n")
+    job = Job(tmp_path, "", "-m", "oomdoc.watch", "-m", program="package.run", arguments=("--a",))
+    assert job.status == 1 and job.out == "['--a'] package\n" and "runpy" not in job.said and "watch.py" not in job.said
+    assert "package" in job.text()
+
+
+def test_a_hook_that_the_program_puts_in_place_is_asked(tmp_path: Path) -> None:
+    script = f"import sys\nsys.excepthook = lambda kind, error, trace: print('mine', kind.__name__)\n{REFUSED}\n"
+    job = Job(tmp_path, script, "-m", "oomdoc.watch")
+    assert (job.status, job.out) == (1, "mine MemoryError\n") and "MemoryError" in job.text()
+
+
+def test_threads_tell_too_and_the_program_goes_on(tmp_path: Path) -> None:
+    script = (
+        "import oomdoc, threading; oomdoc.watch()\n"
+        f"thread = threading.Thread(target=lambda: {REFUSED}, name='loader'); thread.start(); thread.join(); print('went on')\n"
+    )
+    job = Job(tmp_path, script)
+    assert (job.status, job.out) == (0, "went on\n") and "oomdoc: in thread loader" in job.text()
+
+
+def test_what_somebody_catches_is_seen_where_it_is_asked_for(tmp_path: Path) -> None:
+    script = (
+        "import asyncio, oomdoc\n"
+        f"def fail(): return {REFUSED}\n"
+        "@oomdoc.watching\ndef step(): fail()\n"
+        "@oomdoc.watching(folder='.')\nasync def later(): fail()\n"
+        "def outer():\n    with oomdoc.watching():\n        fail()\n"
+        "for run in (step, lambda: asyncio.run(later()), outer):\n"
+        "    try: run()\n    except MemoryError as error: print(type(error).__name__, step.__name__)\n"
+    )
+    job = Job(tmp_path, script)
+    assert (job.status, job.out) == (0, "MemoryError step\n" * 3) and len(job.files) == 3
+    assert all("hooks.py" not in file.read_text() for file in job.files)
+    # Who called whoever caught it stands above.
+    assert any('line 11, in <module>' in file.read_text() and "in outer" in file.read_text() for file in job.files), job.files[-1].read_text()
+
+
+def test_one_exception_is_one_file_however_often_it_is_seen(tmp_path: Path) -> None:
+    script = (
+        "import oomdoc; oomdoc.watch()\n"
+        f"def fail():\n    with oomdoc.watching():\n        {REFUSED}\n"
+        "try:\n    fail()\nexcept MemoryError as error:\n    raise RuntimeError('step 7 failed') from error\n"
+    )
+    job = Job(tmp_path, script)
+    assert job.status == 1 and "MemoryError" in job.text()
+
+
+def test_what_it_was_raised_from_counts(tmp_path: Path) -> None:
+    script = f"import oomdoc; oomdoc.watch()\ntry:\n    {REFUSED}\nexcept MemoryError as error:\n    raise RuntimeError('step 7 failed') from error\n"
+    text = Job(tmp_path, script).text()
+    assert text.index("MemoryError") < text.index("direct cause") < text.index("RuntimeError: step 7 failed")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "CUDA out of memory. Tried to allocate 2.00 GiB",
+        "CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling `cublasCreate(handle)`",
+        "[enforce fail at alloc_cpu.cpp:127] err == 0. DefaultCPUAllocator: can't allocate memory: you tried to allocate 64 bytes. Error code 12",
+        "NPU out of memory. Tried to allocate 2.00 GiB (NPU 0; 60.97 GiB total capacity)",
+        "MPS backend out of memory (MPS allocated: 17.00 GB, other allocations: 1.00 GB, max allowed: 18.13 GB)",
+        "RESOURCE_EXHAUSTED: Out of memory allocating 17179869184 bytes.",
+        "unable to mmap 1073741824 bytes from file <x>: Cannot allocate memory (12)",
+        "Caught OutOfMemoryError in replica 1 on device 1.",
+    ],
+)
+def test_other_words_for_it_are_known(tmp_path: Path, words: str) -> None:
+    job = Job(tmp_path, f"import oomdoc; oomdoc.watch()\nraise RuntimeError({words!r})\n")
+    assert f"RuntimeError: {words}" in job.text()
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows says it in other words")
+def test_a_folder_that_refuses_costs_a_line_and_no_more(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    script = f"import oomdoc; oomdoc.watch('file/below')\n{REFUSED}\n"
+    job = Job(tmp_path, script)
+    plain = Job(tmp_path, without_watch(script))
+    assert job.files == [] and (job.status, job.own_words()) == (plain.status, plain.said)
+    ours = [line for line in job.said.splitlines() if line.startswith("oomdoc: ")]
+    assert len(ours) == 1 and ours[0].startswith("oomdoc: what held the memory could not be written: NotADirectoryError: "), ours
+
+
+def test_a_fault_of_its_own_in_one_part_costs_that_part(tmp_path: Path) -> None:
+    script = (
+        "import gc, oomdoc; oomdoc.watch()\n"
+        "from oomdoc._watch import process, objects\n"
+        "def broken(*_): raise RuntimeError('a bug')\n"
+        f"process.memory = broken; objects._roots = broken\n{REFUSED}\n"
+    )
+    job = Job(tmp_path, script)
+    assert job.status == 1 and job.own_words().endswith("MemoryError\n")
+    assert "section host ended early: RuntimeError" in job.text() and "section objects ended early: RuntimeError" in job.text()
+    assert "oomdoc: end, after" in job.text()
+
+
+def test_an_exception_that_cannot_be_printed_or_marked_is_one_all_the_same(tmp_path: Path) -> None:
+    script = (
+        "import oomdoc; oomdoc.watch()\n"
+        "class Refused(MemoryError):\n    def __str__(self): raise ValueError('no words')\n    def __setattr__(self, *_): raise TypeError\n"
+        "raise Refused()\n"
+    )
+    job = Job(tmp_path, script)
+    assert job.status == 1 and "Refused" in job.text()
+
+
+def test_secrets_are_masked_and_values_never_written(tmp_path: Path) -> None:
+    script = (
+        "import oomdoc; oomdoc.watch()\n"
+        "import sys; words = sys.argv[1:]; token = words[3]\n"
+        "def load(api_key): raise MemoryError(f'no memory for https://ada:{words[2]}@example.org/a, HF_TOKEN={token}')\n"
+        "load(words[4])\n"
+    )
+    given = ("--wandb-api-key", "0123456789abcdef" * 2 + "01234567", "hunter2", "hf_" + "aB3dE6gH9" * 4, "sk-" + "x1Y2" * 8)
+    text = Job(tmp_path, script, arguments=given).text()
+    for secret in ("hunter2@", "aB3dE6gH9", "x1Y2x1Y2", "0123456789abcdef"):
+        assert secret not in text, text
+    # An argument that nothing tells for a secret is shown; what a variable holds is not.
+    assert "‹password›" in text and "hf-token›" in text
+
+
+def test_it_is_bounded_whatever_the_job_says(tmp_path: Path) -> None:
+    script = (
+        "import oomdoc, sys; oomdoc.watch(); sys.setrecursionlimit(5000)\n"
+        "def deep(n):\n    if n == 0: raise MemoryError('a line\\n' * 200000)\n    deep(n - 1) if n % 2 else deeper(n - 1)\n"
+        "def deeper(n): deep(n)\n"
+        "deep(2000)\n"
+    )
+    job = Job(tmp_path, script)
+    text = job.text()
+    assert len(text.encode()) <= 256 * 1024 and "lines left out" in text and "MemoryError" in text and "oomdoc: end, after" in text
+
+
+def test_no_more_than_eight_files_of_one_process(tmp_path: Path) -> None:
+    script = f"import oomdoc\nfor _ in range(20):\n    try:\n        with oomdoc.watching(): {REFUSED}\n    except MemoryError: pass\n"
+    assert len(Job(tmp_path, script).files) == 8
+
+
+def test_asked_twice_it_hooks_once_and_the_folder_is_the_last(tmp_path: Path) -> None:
+    (tmp_path / "later").mkdir()
+    script = (
+        "import sys, oomdoc; oomdoc.watch(); first = sys.excepthook; oomdoc.watch('later'); assert sys.excepthook is first\n"
+        f"import oomdoc.watch; oomdoc.watch('later')\n{REFUSED}\n"
+    )
+    job = Job(tmp_path, script)
+    assert [file.parent.name for file in job.files] == ["later"], job.said
+
+
+def test_nothing_runs_before() -> None:
+    script = (
+        "import sys, threading; before = set(sys.modules)\nimport oomdoc; oomdoc.watch()\n"
+        "assert sys.gettrace() is None and sys.getprofile() is None and threading.active_count() == 1\n"
+        "assert not {'torch', 'transformers', 'lightning'} & set(sys.modules)\n"
+    )
+    package = str(Path(oomdoc.__file__).resolve().parents[1])
+    subprocess.run([sys.executable, "-c", script], env={**os.environ, "PYTHONPATH": package}, check=True)
+
+
+def noise(alphabet: str, seed: int) -> str:
+    """As src/knowledge/secrets/example.rs does."""
+    lower, upper, digits = "abcdefghijklmnopqrstuvwxyz", "ABCDEFGHIJKLMNOPQRSTUVWXYZ", "0123456789"
+    kinds: Dict[str, List[str]] = {"hex": ["abcdef", digits] * 2, "lower": [lower, digits, lower, lower], "upper": [upper, digits, upper, upper], "digits": [digits] * 4}
+    turns = kinds.get(alphabet, [lower, upper, digits, upper])
+    out = []
+    for place in range(400):
+        seed = (seed * 6364136223846793005 + 1442695040888963407) % 2**64
+        letters = turns[place % 4]
+        out.append(letters[(seed >> 33) % len(letters)])
+    return "".join(out)
+
+
+def written_out(text: str) -> str:
+    out, rest = "", text
+    while "⟨" in rest:
+        before, _, rest = rest.partition("⟨")
+        note, _, rest = rest.partition("⟩")
+        alphabet, _, length = note.rpartition(" ")
+        out += before
+        seed = 7
+        for byte in text.encode() + out.encode():
+            seed = (seed * 31 + byte) % 2**64
+        out += noise(alphabet, seed)[: int(length)]
+    return out + rest
+
+
+@pytest.mark.skipif(sys.version_info < (3, 11), reason="the rules are TOML, which this Python cannot read; newer ones run this")
+@pytest.mark.parametrize("file", ["addresses", "commands", "named", "tokens"])
+def test_the_rules_hold_here_as_they_do_in_the_command(file: str) -> None:
+    import tomllib
+
+    from oomdoc._watch.redaction import Redactor
+
+    redactor, wrong = Redactor(), []
+    rows = tomllib.loads((RULES / "redaction" / f"{file}.toml").read_text(encoding="utf-8"))["secret"]
+    for row in rows:
+        for example in row["examples"]:
+            if f"‹{row['name']}›" not in redactor.text(written_out(example)) and "‹" not in redactor.text(written_out(example)):
+                wrong.append((row["name"], example))
+        for example in row.get("counter_examples", []):
+            if redactor.text(written_out(example)) != written_out(example):
+                wrong.append((row["name"], "not", example, redactor.text(written_out(example))))
+    assert wrong == []
+
+
+def test_what_cannot_be_looked_through_is_withheld(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    from oomdoc._watch import redaction
+
+    assert redaction.Redactor().text("x" * (redaction.LONGEST + 1)) == redaction.WITHHELD
+    monkeypatch.setattr(redaction, "ROWS", tmp_path / "missing")
+    path: Optional[str] = redaction.Redactor().text("password=hunter2")
+    assert path == redaction.WITHHELD
