@@ -41,6 +41,7 @@ pub fn gather(found: &Found, job: &Job, inputs: &[InputSummary], told: &[(String
         "inputs.config",
         Value::Flag(inputs.iter().any(|input| matches!(input.role, Role::Config | Role::Script))),
     );
+    facts.say("inputs.snapshot", Value::Flag(inputs.iter().any(|input| input.role == Role::Snapshot)));
     let producers = inputs.iter().flat_map(|input| &input.producers).map(|producer| text(producer)).collect();
     facts.say("producers", Value::List(producers));
     facts

@@ -28,6 +28,7 @@ mod read;
 mod retell;
 mod secrets;
 mod signs;
+mod snapshot;
 mod terms;
 mod version;
 
@@ -68,6 +69,7 @@ pub use ranking::{Learned, Ranking, Weights, WordRow};
 pub use retell::{LESS_LIKELY, again, retell, title_in, titles};
 pub use secrets::{Secret, example as example_of_secret};
 pub use signs::{FoundSign, Meaning, MemoryOf, NumberOf, Place, SignRow, Signs};
+pub use snapshot::SnapshotRules;
 pub use terms::{closed_up, in_terms, phase_in_words};
 pub use version::Version;
 
@@ -218,6 +220,7 @@ impl Knowledge {
         // Nobody's own, and read as shipped: here they are only checked.
         read::inputs(&files)?;
         read::launchers(&files)?;
+        read::snapshot(&files)?;
         Knowledge::of(&files)
     }
 
