@@ -112,6 +112,10 @@ pub mod signals {
     pub use crate::signals::Signals;
 }
 
+pub mod snapshot {
+    pub use crate::snapshot::{Recording, summaries};
+}
+
 pub mod source {
     pub use crate::source::Input;
 }

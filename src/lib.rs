@@ -81,6 +81,7 @@ mod scan;
 mod schema;
 mod settings;
 mod signals;
+mod snapshot;
 mod source;
 #[cfg(feature = "history")]
 mod store;
@@ -99,7 +100,7 @@ use facts::{Evaluator, Facts};
 use incident::{Found, Outcome};
 use knowledge::{Knowledge, KnowledgeError};
 use launch::{JobConfig, Prediction};
-use model::{Call, Collapse, Diagnosis, Frame, Incident, InputSummary, Job, Report};
+use model::{Call, Collapse, Diagnosis, Frame, Incident, InputSummary, Job, Report, Snapshot};
 use parse::{GRAMMARS, Grammars};
 use patch::{Remedies, Workbench};
 use reading::Reading;
@@ -216,25 +217,29 @@ fn grammars(knowledge: &Knowledge) -> Result<Grammars, Error> {
 /// What all that was read amounts to.
 fn conclude(mut reading: Reading, knowledge: &Knowledge, options: &Options) -> Result<Report, Error> {
     reading.summaries.extend(reading.unreadable.iter().map(report::unreadable));
+    let snapshots = snapshot::summaries(&reading.snapshots, knowledge)?;
+    reading.reads.extend(snapshot::refusals(&std::mem::take(&mut reading.snapshots), &snapshots, &reading.reads));
     let outcome = incident::build(std::mem::take(&mut reading.reads), knowledge);
     let verdict = outcome.verdict();
     let Outcome { job, found, other_failure, frames, sequence } = outcome;
     let failure = Collapse { stack: stack(&frames, knowledge)?, sequence };
-    let told = |inputs, job, incidents| {
-        report::assemble(inputs, job, verdict, incidents, other_failure, failure, options.language)
+    let told = |inputs, job, incidents, snapshots| {
+        let report = report::assemble(inputs, job, verdict, incidents, other_failure, failure, options.language);
+        Report { snapshots, ..report }
     };
     if found.is_empty() {
         // The configuration of a job that did not run out of memory is nobody's question.
-        return Ok(told(reading.summaries, job, Vec::new()));
+        return Ok(told(reading.summaries, job, Vec::new(), snapshots));
     }
     knowledge.complete()?;
     let printed = reading.take_printed();
     let launch = JobConfig::new(knowledge, &job, reading.files, printed);
     let job = launch.complete(job);
-    let explain = |found| explain(found, &job, &launch, &reading.summaries, knowledge, options);
+    let read = Surroundings { job: &job, inputs: &reading.summaries, snapshots: &snapshots };
+    let explain = |found| explain(found, read, &launch, knowledge, options);
     let mut incidents: Vec<Incident> = found.into_iter().map(explain).collect();
     options.site.accept(&mut incidents);
-    Ok(told(reading.summaries, job, incidents))
+    Ok(told(reading.summaries, job, incidents, snapshots))
 }
 
 /// `frames` as people want to see them.
@@ -257,15 +262,23 @@ pub struct Examined {
     pub predicted: Option<Prediction>,
 }
 
+/// What is known beside an incident.
+#[derive(Clone, Copy)]
+struct Surroundings<'r> {
+    job: &'r Job,
+    inputs: &'r [InputSummary],
+    snapshots: &'r [Snapshot],
+}
+
 fn examine(
     found: Found,
-    job: &Job,
+    read: Surroundings<'_>,
     launch: &JobConfig<'_>,
-    inputs: &[InputSummary],
     knowledge: &Knowledge,
     options: &Options,
 ) -> Examined {
-    let mut facts = facts::gather(&found, job, inputs, &options.facts);
+    let mut facts = facts::gather(&found, read.job, read.inputs, &options.facts);
+    facts::state_snapshot(&mut facts, &found.incident, read.snapshots);
     for (name, value) in options.site.facts_of(&found.incident) {
         facts.say(name, value.clone());
     }
@@ -284,26 +297,28 @@ fn examine(
 pub fn examine_inputs(inputs: Vec<Input<'static>>, options: &Options) -> Result<Option<Examined>, Error> {
     let knowledge = known(options)?;
     let mut reading = reading::read_all(inputs, Ok, &grammars(&knowledge)?, options);
+    let snapshots = snapshot::summaries(&reading.snapshots, &knowledge)?;
+    reading.reads.extend(snapshot::refusals(&std::mem::take(&mut reading.snapshots), &snapshots, &reading.reads));
     let outcome = incident::build(std::mem::take(&mut reading.reads), &knowledge);
     knowledge.complete()?;
     let printed = reading.take_printed();
     let launch = JobConfig::new(&knowledge, &outcome.job, reading.files, printed);
     let job = launch.complete(outcome.job);
     let root = outcome.found.into_iter().next();
-    Ok(root.map(|found| examine(found, &job, &launch, &reading.summaries, &knowledge, options)))
+    let read = Surroundings { job: &job, inputs: &reading.summaries, snapshots: &snapshots };
+    Ok(root.map(|found| examine(found, read, &launch, &knowledge, options)))
 }
 
 /// Adds to an incident why it happened and what to change.
 fn explain(
     found: Found,
-    job: &Job,
+    read: Surroundings<'_>,
     launch: &JobConfig<'_>,
-    inputs: &[InputSummary],
     knowledge: &Knowledge,
     options: &Options,
 ) -> Incident {
     let Options { language, .. } = *options;
-    let Examined { found, mut facts, signals, predicted } = examine(found, job, launch, inputs, knowledge, options);
+    let Examined { found, mut facts, signals, predicted } = examine(found, read, launch, knowledge, options);
     let phase = diagnosis::phase(&found, &signals, &knowledge.ranking.phases);
     facts::state_phase(&mut facts, &phase);
     launch.infer(&mut facts);

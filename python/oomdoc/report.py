@@ -10,9 +10,11 @@ from typing import Any, Dict, List, Literal, Optional, Union
 from ._values import Value
 
 __all__ = [
+    "Allocation",
     "Basis",
     "Bytes",
     "Call",
+    "CategoryUse",
     "Change",
     "Citation",
     "Collapse",
@@ -25,12 +27,14 @@ __all__ = [
     "Figure",
     "FigureName",
     "Fingerprint",
+    "HistoryPoint",
     "Ignored",
     "Incident",
     "InputSummary",
     "Job",
     "Kind",
     "LineNumber",
+    "LineUse",
     "Location",
     "Memory",
     "Need",
@@ -46,11 +50,17 @@ __all__ = [
     "Phase",
     "PhaseFinding",
     "PhaseShare",
+    "RefusedAllocation",
     "Role",
     "Scalar",
     "Seen",
+    "SegmentUse",
+    "Snapshot",
+    "SnapshotMoment",
     "TimeSource",
     "TimelinePoint",
+    "TraceEvent",
+    "UnusedMemory",
     "Victim",
     "When",
     "Report",
@@ -166,11 +176,19 @@ Role = Literal[
     "kernel",
     "config",
     "script",
+    "snapshot",
     "other",
 ]
 
 # A value of a setting, of the type that it has.
 Scalar = Union[bool, int, float, str]
+
+# The moment of a snapshot that is told of.
+SnapshotMoment = Literal[
+    "refusal",
+    "peak",
+    "end",
+]
 
 # What says when an incident happened, where the failing line does not, or not all of it.
 TimeSource = Literal[
@@ -179,6 +197,19 @@ TimeSource = Literal[
     "now",
     "user",
 ]
+
+
+@dataclass(frozen=True)
+class Allocation(Value):
+    """Allocations of one size and stack."""
+    bytes: Bytes
+    """The size of each, as it was asked for."""
+    category: str
+    """For what they are."""
+    count: int
+    """How many."""
+    stack: List[Call]
+    """Who asked, outermost call first, libraries folded; empty where no stack was recorded."""
 
 
 @dataclass(frozen=True)
@@ -201,6 +232,17 @@ class Call(Value):
 
 
 @dataclass(frozen=True)
+class CategoryUse(Value):
+    """What is in use for one purpose."""
+    bytes: Bytes
+    """How much."""
+    count: int
+    """In how many allocations."""
+    name: str
+    """A name of `rules/snapshot.toml`: `optimizer_states`; `unknown` where no row knows the stack."""
+
+
+@dataclass(frozen=True)
 class Change(Value):
     """How far to turn what is not known."""
     times: Optional[float] = None
@@ -212,13 +254,15 @@ class Change(Value):
 class Citation(Value):
     """Words of an input, verbatim, and where they stand."""
     column: Column
-    """Byte within the line."""
+    """Byte within the line; 0 where there are no lines."""
     line: LineNumber
-    """Physical line."""
+    """Physical line; 0 in an input that has no lines, which is a memory snapshot."""
     path: str
     """The input as the user named it; `-` is standard input."""
     text: str
-    """A part of that physical line as it stands there, at most [`Citation::LONGEST`] bytes."""
+    """A part of that physical line as it stands there, at most [`Citation::LONGEST`] bytes. Of a memory
+    snapshot, which has no lines, the entry as Python writes it: `device_traces[0][41]: {'action': 'oom', …}`.
+    """
     redacted: Optional[bool] = None
     """Whether a secret in `text` was masked, so that it is no longer verbatim."""
 
@@ -353,6 +397,21 @@ class Fingerprint(Value):
 
 
 @dataclass(frozen=True)
+class HistoryPoint(Value):
+    """One moment of the trace."""
+    categories: List[Bytes]
+    """What was in use of each of the snapshot's `categories`, in their order."""
+    event: int
+    """After how many events."""
+    in_use: Bytes
+    """What was in use."""
+    reserved: Bytes
+    """What the allocator had taken from the driver."""
+    seconds: Optional[float]
+    """Seconds since the trace began, where its events say when they happened."""
+
+
+@dataclass(frozen=True)
 class Ignored(Value):
     """Why an incident is accepted."""
     by: str
@@ -450,12 +509,31 @@ class Job(Value):
 
 
 @dataclass(frozen=True)
+class LineUse(Value):
+    """What one line of the program has in use."""
+    bytes: Bytes
+    """How much."""
+    category: str
+    """For what most of it is."""
+    count: int
+    """In how many allocations."""
+    file: str
+    """Source file; empty where no stack was recorded."""
+    file_line: int
+    """Line of that file."""
+    function: str
+    """Function."""
+    is_own: bool
+    """Whether the file is of no known library: the user's own."""
+
+
+@dataclass(frozen=True)
 class Location(Value):
     """A place in an input."""
     column: Column
-    """Byte within the line."""
+    """Byte within the line; 0 where there are no lines."""
     line: LineNumber
-    """Physical line."""
+    """Physical line; 0 in an input that has no lines, which is a memory snapshot."""
     path: str
     """The input as the user named it; `-` is standard input."""
 
@@ -611,6 +689,19 @@ class PhaseShare(Value):
 
 
 @dataclass(frozen=True)
+class RefusedAllocation(Value):
+    """An allocation that was refused."""
+    device_free: Bytes
+    """What the device had free, as the driver counts."""
+    is_last: bool
+    """Whether nothing more was allocated after it: the job did not go on."""
+    requested: Bytes
+    """How much was asked for."""
+    stack: List[Call]
+    """Who asked, outermost call first, libraries folded."""
+
+
+@dataclass(frozen=True)
 class Seen(Value):
     """What the history knows of the same trouble."""
     count: int
@@ -623,6 +714,68 @@ class Seen(Value):
     """What made it go away."""
     earlier: List[Earlier] = field(default_factory=list)
     """Incidents like it, the likest first; absent where nobody asked for them."""
+
+
+@dataclass(frozen=True)
+class SegmentUse(Value):
+    """How one segment was used."""
+    bytes: Bytes
+    """Its size."""
+    fill: List[int]
+    """How full each of its equal parts was, in percent, in the order of addresses."""
+    in_use: Bytes
+    """What of it was in use."""
+    is_expandable: bool
+    """Whether it can grow (`expandable_segments`)."""
+    is_private: bool
+    """Whether it belongs to a private pool: of a CUDA graph, or a `MemPool`."""
+    largest_unused: Bytes
+    """Its largest piece that was not."""
+    pieces: int
+    """In how many pieces that was."""
+    stream: int
+    """The stream whose allocations it serves."""
+
+
+@dataclass(frozen=True)
+class Snapshot(Value):
+    """The memory of one device as PyTorch's allocator recorded it (`torch.cuda.memory._dump_snapshot`)."""
+    categories: List[CategoryUse]
+    """What was in use, by what it is for, most first; with what was in use at other moments of `history`, which
+    may be nothing here.
+    """
+    device: int
+    """The device as PyTorch counts it."""
+    events_count: int
+    """How many events the trace has."""
+    history: List[HistoryPoint]
+    """Memory over the trace, in order."""
+    in_use: Bytes
+    """What was in use at that moment, as it was asked for."""
+    largest: List[Allocation]
+    """The largest allocations in use, largest first."""
+    last_events: List[TraceEvent]
+    """Its last events, in order."""
+    lines: List[LineUse]
+    """What was in use, by the user's line that asked for it, most first."""
+    moment: SnapshotMoment
+    """At which moment the sums below are taken."""
+    path: str
+    """The file."""
+    peak: Bytes
+    """The most that was in use at any moment of the trace."""
+    refused: Optional[RefusedAllocation]
+    """The allocation that was refused, where the trace has one."""
+    reserved: Bytes
+    """What the allocator had taken from the driver then."""
+    segments: List[SegmentUse]
+    """The largest segments, largest first."""
+    segments_count: int
+    """How many segments there were."""
+    settings: Optional[str]
+    """What `PYTORCH_CUDA_ALLOC_CONF` was set to."""
+    unused: UnusedMemory
+    """What of the reserved memory was not in use."""
 
 
 @dataclass(frozen=True)
@@ -642,6 +795,35 @@ class TimelinePoint(Value):
     """The words that state it."""
     time: Optional[str]
     """When, if the line said so."""
+
+
+@dataclass(frozen=True)
+class TraceEvent(Value):
+    """One event of the trace."""
+    action: str
+    """What the allocator did, in PyTorch's word: `alloc`, `free_requested`, `free_completed`, `segment_alloc`,
+    `oom` …
+    """
+    bytes: Bytes
+    """How much of it."""
+    line: Optional[str]
+    """The user's innermost line, `train.py:42 step`, else the innermost that is known."""
+    seconds_before: Optional[float]
+    """Seconds before the last event, where events say when they happened."""
+
+
+@dataclass(frozen=True)
+class UnusedMemory(Value):
+    """Reserved memory that was not in use."""
+    bytes: Bytes
+    """In all."""
+    largest: Bytes
+    """The largest piece that the refused allocation could have been given, or any piece where none was refused.
+    """
+    pieces: int
+    """In how many pieces."""
+    split: Bytes
+    """What of it lies between allocations, so that it cannot be given back to the driver."""
 
 
 @dataclass(frozen=True)
@@ -693,3 +875,5 @@ class Report(Value):
     """Lines beside those that prove it, for a page that is read away from the log; absent where nobody asked for
     them.
     """
+    snapshots: List[Snapshot] = field(default_factory=list)
+    """What PyTorch's memory snapshots show, each device by itself; absent where none was read."""

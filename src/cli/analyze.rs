@@ -37,7 +37,7 @@ pub(super) const EXIT_CODES: &str = "Exit codes:
 #[derive(Debug, Args)]
 #[command(after_help = EXIT_CODES)]
 pub(super) struct Analyze {
-    /// Logs, kernel logs, folders and archives of them, configs, launch scripts; `-` is standard input
+    /// Logs, kernel logs, memory snapshots, folders and archives of them, configs, launch scripts; `-` is standard input
     #[arg(required = true, value_name = "PATH")]
     paths: Vec<String>,
     /// How to show the report
@@ -197,7 +197,7 @@ fn nothing_read(reports: &[Report]) -> CliError {
         let what = match input.role {
             Role::Config => "a configuration",
             Role::Script => "a launch script",
-            Role::Log | Role::Kernel | Role::Other => "no lines of a log",
+            Role::Log | Role::Kernel | Role::Snapshot | Role::Other => "no lines of a log",
         };
         format!("{}: {}", input.path, input.warning.as_deref().unwrap_or(what))
     };

@@ -41,8 +41,11 @@ pub fn gather(found: &Found, job: &Job, inputs: &[InputSummary], told: &[(String
         "inputs.config",
         Value::Flag(inputs.iter().any(|input| matches!(input.role, Role::Config | Role::Script))),
     );
+    facts.say("inputs.snapshot", Value::Flag(inputs.iter().any(|input| input.role == Role::Snapshot)));
     let producers: Vec<&String> = inputs.iter().flat_map(|input| &input.producers).collect();
-    facts.say("inputs.record", Value::Flag(producers.iter().any(|producer| *producer == "recorder")));
+    for (name, producer) in [("inputs.record", "recorder"), ("inputs.watch", "watch")] {
+        facts.say(name, Value::Flag(producers.iter().any(|known| *known == producer)));
+    }
     facts.say("producers", Value::List(producers.into_iter().map(|producer| text(producer)).collect()));
     facts
 }

@@ -10,6 +10,7 @@ mod gather;
 mod inspect;
 mod known;
 mod requested;
+mod snapshot;
 mod trend;
 mod word_match;
 
@@ -18,4 +19,5 @@ pub use gather::{gather, of_job, state_phase};
 pub use inspect::{Comparison, Literal};
 pub use known::{Facts, Value};
 pub use requested::explain_request;
+pub use snapshot::state_snapshot;
 pub use word_match::tokens;

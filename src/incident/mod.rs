@@ -23,7 +23,7 @@ use std::sync::Arc;
 pub use fingerprint::fingerprint;
 use index::Index;
 pub(crate) use job::framework;
-pub use phase::{PhaseSign, Route};
+pub use phase::{PhaseSign, Route, phase_of};
 use sha2::{Digest, Sha256};
 pub use stack::shortened;
 pub(crate) use watched::{LAUNCHER, speaks as is_watched};

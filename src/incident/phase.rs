@@ -132,6 +132,11 @@ pub(super) fn signs(case: &Case, group: &Group, knowledge: &Knowledge) -> Vec<Ph
     signs
 }
 
+/// What a job does whose stack is `frames`, outermost call first.
+pub fn phase_of(frames: &[Frame], knowledge: &Knowledge) -> Option<Phase> {
+    of_stack(frames, knowledge).map(|found| found.phase)
+}
+
 /// The outermost enclosing frame decides, save that weights or samples on their way are `weight_sync` within anything.
 /// Without one: the optimizer's step before backward before forward, wherever they stand, as recomputation runs forward
 /// frames beneath backward ones; save that a step above them only runs the closure it was given.

@@ -12,7 +12,7 @@ const PYTHON: &str = "python";
 
 /// `frames`, outermost call first, without what libraries call within themselves.
 pub fn shortened(frames: &[Frame], libraries: &Libraries) -> Vec<Call> {
-    let own: Vec<usize> = (0..frames.len()).filter(|at| is_own(&frames[*at], libraries)).collect();
+    let own: Vec<usize> = (0..frames.len()).filter(|at| libraries.is_own(&frames[*at].file)).collect();
     let below = own.last().map_or(0, |last| last + 1);
     let package = |at: usize| libraries.package(&frames[at].file).map_or("", |(package, _)| package);
     let ends_package = |at: &usize| *at + 1 == frames.len() || package(*at) != package(*at + 1);
@@ -32,17 +32,12 @@ pub fn shortened(frames: &[Frame], libraries: &Libraries) -> Vec<Call> {
             file_line: file_line(&frame.at.text),
             function: frame.function.clone(),
             code: frame.code.clone(),
-            is_own: is_own(frame, libraries),
+            is_own: libraries.is_own(&frame.file),
             folded_before,
             source: frame.at.clone(),
         }
     };
     shown.into_iter().map(call).collect()
-}
-
-/// Whether no library is known to have it. A remote call's actor, and a symbol of a binary, have no source file.
-fn is_own(frame: &Frame, libraries: &Libraries) -> bool {
-    frame.file.ends_with(".py") && libraries.package(&frame.file).is_none()
 }
 
 /// The line of the file, as Python prints it: `File "train.py", line 12, in main`.

@@ -13,6 +13,11 @@ impl Libraries {
         self.names.extend(names);
     }
 
+    /// Whether `file` is Python that no library is known to have. A remote call's actor, and a symbol of a binary, have no source file.
+    pub fn is_own(&self, file: &str) -> bool {
+        file.ends_with(".py") && self.package(file).is_none()
+    }
+
     /// The package of a source file and its path within; `None` for a file of the user's own.
     pub fn package<'f>(&self, file: &'f str) -> Option<(&'f str, &'f str)> {
         if let Some(inner) = installed(file) {

@@ -30,6 +30,7 @@ mod read;
 mod retell;
 mod secrets;
 mod signs;
+mod snapshot;
 mod terms;
 mod version;
 
@@ -71,6 +72,7 @@ pub use ranking::{Learned, Ranking, Weights, WordRow};
 pub use retell::{LESS_LIKELY, again, retell, title_in, titles};
 pub use secrets::{Secret, example as example_of_secret};
 pub use signs::{FoundSign, Meaning, MemoryOf, NumberOf, Place, SignRow, Signs};
+pub use snapshot::SnapshotRules;
 pub use terms::{closed_up, in_terms, phase_in_words};
 pub use version::Version;
 
@@ -228,6 +230,7 @@ impl Knowledge {
         read::inputs(&files)?;
         read::launchers(&files)?;
         read::progress(&files)?;
+        read::snapshot(&files)?;
         Knowledge::of(&files)
     }
 

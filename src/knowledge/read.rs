@@ -11,14 +11,14 @@ use super::ranking::{Learned, Ranking, Weights, WordFile};
 use super::secrets::{Secret, SecretFile};
 use super::signs::{SignFile, Signs};
 use super::{
-    Calibration, Fact, Framework, Inputs, KnowledgeError, Launchers, Models, Origin, Prices, Progress, facts,
-    frameworks,
+    Calibration, Fact, Framework, Inputs, KnowledgeError, Launchers, Models, Origin, Prices, Progress, SnapshotRules,
+    facts, frameworks,
 };
 
 type Outcome<T> = Result<T, KnowledgeError>;
 
 /// The shipped files that stand in no folder.
-const FILES: [&str; 8] = [
+const FILES: [&str; 9] = [
     "calibration.toml",
     "facts.toml",
     "frameworks.toml",
@@ -27,6 +27,7 @@ const FILES: [&str; 8] = [
     "levers.toml",
     "prices.toml",
     "progress.toml",
+    "snapshot.toml",
 ];
 
 /// Whether something is read from `file`.
@@ -125,6 +126,11 @@ pub(super) fn inputs(files: &[File<'_>]) -> Outcome<Inputs> {
 
 pub(super) fn launchers(files: &[File<'_>]) -> Outcome<Launchers> {
     named("launchers.toml", files).map_or(Ok(Launchers::default()), File::read)
+}
+
+pub(super) fn snapshot(files: &[File<'_>]) -> Outcome<SnapshotRules> {
+    let Some(file) = named("snapshot.toml", files) else { return Ok(SnapshotRules::default()) };
+    file.read::<SnapshotRules>()?.checked().map_err(|problem| file.wrong(problem))
 }
 
 pub(super) fn prices(files: &[File<'_>]) -> Outcome<Prices> {

@@ -12,6 +12,8 @@ pub struct LineNumber(pub u64);
 impl LineNumber {
     /// The first line of a file.
     pub const FIRST: LineNumber = LineNumber(1);
+    /// That of what has no lines: a memory snapshot is a pickle.
+    pub const NONE: LineNumber = LineNumber(0);
 }
 
 impl fmt::Display for LineNumber {
@@ -33,9 +35,9 @@ pub struct Column(pub u64);
 pub struct Location {
     /// The input as the user named it; `-` is standard input.
     pub path: Arc<str>,
-    /// Physical line.
+    /// Physical line; 0 in an input that has no lines, which is a memory snapshot.
     pub line: LineNumber,
-    /// Byte within the line.
+    /// Byte within the line; 0 where there are no lines.
     pub column: Column,
 }
 
@@ -44,11 +46,21 @@ impl Location {
     pub fn new(path: &str, line: LineNumber, column: Column) -> Location {
         Location { path: path.into(), line, column }
     }
+
+    /// An input that has no lines; which entry of it is meant says the text beside it.
+    pub fn of_whole(path: &Arc<str>) -> Location {
+        Location { path: Arc::clone(path), line: LineNumber::NONE, column: Column(0) }
+    }
+
+    /// Whether it is a line.
+    pub fn is_line(&self) -> bool {
+        self.line != LineNumber::NONE
+    }
 }
 
 impl fmt::Display for Location {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}:{}", self.path, self.line)
+        if self.is_line() { write!(f, "{}:{}", self.path, self.line) } else { f.write_str(&self.path) }
     }
 }
 
@@ -60,7 +72,8 @@ pub struct Citation {
     /// Where the first byte of `text` stands.
     #[serde(flatten)]
     pub location: Location,
-    /// A part of that physical line as it stands there, at most [`Citation::LONGEST`] bytes.
+    /// A part of that physical line as it stands there, at most [`Citation::LONGEST`] bytes. Of a memory snapshot, which has no lines,
+    /// the entry as Python writes it: `device_traces[0][41]: {'action': 'oom', …}`.
     pub text: String,
     /// Whether a secret in `text` was masked, so that it is no longer verbatim.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]

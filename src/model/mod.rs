@@ -13,6 +13,7 @@ mod one_line;
 pub(crate) mod patch;
 mod report;
 mod signal;
+mod snapshot;
 mod texts;
 mod time;
 mod units;
@@ -28,6 +29,10 @@ pub use incident::{
 pub use location::{Citation, Column, LineNumber, Location};
 pub use patch::{Change, Need, Partner, Patch, PatchEffect, PatchNeeds, PatchSet, Scalar};
 pub use report::{InputSummary, Job, OtherFailure, Report, Role, SCHEMA, TimelinePoint};
+pub use snapshot::{
+    Allocation, CategoryUse, HistoryPoint, LineUse, RefusedAllocation, SegmentUse, Snapshot, SnapshotMoment,
+    TraceEvent, UnusedMemory,
+};
 pub use time::{TimeSource, When};
 pub use units::Bytes;
 pub use vocabulary::{Basis, FigureName, Kind, OtherFailureName, Phase, UnknownWord};

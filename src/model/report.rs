@@ -2,7 +2,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Bytes, Citation, Collapse, Incident, Kind, Location, OtherFailureName};
+use super::{Bytes, Citation, Collapse, Incident, Kind, Location, OtherFailureName, Snapshot};
 
 /// Name of the report's format. Fields may be added to it, never renamed.
 pub const SCHEMA: &str = "oomdoc.report/1";
@@ -32,6 +32,9 @@ pub struct Report {
     /// What happened and why, in a sentence of the report's language.
     #[serde(default)]
     pub summary: String,
+    /// What PyTorch's memory snapshots show, each device by itself; absent where none was read.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub snapshots: Vec<Snapshot>,
     /// Lines beside those that prove it, for a page that is read away from the log; absent where nobody asked for them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub neighbours: Vec<Citation>,
@@ -70,6 +73,8 @@ pub enum Role {
     Config,
     /// A launch script.
     Script,
+    /// A memory snapshot of PyTorch.
+    Snapshot,
     /// Something else.
     Other,
 }

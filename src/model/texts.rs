@@ -4,9 +4,9 @@
 use std::sync::Arc;
 
 use super::{
-    Call, Change, Citation, Collapse, Consumer, Derivation, Diagnosis, Earlier, End, Figure, Fingerprint, Ignored,
-    Incident, InputSummary, Job, Location, Memory, NotAdvised, OtherFailure, Partner, Patch, PhaseFinding, Report,
-    Scalar, Seen, TimelinePoint, Victim,
+    Allocation, Call, Change, Citation, Collapse, Consumer, Derivation, Diagnosis, Earlier, End, Figure, Fingerprint,
+    Ignored, Incident, InputSummary, Job, LineUse, Location, Memory, NotAdvised, OtherFailure, Partner, Patch,
+    PhaseFinding, Report, Scalar, Seen, Snapshot, TimelinePoint, TraceEvent, Victim,
 };
 
 /// A text of a report.
@@ -70,8 +70,10 @@ impl Texts for Report {
             other_failure,
             failure,
             summary,
+            snapshots,
             neighbours,
         } = self;
+        snapshots.texts(see);
         inputs.texts(see);
         failure.texts(see);
         summary.texts(see);
@@ -79,6 +81,57 @@ impl Texts for Report {
         incidents.texts(see);
         other_failure.texts(see);
         neighbours.texts(see);
+    }
+}
+
+impl Texts for Snapshot {
+    fn texts(&mut self, see: &mut dyn FnMut(Text<'_>)) {
+        let Snapshot {
+            path,
+            device: _,
+            moment: _,
+            in_use: _,
+            reserved: _,
+            peak: _,
+            refused,
+            categories: _,
+            lines,
+            largest,
+            unused: _,
+            segments: _,
+            segments_count: _,
+            history: _,
+            events_count: _,
+            last_events,
+            settings,
+        } = self;
+        path.texts(see);
+        refused.iter_mut().for_each(|refused| refused.stack.texts(see));
+        lines.texts(see);
+        largest.texts(see);
+        last_events.texts(see);
+        settings.texts(see);
+    }
+}
+
+impl Texts for LineUse {
+    fn texts(&mut self, see: &mut dyn FnMut(Text<'_>)) {
+        let LineUse { file, file_line: _, function, is_own: _, category: _, bytes: _, count: _ } = self;
+        [file, function].into_iter().for_each(|text| text.texts(see));
+    }
+}
+
+impl Texts for Allocation {
+    fn texts(&mut self, see: &mut dyn FnMut(Text<'_>)) {
+        let Allocation { bytes: _, count: _, category: _, stack } = self;
+        stack.texts(see);
+    }
+}
+
+impl Texts for TraceEvent {
+    fn texts(&mut self, see: &mut dyn FnMut(Text<'_>)) {
+        let TraceEvent { action: _, bytes: _, seconds_before: _, line } = self;
+        line.texts(see);
     }
 }
 

@@ -20,6 +20,7 @@ use crate::knowledge::Knowledge;
 use crate::model::{InputSummary, Role};
 use crate::parse::{Extractor, Grammars};
 use crate::scan::{Extent, LineSink, RawLine, Scanner, Totals};
+use crate::snapshot::Recording;
 use crate::source::{Input, SourceError, read_blocks, record};
 
 /// What all inputs held.
@@ -31,6 +32,8 @@ pub(crate) struct Reading {
     pub reads: Vec<Read>,
     /// The user's own configurations.
     pub files: Vec<Document>,
+    /// Memory snapshots.
+    pub snapshots: Vec<Recording>,
     /// What could not be read.
     pub unreadable: Vec<SourceError>,
     /// The beginnings of the job's logs.
@@ -63,7 +66,7 @@ impl Reading {
         if count == 1 {
             return vec![self];
         }
-        let Reading { summaries, reads, files, unreadable, beginnings, threads } = self;
+        let Reading { summaries, reads, files, snapshots, unreadable, beginnings, threads } = self;
         let paths: Vec<Arc<str>> = reads.iter().map(|read| Arc::clone(&read.path)).collect();
         let logs: Vec<(&str, usize)> = paths.iter().map(|path| &**path).zip(of_log.iter().copied()).collect();
         let mut jobs: Vec<Reading> = (0..count).map(|_| Reading { threads, ..Reading::default() }).collect();
@@ -77,6 +80,10 @@ impl Reading {
         }
         for file in files {
             jobs::of_file(file.path(), &logs).iter().for_each(|job| jobs[*job].files.push(file.clone()));
+        }
+        for snapshot in snapshots {
+            let job = jobs::of_file(&snapshot.path, &logs).first().copied().unwrap_or(0);
+            jobs[job].snapshots.push(snapshot);
         }
         for beginning in beginnings {
             let job = job_of.get(beginning.path()).copied().unwrap_or(0);
@@ -98,13 +105,14 @@ impl Reading {
         }
     }
 
-    fn add_part(&mut self, Part { summary, read, file, mut beginning }: Part) {
+    fn add_part(&mut self, Part { summary, read, file, snapshot, mut beginning }: Part) {
         let room = BEGINNINGS.saturating_sub(self.kept());
         beginning.iter_mut().for_each(|beginning| beginning.truncate(room));
         self.beginnings.extend(beginning.filter(|beginning| beginning.len() > 0));
         self.summaries.push(summary);
         self.reads.extend(read);
         self.files.extend(file);
+        self.snapshots.extend(snapshot);
     }
 }
 
@@ -116,6 +124,7 @@ struct Part {
     summary: InputSummary,
     read: Option<Read>,
     file: Option<Document>,
+    snapshot: Option<Recording>,
     beginning: Option<Beginning>,
 }
 
@@ -224,7 +233,7 @@ impl Reader<'_> {
         let (role, path, warning) = (input.role, input.path.clone(), input.warning.take());
         let (bytes, lines, producers) = (input.size.unwrap_or(0), 0, Vec::new());
         let summary = InputSummary { path, role, bytes, lines, producers, warning };
-        let mut part = Part { summary, read: None, file: None, beginning: None };
+        let mut part = Part { summary, read: None, file: None, snapshot: None, beginning: None };
         if let Some(refused) = self.options.site.refuses(&part.summary.path) {
             // Members of archives come here unasked for.
             part.summary.warning = Some(refused.to_string());
@@ -234,6 +243,7 @@ impl Reader<'_> {
             _ if input.is_record => self.record(input, &mut part),
             Role::Log | Role::Kernel => self.log(input, &mut part),
             Role::Config | Role::Script => self.file(input, &mut part),
+            Role::Snapshot => self.snapshot(input, &mut part),
             Role::Other => {}
         }
         part
@@ -291,6 +301,20 @@ impl Reader<'_> {
         let findings = extractor.finish();
         summary.producers = findings.producers.iter().map(|producer| (*producer).to_owned()).collect();
         part.read = Some(Read { path: summary.path.clone(), role: summary.role, findings });
+    }
+
+    fn snapshot(&self, input: Input<'_>, part: &mut Part) {
+        let Part { summary, snapshot, .. } = part;
+        let mut bytes = Vec::new();
+        if let Err(error) = input.take(Recording::LARGEST + 1).read_to_end(&mut bytes) {
+            summary.warning = Some(cut_short(&error));
+            return;
+        }
+        summary.bytes = bytes.len() as u64;
+        match Recording::read(summary.path.clone(), &bytes) {
+            Ok(read) => *snapshot = Some(read),
+            Err(error) => summary.warning = Some(error.to_string()),
+        }
     }
 
     fn file(&self, input: Input<'_>, part: &mut Part) {

@@ -3,9 +3,10 @@
 use serde::Serialize;
 
 use super::selection::{figures, proposed, telling};
+use super::snapshot::ordered;
 use crate::model::{
-    Bytes, Change, Citation, Diagnosis, End, Ending, Figure, FigureName, Ignored, Kind, OtherFailureName, Patch,
-    PatchEffect, Phase, Report, Scalar, Victim,
+    Bytes, CategoryUse, Change, Citation, Diagnosis, End, Ending, Figure, FigureName, Ignored, Kind, OtherFailureName,
+    Patch, PatchEffect, Phase, Report, Scalar, Snapshot, Victim,
 };
 
 /// No answer is longer, in bytes.
@@ -18,6 +19,7 @@ const CAUSES: usize = 3;
 const CITES: usize = 2;
 const FIGURES: usize = 6;
 const ENDS: usize = 4;
+const CATEGORIES: usize = 4;
 
 /// What is left of a report; every field means what it means there.
 #[derive(Serialize)]
@@ -36,6 +38,24 @@ struct Compact<'a> {
     evidence: Vec<Cite>,
     figures: Vec<Amount>,
     sequence: Vec<EndOnly>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    snapshot: Option<SnapshotOnly<'a>>,
+}
+
+/// The memory snapshot of the device that ran out.
+#[derive(Serialize)]
+struct SnapshotOnly<'a> {
+    path: String,
+    device: u32,
+    in_use: Bytes,
+    reserved: Bytes,
+    categories: Vec<CategoryOnly<'a>>,
+}
+
+#[derive(Serialize)]
+struct CategoryOnly<'a> {
+    name: &'a str,
+    bytes: Bytes,
 }
 
 #[derive(Serialize)]
@@ -93,9 +113,10 @@ struct EndOnly {
 /// As one line of JSON of at most 4,000 bytes: what is least needed is left out first.
 pub fn compact(report: &Report) -> Result<String, serde_json::Error> {
     let mut compact = Compact::of(report);
-    let shorter: [fn(&mut Compact<'_>); 9] = [
+    let shorter: [fn(&mut Compact<'_>); 10] = [
         |compact| compact.sequence.iter_mut().for_each(|end| end.ranks.truncate(8)),
         |compact| compact.cites(80),
+        |compact| compact.snapshot = None,
         |compact| compact.drop_diff(),
         |compact| compact.sequence.clear(),
         |compact| compact.figures.truncate(2),
@@ -145,6 +166,7 @@ impl Compact<'_> {
                 .map(amount)
                 .collect(),
             sequence: report.failure.sequence.iter().take(ENDS).map(end).collect(),
+            snapshot: ordered(report).first().map(|shown| snapshot(shown)),
         }
     }
 
@@ -206,6 +228,22 @@ fn cite(cite: &Citation) -> Cite {
 fn amount(figure: &Figure) -> Amount {
     let Figure { name, bytes, value, source, .. } = figure;
     Amount { name: *name, bytes: *bytes, value: *value, path: source.path.to_string(), line: source.line.0 }
+}
+
+fn snapshot(shown: &Snapshot) -> SnapshotOnly<'_> {
+    let Snapshot { path, device, in_use, reserved, categories, .. } = shown;
+    let is_there = |used: &&CategoryUse| used.bytes > Bytes(0);
+    let category = |used| {
+        let CategoryUse { name, bytes, .. }: &CategoryUse = used;
+        CategoryOnly { name, bytes: *bytes }
+    };
+    SnapshotOnly {
+        path: path.chars().rev().take(WORDS).collect::<Vec<_>>().into_iter().rev().collect(),
+        device: *device,
+        in_use: *in_use,
+        reserved: *reserved,
+        categories: categories.iter().filter(is_there).take(CATEGORIES).map(category).collect(),
+    }
 }
 
 fn end(end: &End) -> EndOnly {

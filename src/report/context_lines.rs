@@ -31,7 +31,7 @@ const LONGEST_KEY: u64 = 128;
 pub fn neighbours(report: &mut Report, paths: &[String]) {
     let mut wanted: BTreeMap<Arc<str>, Vec<&Citation>> = BTreeMap::new();
     for cites in proof(report) {
-        for cite in cites.iter().take(CITES) {
+        for cite in cites.iter().filter(|cite| cite.location.is_line()).take(CITES) {
             wanted.entry(cite.location.path.clone()).or_default().push(cite);
         }
     }

@@ -60,6 +60,7 @@ pub(super) fn input(role: Role, lines: u64, language: Language) -> String {
         Role::Kernel => ("kernel", "内核日志"),
         Role::Config => ("config", "配置"),
         Role::Script => ("script", "启动脚本"),
+        Role::Snapshot => ("memory snapshot", "显存快照"),
         Role::Other => ("other", "其他"),
     };
     let role = choose(language, en, zh);

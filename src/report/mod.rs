@@ -39,6 +39,8 @@ mod place;
 mod sarif;
 mod selection;
 #[cfg(feature = "render")]
+mod snapshot;
+#[cfg(feature = "render")]
 mod text;
 mod texts;
 
@@ -84,15 +86,31 @@ pub fn assemble(
     language: Language,
 ) -> Report {
     let (schema, version) = (SCHEMA.to_owned(), env!("CARGO_PKG_VERSION").to_owned());
-    let (summary, neighbours) = (String::new(), Vec::new());
-    let report =
-        Report { schema, version, verdict, inputs, job, incidents, other_failure, failure, summary, neighbours };
+    let (summary, snapshots, neighbours) = (String::new(), Vec::new(), Vec::new());
+    let report = Report {
+        schema,
+        version,
+        verdict,
+        inputs,
+        job,
+        incidents,
+        other_failure,
+        failure,
+        summary,
+        snapshots,
+        neighbours,
+    };
     Report { summary: lead::summary(&report, language), ..report }
 }
 
-/// Whether any line of a log was read.
+/// Whether any line of a log was read, or a memory snapshot.
 pub fn has_log(report: &Report) -> bool {
-    report.inputs.iter().any(|input| input.lines > 0)
+    report.inputs.iter().any(is_read)
+}
+
+/// Whether lines of `input` were read, or the memory snapshot that it is.
+pub fn is_read(input: &InputSummary) -> bool {
+    input.lines > 0 || input.role == Role::Snapshot && input.warning.is_none()
 }
 
 /// An input that could not be read, as reports list it.

@@ -3,6 +3,7 @@
 use super::details::{alike, describe_job};
 use super::lead::Lead;
 use super::selection::{self, numbered, proposed, telling};
+use super::snapshot;
 use super::texts::{self, About, Labels};
 use crate::diagnosis::UNKNOWN;
 use crate::knowledge::Language;
@@ -24,6 +25,10 @@ pub(super) struct Limits {
     pub sums: usize,
     /// Calls of the stack.
     pub calls: usize,
+    /// Memory snapshots.
+    pub snapshots: usize,
+    /// Lines of the program in each of them.
+    pub snapshot_lines: usize,
     /// Ends of processes.
     pub ends: usize,
     /// Changes that do not help.
@@ -47,6 +52,8 @@ impl Limits {
         holders: 2,
         sums: 2,
         calls: 4,
+        snapshots: 1,
+        snapshot_lines: 5,
         ends: 4,
         useless: 1,
         proof: 1,
@@ -62,6 +69,8 @@ impl Limits {
         holders: 8,
         sums: 8,
         calls: 16,
+        snapshots: 8,
+        snapshot_lines: 16,
         ends: 16,
         useless: 8,
         proof: 8,
@@ -125,6 +134,7 @@ impl<'a> Outline<'a> {
                 outline.job(root, &report.job, labels);
                 outline.why(root, labels, limits);
                 outline.numbers(root, labels, limits);
+                outline.snapshots(report, language, limits);
                 outline.came_down(report, labels, limits);
                 outline.list(About::Proof, labels.proof, root.evidence.iter().map(Item::Cite), limits.proof, labels);
                 let useless = root.diagnoses.iter().take(1).flat_map(|first| &first.not_advised).map(Item::Useless);
@@ -135,11 +145,12 @@ impl<'a> Outline<'a> {
                 outline.list(About::Also, labels.also, others.iter().map(Item::Follower), limits.followers, labels);
             }
             (None, Some(failure)) => {
+                outline.snapshots(report, language, limits);
                 outline.came_down(report, labels, limits);
                 let proof = failure.evidence.iter().map(Item::Cite);
                 outline.list(About::Proof, labels.proof, proof, limits.proof.max(3), labels);
             }
-            (None, None) => {}
+            (None, None) => outline.snapshots(report, language, limits),
         }
         outline.inputs(&report.inputs, labels, limits);
         outline
@@ -215,6 +226,22 @@ impl<'a> Outline<'a> {
         self.list(About::Holders, labels.holders, holders, limits.holders, labels);
         let sums = root.memory.explains.iter().flat_map(|words| words.lines()).map(|line| Item::Words(line.to_owned()));
         self.list(About::Arithmetic, labels.arithmetic, sums, limits.sums, labels);
+    }
+
+    /// What memory snapshots show, each in lines of its own.
+    fn snapshots(&mut self, report: &'a Report, language: Language, limits: &Limits) {
+        let labels = texts::labels(language);
+        let snapshots = snapshot::ordered(report);
+        let rest = snapshots.len().saturating_sub(limits.snapshots);
+        let everything = limits.snapshot_lines > Limits::SCREEN.snapshot_lines;
+        let told = snapshots.iter().take(limits.snapshots);
+        let told = told.flat_map(|shown| snapshot::told(shown, language, limits.snapshot_lines, everything));
+        let mut items: Vec<Item> = told.map(Item::Words).collect();
+        if rest > 0 {
+            items.push(Item::Rest((labels.more)(rest)));
+        }
+        self.is_cut |= !items.is_empty() && !everything;
+        self.add(About::Snapshot, snapshot::words(language).heading, items);
     }
 
     /// The call that failed, and who ended how: where one process alone ended, that is said already.

@@ -12,9 +12,7 @@ pub(super) fn title(report: &Report, language: Language) -> String {
         (Some(root), _) => headline(root, language),
         (None, Some(failure)) => format!("{}: {}", labels.not_oom, texts::other_failure(failure.name, language)),
         // Its first line; what to do about it is for a terminal.
-        (None, None) if report.inputs.iter().all(|input| input.lines == 0) => {
-            labels.nothing_read.lines().next().unwrap_or_default().to_owned()
-        }
+        (None, None) if !super::has_log(report) => labels.nothing_read.lines().next().unwrap_or_default().to_owned(),
         (None, None) => labels.healthy.to_owned(),
     }
 }

@@ -21,6 +21,8 @@ pub(super) enum About {
     Holders,
     /// What the numbers are made of.
     Arithmetic,
+    /// What memory snapshots show.
+    Snapshot,
     /// The call that failed.
     Stack,
     /// How the processes ended.
@@ -122,6 +124,7 @@ pub(super) struct Tags {
     pub figures: &'static str,
     pub holders: &'static str,
     pub arithmetic: &'static str,
+    pub snapshot: &'static str,
     pub stack: &'static str,
     pub ends: &'static str,
     pub proof: &'static str,
@@ -167,6 +170,7 @@ const EN: Labels = Labels {
         figures: "Memory",
         holders: "Held by",
         arithmetic: "Sums",
+        snapshot: "Snapshot",
         stack: "Stack",
         ends: "Ends",
         proof: "Proof",
@@ -279,6 +283,7 @@ const ZH: Labels = Labels {
         figures: "数据",
         holders: "占用者",
         arithmetic: "核算",
+        snapshot: "显存快照",
         stack: "调用栈",
         ends: "结局",
         proof: "证据",
@@ -459,7 +464,7 @@ pub(super) fn ended(ending: &Ending, who: &str, count: usize, when: &str, langua
 
 /// The word beside a screen's section.
 pub(super) fn tag(about: About, labels: &Labels) -> &'static str {
-    let Tags { job, why, figures, holders, arithmetic, stack, ends, proof, useless, next_time, also, read } =
+    let Tags { job, why, figures, holders, arithmetic, snapshot, stack, ends, proof, useless, next_time, also, read } =
         labels.tags;
     match about {
         About::Changes => labels.action,
@@ -468,6 +473,7 @@ pub(super) fn tag(about: About, labels: &Labels) -> &'static str {
         About::Figures => figures,
         About::Holders => holders,
         About::Arithmetic => arithmetic,
+        About::Snapshot => snapshot,
         About::Stack => stack,
         About::Ends => ends,
         About::Proof => proof,

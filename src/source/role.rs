@@ -5,6 +5,7 @@ use memchr::memmem;
 use crate::config::{Document, Format};
 use crate::knowledge::{Inputs, TextWords, is_among};
 use crate::model::Role;
+use crate::snapshot::Recording;
 
 /// Lines enough to tell one kind of text from another.
 const LINES: usize = 400;
@@ -56,6 +57,9 @@ fn is_of_a_cluster(head: &[u8]) -> bool {
 
 /// The role that the first bytes show.
 fn by_content(head: &[u8]) -> (Role, Option<String>) {
+    if Recording::may_be(head) {
+        return (Role::Snapshot, None);
+    }
     if head.is_empty() {
         return (Role::Other, Some("empty".to_owned()));
     }

@@ -40,7 +40,7 @@ pub enum State {
 
 /// What `report` and the pipeline together say of the job.
 pub fn state(report: &Report, environment: &Environment) -> State {
-    let is_read = report.inputs.iter().any(|input| input.lines > 0);
+    let is_read = report::has_log(report);
     let is_accepted = report.incidents.first().is_some_and(|root| root.ignored.is_some());
     if is_accepted && report.verdict != Kind::None {
         return State::Accepted;

@@ -4,6 +4,7 @@
 
 mod bars;
 mod plot;
+mod snapshot;
 
 use std::ops::Range;
 
@@ -16,7 +17,7 @@ use super::lead::Lead;
 use super::phrases::{amount, describe, effects, headline, phase, title, together};
 use super::selection::from_to;
 use super::texts::{self, Labels};
-use super::{numbered, selection, telling};
+use super::{has_log, numbered, selection, telling};
 use crate::diagnosis::UNKNOWN;
 use crate::knowledge::Language;
 use crate::model::{Bytes, Citation, Collapse, Diagnosis, Incident, Kind, NotAdvised, Patch, Report};
@@ -81,10 +82,13 @@ impl HtmlPage<'_> {
                     (self.incident(root))
                     (self.followers(others))
                 }
-                None => @if let Some(failure) = &self.report.other_failure {
-                    (self.came_down())
-                    h2 { (self.labels.proof) }
-                    (self.proof(&failure.evidence))
+                None => {
+                    (snapshot::snapshots(self.report, self.language))
+                    @if let Some(failure) = &self.report.other_failure {
+                        (self.came_down())
+                        h2 { (self.labels.proof) }
+                        (self.proof(&failure.evidence))
+                    }
                 }
             }
             (self.inputs())
@@ -132,7 +136,7 @@ impl HtmlPage<'_> {
     }
 
     fn mood(&self) -> &'static str {
-        let is_read = self.report.inputs.iter().any(|input| input.lines > 0);
+        let is_read = has_log(self.report);
         if self.report.incidents.first().is_some_and(|root| root.ignored.is_some()) {
             return "warn";
         }
@@ -172,6 +176,7 @@ impl HtmlPage<'_> {
             (plot::timeline(incident, self.language))
             (bars::memory(incident, self.language))
             (self.consumers(incident))
+            (snapshot::snapshots(self.report, self.language))
             (self.came_down())
             h2 { (proof) }
             (self.proof(&incident.phase.evidence))

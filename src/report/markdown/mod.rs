@@ -89,7 +89,7 @@ impl MarkdownPage {
                 }
             }
             About::Figures => self.fold(section.heading, |page| page.figures(items)),
-            About::Stack | About::Arithmetic => self.fold(section.heading, |page| page.block(items)),
+            About::Stack | About::Arithmetic | About::Snapshot => self.fold(section.heading, |page| page.block(items)),
             _ => self.fold(section.heading, |page| items.iter().try_for_each(|item| page.item(item))),
         }
     }

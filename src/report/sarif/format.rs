@@ -103,7 +103,8 @@ pub(super) struct LogicalLocation {
 #[serde(rename_all = "camelCase")]
 pub(super) struct PhysicalLocation {
     pub artifact_location: ArtifactLocation,
-    pub region: Region,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub region: Option<Region>,
 }
 
 /// `artifactLocation` (§3.4).

@@ -203,7 +203,9 @@ fn help(rule: &CauseRule, language: Language) -> String {
 fn physical(path: &str, start_line: u64, text: Option<&str>) -> Location {
     let snippet = text.map(|text| Message { text: strip(text) });
     let artifact_location = ArtifactLocation { uri: uri(path) };
-    let physical_location = PhysicalLocation { artifact_location, region: Region { start_line, snippet } };
+    // A memory snapshot has no lines.
+    let region = (start_line > 0).then_some(Region { start_line, snippet });
+    let physical_location = PhysicalLocation { artifact_location, region };
     Location { physical_location, logical_locations: Vec::new() }
 }
 

@@ -10,6 +10,7 @@ use super::lead::Lead;
 use super::outline::{Item, Limits, Outline, Section};
 use super::texts::About;
 use super::texts::{self, Labels};
+use super::{has_log, is_read};
 use crate::knowledge::Language;
 use crate::model::Report;
 
@@ -58,9 +59,9 @@ pub fn text(report: &Report, language: Language, length: Length, width: Option<u
 pub fn text_of_jobs(reports: &[Report], language: Language, length: Length, width: Option<usize>) -> String {
     let labels = texts::labels(language);
     let page = |(number, report): (usize, &Report)| {
-        let read = report.inputs.iter().filter(|input| input.lines > 0);
+        let read = report.inputs.iter().filter(|input| is_read(input));
         let paths: Vec<String> = read.take(NAMED).map(|input| strip(&input.path)).collect();
-        let rest = report.inputs.iter().filter(|input| input.lines > 0).count().saturating_sub(NAMED);
+        let rest = report.inputs.iter().filter(|input| is_read(input)).count().saturating_sub(NAMED);
         let rest = if rest > 0 { format!(", {}", (labels.more)(rest)) } else { String::new() };
         let heading = format!("── {}: {}{rest}", (labels.job_of)(number, reports.len()), paths.join(", "));
         format!("{BOLD}{heading}{BOLD:#}\n{}", text(report, language, length, width))
@@ -85,7 +86,7 @@ impl TextPage {
         let style = match (report.incidents.first(), &report.other_failure) {
             (Some(_), _) => BAD,
             (None, Some(_)) => WARN,
-            (None, None) if report.inputs.iter().all(|input| input.lines == 0) => WARN,
+            (None, None) if !has_log(report) => WARN,
             (None, None) => GOOD,
         };
         let name = report.incidents.first().map(|root| root.kind.as_str());

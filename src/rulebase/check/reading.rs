@@ -3,17 +3,18 @@
 use serde::de::DeserializeOwned;
 
 use crate::config::{Command, Document, Format, starts_program};
-use crate::knowledge::{Inputs, Launchers};
+use crate::knowledge::{Inputs, Launchers, SnapshotRules};
 use crate::rulebase::sources::RuleSource;
 use crate::source::role;
 
 use super::{Finding, Notes};
 use crate::rulebase::lines::Lines;
 
-/// Reads the examples of `inputs.toml` and `launchers.toml` among `sources`, and notes what does not come out as they say; how many there
+/// Reads the examples of `inputs.toml`, `launchers.toml` and `snapshot.toml` among `sources`, and notes what does not come out as they say; how many there
 /// were.
 pub(super) fn check(sources: &[&RuleSource], findings: &mut Vec<Finding>) -> usize {
-    inputs(sources, findings).unwrap_or_default() + launchers(sources, findings).unwrap_or_default()
+    let read = [inputs(sources, findings), launchers(sources, findings), snapshot(sources, findings)];
+    read.into_iter().flatten().sum()
 }
 
 fn inputs(sources: &[&RuleSource], findings: &mut Vec<Finding>) -> Option<usize> {
@@ -48,6 +49,22 @@ fn launchers(sources: &[&RuleSource], findings: &mut Vec<Finding>) -> Option<usi
     for (index, miss) in file.near_miss.iter().enumerate().filter(|(_, miss)| starts_program(&miss.line)) {
         let problem = format!("the near miss `{}` is read as a command", miss.line);
         notes.error(&["near_miss", &index.to_string()], problem, "make the name longer".to_owned());
+    }
+    Some(file.example.len() + file.near_miss.len())
+}
+
+fn snapshot(sources: &[&RuleSource], findings: &mut Vec<Finding>) -> Option<usize> {
+    let (source, file) = read::<SnapshotRules>("snapshot.toml", sources)?;
+    let lines = Lines::of(&source.file.content);
+    let mut notes = Notes { findings, source, lines: &lines };
+    let examples = file.example.iter().enumerate().map(|(index, example)| ("example", index, example, true));
+    let misses = file.near_miss.iter().enumerate().map(|(index, miss)| ("near_miss", index, miss, false));
+    for (of, index, example, must) in examples.chain(misses) {
+        let came = example.found(&file);
+        if (came == example.category) != must {
+            let problem = format!("`{}` is not read as this {of} says", example.stack.join(" ← "));
+            notes.error(&[of, &index.to_string()], problem, format!("what came out: {came}"));
+        }
     }
     Some(file.example.len() + file.near_miss.len())
 }

@@ -1,0 +1,85 @@
+//! A refused allocation as the events that a log of it would state.
+
+use super::categories::frames_of;
+use super::structure::{Action, Device, Recording};
+use crate::incident::Read;
+use crate::model::{
+    Basis, Bytes, Citation, Derivation, Event, Figure, FigureName, Kind, Location, Origin, Role, Setting, Severity,
+    Shortage, Snapshot, SnapshotMoment, Traceback, Victim, What,
+};
+use crate::parse::Findings;
+
+/// Whose words they are.
+const PRODUCER: &str = "torch";
+
+/// What those of `recordings` prove whose trace ends with a refused allocation, where `reads`, the job's logs, state none of a device;
+/// `snapshots` is what they show.
+pub fn refusals(recordings: &[Recording], snapshots: &[Snapshot], reads: &[Read]) -> Vec<Read> {
+    let of_device = |event: &Event| matches!(&event.what, What::Shortage(shortage) if shortage.kind == Kind::GpuOom);
+    if reads.iter().any(|read| read.findings.events.iter().any(of_device)) {
+        return Vec::new();
+    }
+    let refusal = |recording: &Recording| {
+        let shown = |device: &Device| {
+            let is_its = |shown: &&Snapshot| shown.path == recording.path && shown.device == device.number;
+            snapshots.iter().find(is_its).filter(|shown| shown.moment == SnapshotMoment::Refusal)
+        };
+        let of_device = |device: &Device| events(recording, device, shown(device)?);
+        let events: Vec<Event> = recording.devices.iter().filter_map(of_device).flatten().collect();
+        let findings = Findings { events, producers: [PRODUCER].into(), ..Findings::default() };
+        (!findings.events.is_empty()).then(|| Read { path: recording.path.clone(), role: Role::Snapshot, findings })
+    };
+    recordings.iter().filter_map(refusal).collect()
+}
+
+/// The stack and the message of the last refusal of `device`, at which `shown` is told of it.
+fn events(recording: &Recording, device: &Device, shown: &Snapshot) -> Option<[Event; 2]> {
+    let place = device.trace.iter().rposition(|entry| entry.action == Action::Oom)?;
+    let entry = device.trace.get(place)?;
+    let location = Location::of_whole(&recording.path);
+    let cite = |text: String| Citation::new(location.clone(), text);
+    let (requested, free) = (entry.size, entry.address);
+    let place = format!("device_traces[{}][{place}]", device.number);
+    let at = cite(format!("{place}: {{'action': 'oom', 'size': {requested}, 'device_free': {free}}}"));
+    let figure = |name, amount: u64, text: String| Figure {
+        name,
+        bytes: i64::try_from(amount).ok().map(Bytes),
+        value: None,
+        text,
+        source: location.clone(),
+        derived: None,
+    };
+    let sum = |name, amount: Bytes, formula: &str| Figure {
+        name,
+        bytes: Some(amount),
+        value: None,
+        text: amount.to_string(),
+        source: location.clone(),
+        derived: Some(Derivation { formula: formula.to_owned(), from: vec![at.clone()] }),
+    };
+    let figures = vec![
+        figure(FigureName::Requested, requested, format!("{place}['size'] = {requested}")),
+        figure(FigureName::GpuFree, free, format!("{place}['device_free'] = {free}")),
+        sum(FigureName::TorchAllocated, shown.in_use, "allocations in use at this entry of the trace"),
+        sum(FigureName::TorchReserved, shown.reserved, "segments at this entry of the trace"),
+    ];
+    let victim = Victim { device: Some(device.number), ..Victim::default() };
+    let shortage =
+        Shortage { kind: Kind::GpuOom, severity: Severity::Fatal, victims: vec![victim], consumers: Vec::new() };
+    let event = |what, figures| Event {
+        what,
+        producer: PRODUCER,
+        basis: Basis::Grammar,
+        at: at.clone(),
+        evidence: Vec::new(),
+        figures,
+        facts: Vec::new(),
+        origin: Origin::default(),
+        time: None,
+        repeated: 0,
+        setting: Setting::default(),
+    };
+    let frames = frames_of(recording, entry.stack);
+    let stack = Traceback { frames, exception: Some(at.clone()), is_native: false };
+    Some([event(What::Traceback(stack), Vec::new()), event(What::Shortage(shortage), figures)])
+}
