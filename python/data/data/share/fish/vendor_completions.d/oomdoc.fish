@@ -78,6 +78,7 @@ complete -c oomdoc -n "__fish_oomdoc_using_subcommand run" -l log-size -d 'Keep 
 complete -c oomdoc -n "__fish_oomdoc_using_subcommand run" -l record -d 'Write the record to this file [default: next to the log, ending in .record]' -r -F
 complete -c oomdoc -n "__fish_oomdoc_using_subcommand run" -l record-size -d 'Let the record take at most this much' -r
 complete -c oomdoc -n "__fish_oomdoc_using_subcommand run" -l interval -d 'Look at memory once in so many seconds; oftener while it rises towards a limit' -r
+complete -c oomdoc -n "__fish_oomdoc_using_subcommand run" -l retry -d 'If it runs out of memory, make the proposed change in copies of its files and run it again, at most N times' -r
 complete -c oomdoc -n "__fish_oomdoc_using_subcommand run" -l lang -d 'The language, `en` or `zh` [default: $OOMDOC_LANG, `language` of oomdoc.toml, else your locale]' -r
 complete -c oomdoc -n "__fish_oomdoc_using_subcommand run" -l fact -d 'Facts that nothing else states, as rules name them: `model=8b`, `gpu=A100-80G`, `host.memory=500GiB`' -r
 complete -c oomdoc -n "__fish_oomdoc_using_subcommand run" -l home -d 'The folder for your rules and history [default: $OOMDOC_HOME, `home` of oomdoc.toml, else your data folder]' -r -F
