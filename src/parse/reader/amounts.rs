@@ -210,7 +210,7 @@ pub(super) fn number<'t>(
     signs: &Signs,
 ) -> Option<(&'t str, u32)> {
     let part = &whole[range.clone()];
-    let small = part.to_ascii_lowercase();
+    let small = part.to_ascii_lowercase().replace('_', " ");
     let rows = signs.numbers.iter().filter(|row| row.is == wanted);
     let all = rows.flat_map(|row| row.words.iter().map(move |words| (row, words)));
     let found =
