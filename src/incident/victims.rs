@@ -101,8 +101,8 @@ fn launched(event: &Event) -> Option<(u32, u32)> {
 /// The number that `event` states as the fact `key`.
 fn number_of(event: &Event, key: &str) -> Option<u32> {
     event.facts.iter().find(|fact| fact.key == key).and_then(|fact| match fact.value {
-        FactValue::Number(value) => Some(value as u32),
-        FactValue::Text(_) => None,
+        FactValue::Number(value) if value >= 0.0 => Some(value as u32),
+        _ => None,
     })
 }
 
@@ -112,7 +112,8 @@ fn only_said(case: &Case, key: &str) -> Option<u32> {
     let mut said = notices.flat_map(|event| &event.facts).filter(|fact| fact.key == key);
     let first = &said.next()?.value;
     match first {
-        FactValue::Number(number) if said.all(|other| other.value == *first) => Some(*number as u32),
+        // A rank that is not known is -1.
+        FactValue::Number(number) if *number >= 0.0 && said.all(|other| other.value == *first) => Some(*number as u32),
         _ => None,
     }
 }

@@ -162,7 +162,8 @@ fn blank(text: &str) -> IResult<&str, &str> {
     let mut rest = text;
     loop {
         let next = rest.trim_start();
-        let next = ["\\n", "\\t", "| ", "|\n"].iter().find_map(|escaped| next.strip_prefix(escaped)).unwrap_or(next);
+        let next =
+            ["\\n", "\\t", "| ", "|\n", "> "].iter().find_map(|escaped| next.strip_prefix(escaped)).unwrap_or(next);
         if next.len() == rest.len() {
             return Ok((rest, &text[..text.len() - rest.len()]));
         }
