@@ -50,7 +50,7 @@ pub(super) const EXAMPLES: &[Example] = &[
     },
     Example {
         version: "torch ≥1.9, a terminal that is closed",
-        text: "WARNING:torch.distributed.elastic.agent.server.api:Received 1 death signal, shutting down workers\nWARNING:torch.distributed.elastic.multiprocessing.api:Sending process 3721 closing signal SIGHUP",
+        text: "WARNING:torch.distributed.elastic.agent.server.api:Received 1 death signal, shutting down workers\nWARNING:torch.distributed.elastic.multiprocessing.api:Sending process 3721 closing signal SIGHUP\ntorch.distributed.elastic.multiprocessing.api.SignalException: Process 3700 got signal: 1\ntorch.distributed.elastic.multiprocessing.errors.ChildFailedError:",
         states: &[("elastic.signal", "1"), ("failure", "cancelled")],
     },
 ];
