@@ -183,9 +183,12 @@ fn nccl(record: &Record) -> Option<Event> {
         .iter()
         .find_map(|label| text::after(text, label))
         .map(text::line);
-    let mut event = match reason.is_none_or(|reason| reason.contains("No space left on device")) {
-        true => exhausted(record, words, statement::speaker_through_nccl(record)),
-        false => statement::failure(record, PRODUCER, words, OtherFailureName::NcclError),
+    let mut event = match reason.filter(|reason| !reason.contains(NO_SPACE)) {
+        None => exhausted(record, words, statement::speaker_through_nccl(record)),
+        Some(reason) => {
+            let refusal = text.lines().find(|line| line.contains(reason)).unwrap_or(words);
+            statement::failure(record, PRODUCER, refusal, OtherFailureName::NcclError)
+        }
     };
     event.evidence = record.cites(text).into_iter().filter(|cite| cite.location != event.at.location).collect();
     event.figures.extend(segment_size(words).and_then(|size| record.figure(FigureName::Requested, size)));
