@@ -22,7 +22,7 @@ struct Place(tempfile::TempDir);
 fn deepspeed(then: &str) -> String {
     let log = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("corpus/llama3-8b-optimizer-step/job.log");
     format!(
-        "#!/bin/sh\ncase \"$*\" in *--adam_offload*) {then};; esac\ncat {}\necho attempt >> attempts\nexit 1\n",
+        "#!/bin/sh\nsleep 0.5\ncase \"$*\" in *--adam_offload*) {then};; esac\ncat {}\necho attempt >> attempts\nexit 1\n",
         log.display()
     )
 }
@@ -73,7 +73,7 @@ impl Place {
 fn a_job_that_ran_out_of_memory_runs_again_with_the_proposed_change() -> Outcome {
     let place = Place::new("echo step 1 loss 2.1; exit 0")?;
     let original = fs::read_to_string(place.file("launch.sh"))?;
-    let (output, said) = place.run(&["--retry", "2"], "launch.sh")?;
+    let (output, said) = place.run(&["--retry", "2", "--interval", "0.1"], "launch.sh")?;
     assert_eq!(output.status.code(), Some(0), "{said}");
     assert!(said.contains("attempt 2 of 3, with --adam_offload  false → true"), "{said}");
     assert_eq!(fs::read_to_string(place.file("launch.sh"))?, original, "the user's own file is left alone");

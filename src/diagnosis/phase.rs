@@ -13,6 +13,8 @@ use crate::signals::Signals;
 const MOST_EVIDENCE: usize = 4;
 /// What speaks for a phase has to outweigh this.
 pub const NOT_KNOWING: f64 = 1.0;
+/// What a phase that comes before training has to outweigh where steps of it had passed.
+const PASSED: f64 = 1.0;
 /// The vote for the phase that the most decisive route names, beside that route's own.
 const FIRST: &str = "first";
 
@@ -53,7 +55,11 @@ pub fn phase(found: &Found, signals: &Signals, weights: &Weights) -> PhaseFindin
     let mut scores: Vec<f64> = Phase::ALL
         .iter()
         .map(|phase| {
-            let written = if *phase == Phase::Unknown { NOT_KNOWING } else { 0.0 };
+            let written = match phase {
+                Phase::Unknown => NOT_KNOWING,
+                phase if found.steps > 0 && phase.comes_before_steps() => -PASSED,
+                _ => 0.0,
+            };
             written + weights.bias(phase.as_str()) + sums.get(phase.as_str()).copied().unwrap_or(0.0)
         })
         .collect();

@@ -24,6 +24,7 @@ pub fn gather(found: &Found, job: &Job, inputs: &[InputSummary], told: &[(String
         found.messages.iter().take(1).cloned().collect(),
     );
     facts.say("progress.count", Value::Number(found.progress as f64));
+    facts.say("progress.steps", Value::Number(found.steps as f64));
     figures(&mut facts, incident);
     device(&mut facts, incident);
     holders(&mut facts, incident);

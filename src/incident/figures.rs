@@ -1,7 +1,7 @@
 //! The figures that belong to an incident.
 
 use super::Case;
-use crate::model::{Event, Figure, FigureName, Kind, Victim, What};
+use crate::model::{Event, FactValue, Figure, FigureName, Kind, PROCESS_IN_USE, Victim, What};
 
 /// Figures of as many ranks tell what those of more would.
 const MOST: usize = 96;
@@ -40,7 +40,24 @@ pub(super) fn of(case: &Case, kind: Kind, events: &[&Event], victims: &[Victim])
             figures.push(figure.clone());
         }
     }
+    if figures.iter().all(|figure| figure.name != FigureName::VictimPid) {
+        figures.extend(case.events.iter().find_map(|event| own_number(event, &is_victim)));
+    }
     figures
+}
+
+/// What a process says in passing of its own number, where that is a victim's.
+fn own_number(event: &Event, is_victim: &dyn Fn(Option<u32>) -> bool) -> Option<Figure> {
+    let fact = event.facts.iter().find(|fact| fact.key == PROCESS_IN_USE && event.what == What::Notice)?;
+    let FactValue::Number(pid) = fact.value else { return None };
+    is_victim(Some(pid as u32)).then(|| Figure {
+        name: FigureName::VictimPid,
+        bytes: None,
+        value: Some(pid),
+        text: fact.at.text.clone(),
+        source: fact.at.location.clone(),
+        derived: None,
+    })
 }
 
 /// The memory that was printed behind `root`: a summary of the allocator, a driver's table.

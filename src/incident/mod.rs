@@ -63,6 +63,8 @@ pub struct Found {
     pub seen: BTreeSet<Phase>,
     /// How many signs of progress the log had shown before.
     pub progress: u64,
+    /// How many of these were steps of training.
+    pub steps: u64,
     /// Named things that its messages and the job's notices say; the incident's own first.
     pub facts: Vec<Fact>,
     /// What its lines say of its time.
@@ -285,7 +287,8 @@ fn incident(case: &Case, mut group: root::Group, knowledge: &Knowledge) -> Found
     let Stamps { before, dated, .. } = root.setting.stamps;
     let dated = dated.or(case.started.filter(|time| time.clock == Clock::Wall));
     let stamps = Stamps { own: root.time, before, dated };
-    Found { incident, signs, frames: frames.into_owned(), messages, places, around, seen, progress, facts, stamps }
+    let (steps, frames) = (root.setting.steps, frames.into_owned());
+    Found { incident, signs, frames, messages, places, around, seen, progress, steps, facts, stamps }
 }
 
 /// Leaves out of `events` what repeats an earlier line, numbers and all, as job managers do at the end, where nobody says

@@ -120,13 +120,15 @@ fn may_use(case: &Case, known: &Victim, killed: &Victim) -> bool {
 
 /// The pid and the local rank of a process, as its launcher says.
 fn launched(event: &Event) -> Option<(u32, u32)> {
-    let number = |key: &str| {
-        event.facts.iter().find(|fact| fact.key == key).and_then(|fact| match fact.value {
-            FactValue::Number(value) => Some(value as u32),
-            FactValue::Text(_) => None,
-        })
-    };
-    number("launcher.pid").zip(number("launcher.local_rank"))
+    number_of(event, "launcher.pid").zip(number_of(event, "launcher.local_rank"))
+}
+
+/// The number that `event` states as the fact `key`.
+fn number_of(event: &Event, key: &str) -> Option<u32> {
+    event.facts.iter().find(|fact| fact.key == key).and_then(|fact| match fact.value {
+        FactValue::Number(value) if value >= 0.0 => Some(value as u32),
+        _ => None,
+    })
 }
 
 /// The device or process that a job says it uses or is, where it never speaks of another.
@@ -135,7 +137,8 @@ fn only_said(case: &Case, key: &str) -> Option<u32> {
     let mut said = notices.flat_map(|event| &event.facts).filter(|fact| fact.key == key);
     let first = &said.next()?.value;
     match first {
-        FactValue::Number(number) if said.all(|other| other.value == *first) => Some(*number as u32),
+        // A rank that is not known is -1.
+        FactValue::Number(number) if *number >= 0.0 && said.all(|other| other.value == *first) => Some(*number as u32),
         _ => None,
     }
 }
@@ -268,9 +271,10 @@ impl Crowd {
         }
     }
 
-    /// A launcher's notice of which process is which rank.
+    /// A launcher's notice of which process is which rank, or a process' own.
     fn learn(&mut self, event: &Event) {
-        if let Some((pid, rank)) = launched(event) {
+        let own = || event.origin.pid.zip(number_of(event, RANK_IN_USE));
+        if let Some((pid, rank)) = launched(event).or_else(own) {
             for at in self.by_pid.get(&pid).into_iter().flatten() {
                 let victim = &mut self.victims[*at];
                 victim.rank = victim.rank.or(Some(rank));

@@ -192,6 +192,8 @@ pub struct Setting {
     pub memory: Arc<[Figure]>,
     /// How many signs of progress the input had shown.
     pub progress: u64,
+    /// How many of these were steps of training: lines that state a step's loss.
+    pub steps: u64,
     /// The phases that the input had shown signs of.
     pub seen: BTreeSet<Phase>,
     /// The source file that the line's logger names, without its folders: `core.py`.

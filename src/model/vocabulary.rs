@@ -242,6 +242,11 @@ vocabulary! {
 }
 
 impl Phase {
+    /// Whether it is over once training steps.
+    pub const fn comes_before_steps(self) -> bool {
+        matches!(self, Phase::Setup | Phase::ModelLoad | Phase::CheckpointResume | Phase::EngineInit)
+    }
+
     /// Whether training steps do not go on in it: the next step shows that it is over.
     pub const fn is_outside_steps(self) -> bool {
         matches!(

@@ -40,7 +40,7 @@ impl Grammar for SharedMemory {
             ") is killed by signal:",
             SEMAPHORE,
             "Unexpected bus error encountered in worker",
-            "NCCL WARN Call to ",
+            FAILED_CALL,
             "shared memory segment",
             "failed to create shared memory file",
             "failed to extend /dev/shm",
@@ -54,16 +54,19 @@ impl Grammar for SharedMemory {
         true
     }
 
-    /// NCCL before 2.18 says the reason in one line and the size in the next; Python's semaphores the place and the reason.
+    /// NCCL before 2.18 says the reason in one line and the size in the next, perhaps with the place between; Python's semaphores
+    /// the place and the reason.
     fn follows(&self, record: &Record, next: &Line<'_>) -> Follow {
         let goes_on = |first: &str, second: &str| record.text().contains(first) && next.body().contains(second);
-        let is_whole = goes_on("NCCL WARN Call to ", "shared memory segment") || goes_on(SEMAPHORE, NO_SPACE);
+        let is_whole = goes_on(FAILED_CALL, "shared memory segment") || goes_on(SEMAPHORE, NO_SPACE);
+        let passes = goes_on(FAILED_CALL, "NCCL INFO ") && is_result(next.body());
         let cut = text::spoken(record.text(), WORKER)
             .next()
             .and_then(|begun| wrap::joint(begun, next.body(), told_of_worker));
         match (cut, record.len()) {
-            (_, 1) if is_whole => Follow::Join(Joint::Line),
+            (_, 1..=3) if is_whole && !record.last_line().contains("segment") => Follow::Join(Joint::Line),
             (Some(joint), 1 | 2) => Follow::Join(joint),
+            (_, 1 | 2) if passes => Follow::Join(Joint::Line),
             _ => Follow::End,
         }
     }
@@ -79,6 +82,14 @@ impl Grammar for SharedMemory {
     fn examples(&self) -> &'static [Example] {
         EXAMPLES
     }
+}
+
+/// How NCCL before 2.18 begins to say which call the system refused.
+const FAILED_CALL: &str = "NCCL WARN Call to ";
+
+/// `include/shm.h:41 -> 2`: what a function of NCCL's returned.
+fn is_result(line: &str) -> bool {
+    line.rsplit_once(" -> ").is_some_and(|(_, result)| result.trim().parse::<u8>().is_ok())
 }
 
 /// Whoever could not have shared memory is `victim`.
@@ -158,7 +169,8 @@ fn nccl(record: &Record) -> Option<Event> {
         "Error while creating shared memory segment ",
         "Error: failed to create shared memory file ",
         "Error: failed to extend /dev/shm",
-        "Call to posix_fallocate failed: ",
+        "Call to posix_fallocate failed",
+        "Call to fallocate failed",
     ];
     let words = heads.iter().find_map(|head| {
         text::each(text, head).map(text::line).find(|words| {
@@ -167,11 +179,16 @@ fn nccl(record: &Record) -> Option<Event> {
         })
     })?;
     // Other reasons are a missing permission or a full table of files; the oldest message names none.
-    let reason =
-        text::after(text, "error: ").or_else(|| text::after(text, " error ")).or_else(|| text::after(text, "failed: "));
-    let mut event = match reason.is_none_or(|reason| reason.contains("No space left on device")) {
-        true => exhausted(record, words, statement::speaker_through_nccl(record)),
-        false => statement::failure(record, PRODUCER, words, OtherFailureName::NcclError),
+    let reason = ["error: ", " error ", "failed: ", "failed : "]
+        .iter()
+        .find_map(|label| text::after(text, label))
+        .map(text::line);
+    let mut event = match reason.filter(|reason| !reason.contains(NO_SPACE)) {
+        None => exhausted(record, words, statement::speaker_through_nccl(record)),
+        Some(reason) => {
+            let refusal = text.lines().find(|line| line.contains(reason)).unwrap_or(words);
+            statement::failure(record, PRODUCER, refusal, OtherFailureName::NcclError)
+        }
     };
     event.evidence = record.cites(text).into_iter().filter(|cite| cite.location != event.at.location).collect();
     event.figures.extend(segment_size(words).and_then(|size| record.figure(FigureName::Requested, size)));
@@ -279,6 +296,11 @@ const EXAMPLES: &[Example] = &[
         states: &[("kind", "shm_exhausted"), ("requested", "size 5246976")],
     },
     Example {
+        version: "NCCL 2.3–2.6, with the place between",
+        text: "node3:1234:5678 [2] include/shm.h:28 NCCL WARN Call to posix_fallocate failed : No space left on device\nnode3:1234:5678 [2] NCCL INFO include/shm.h:41 -> 2\n\nnode3:1234:5678 [2] include/shm.h:48 NCCL WARN Error while creating shared memory segment nccl-shm-send-71c2 (size 9637888)",
+        states: &[("kind", "shm_exhausted"), ("requested", "size 9637888"), ("pid", "1234"), ("device", "2")],
+    },
+    Example {
         version: "CPython",
         text: "OSError: [Errno 28] No space left on device: '/dev/shm/psm_4f0a'",
         states: &[("kind", "shm_exhausted")],
@@ -309,8 +331,15 @@ mod tests {
     fn other_reasons_are_no_shortage() {
         let opened = "unable to open shared memory object </torch_12_34> in read-write mode: Too many open files (24)";
         assert_eq!(states(opened), ["io_error"]);
-        let denied = "NCCL WARN Call to shm_open failed: Permission denied\nNCCL WARN Error while creating shared memory segment nccl-shm-send-1 (size 5246976)";
-        assert!(!states(denied).contains(&"shm_exhausted".to_owned()), "{:?}", states(denied));
+        let segment = "NCCL WARN Error while creating shared memory segment nccl-shm-send-1 (size 5246976)";
+        for reason in [
+            "failed: Permission denied",
+            "failed : Too many open files",
+            "failed : Permission denied\nnode1:7:9 [0] NCCL INFO include/shm.h:41 -> 2\n",
+        ] {
+            let denied = format!("node1:7:9 [0] NCCL WARN Call to shm_open {reason}\nnode1:7:9 [0] {segment}");
+            assert_eq!(states(&denied), ["nccl_error"], "{denied}");
+        }
     }
 
     #[test]

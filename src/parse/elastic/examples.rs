@@ -48,6 +48,11 @@ pub(super) const EXAMPLES: &[Example] = &[
         text: "WARNING:torch.distributed.elastic.agent.server.api:Received Signals.SIGTERM death signal, shutting down workers\nWARNING:torch.distributed.elastic.multiprocessing.api:Sending process 3721 closing signal SIGTERM\ntorch.distributed.elastic.multiprocessing.api.SignalException: Process 3700 got signal: 15\ntorch.distributed.elastic.multiprocessing.errors.ChildFailedError:",
         states: &[("elastic.signal", "Signals.SIGTERM"), ("exit", "signal 15"), ("pid", "3700")],
     },
+    Example {
+        version: "torch ≥1.9, a terminal that is closed",
+        text: "WARNING:torch.distributed.elastic.agent.server.api:Received 1 death signal, shutting down workers\nWARNING:torch.distributed.elastic.multiprocessing.api:Sending process 3721 closing signal SIGHUP\ntorch.distributed.elastic.multiprocessing.api.SignalException: Process 3700 got signal: 1\ntorch.distributed.elastic.multiprocessing.errors.ChildFailedError:",
+        states: &[("elastic.signal", "1"), ("failure", "cancelled")],
+    },
 ];
 
 #[cfg(test)]
@@ -84,6 +89,16 @@ mod tests {
     fn a_first_failure_by_sigterm_came_from_elsewhere() {
         let table = "Root Cause (first observed failure):\n[0]:\n  rank      : 1 (local_rank: 1)\n  exitcode  : -15 (pid: 6021)\n";
         assert_eq!(deaths(table)[0].exit, Exit::Signal(15));
+    }
+
+    #[test]
+    fn a_signal_of_the_terminal_is_no_death() {
+        for words in ["Sending process 7 closing signal SIGHUP", "Sending process 7 closing signal SIGINT"] {
+            let events = testing::read(words.as_bytes());
+            assert!(events.iter().all(|event| matches!(event.what, What::Failure(_))), "{words}: {events:?}");
+        }
+        assert_eq!(deaths("Sending process 7 closing signal SIGTERM")[0].exit, Exit::Stopped);
+        assert_eq!(deaths("Sending process 7 closing signal SIG")[0].exit, Exit::Stopped);
     }
 
     #[test]

@@ -4,8 +4,10 @@
 //! `utils/memory.py`; the closing table is [`summary`]'s. Where every worker is stopped by the launcher, only the first
 //! failure says anything.
 
+use nom::branch::alt;
 use nom::bytes::complete::tag;
 use nom::character::complete::u32 as integer;
+use nom::combinator::consumed;
 use nom::sequence::{delimited, preceded, terminated};
 use nom::{IResult, Parser};
 
@@ -92,15 +94,25 @@ fn first_failure(words: &str) -> IResult<&str, (i32, &str, &str)> {
     Ok((rest, (status, rank, pid)))
 }
 
-/// `Sending process 4711 closing signal SIGTERM`: another one had died, or the agent itself was told to stop.
+/// `Sending process 4711 closing signal SIGTERM`: another one had died, or the agent itself was told to stop. It passes on the
+/// signal that it got; of itself it sends no other than SIGTERM.
 fn stopped(record: &Record) -> Option<Event> {
     let words = text::spoken(record.text(), "Sending process ").next().map(text::line)?;
-    let (_, pid) = stop(words).ok()?;
+    let (_, (pid, signal)) = stop(words).ok()?;
+    if signal.is_some_and(is_of_terminal) {
+        return Some(statement::failure(record, PRODUCER, words, OtherFailureName::Cancelled));
+    }
     Some(statement::death(record, PRODUCER, words, Exit::Stopped, statement::neighbour(record, Some(pid))))
 }
 
-fn stop(words: &str) -> IResult<&str, u32> {
-    delimited(tag("Sending process "), integer, tag(" closing signal SIG")).parse(words)
+fn stop(words: &str) -> IResult<&str, (u32, Option<i32>)> {
+    let pid = delimited(tag("Sending process "), integer, tag(" closing signal "));
+    (pid, alt((signals::signal.map(Some), tag("SIG").map(|_| None)))).parse(words)
+}
+
+/// Whether `signal` comes from somebody's keyboard, or from a terminal that was closed: SIGHUP, SIGINT.
+fn is_of_terminal(signal: i32) -> bool {
+    [1, 2].contains(&signal)
 }
 
 /// The agent itself was told to stop, by a scheduler, a person or a closed terminal.
@@ -109,15 +121,19 @@ fn signalled(record: &Record) -> Option<Event> {
     if let Some(words) = text::each(text, "SignalException: Process ").next().map(text::line) {
         let (_, (pid, signal)) = exception(words).ok()?;
         let victim = statement::neighbour(record, Some(pid));
-        return Some(match signal {
-            2 => statement::failure(record, PRODUCER, words, OtherFailureName::Cancelled),
-            _ => statement::death(record, PRODUCER, words, Exit::Signal(signal), victim),
+        return Some(match is_of_terminal(signal) {
+            true => statement::failure(record, PRODUCER, words, OtherFailureName::Cancelled),
+            false => statement::death(record, PRODUCER, words, Exit::Signal(signal), victim),
         });
     }
     let words = text::spoken(text, "Received ").map(text::line).find(|words| words.contains(" death signal, "))?;
-    let (_, signal) = nom::combinator::recognize(received).parse(words).ok()?;
-    let mut event = statement::notice(record, PRODUCER, words);
-    event.facts.push(record.fact("elastic.signal", signal.trim_start_matches("Received ")));
+    let (_, (said, signal)) = consumed(received).parse(words).ok()?;
+    let mut event = match is_of_terminal(signal) {
+        true => statement::failure(record, PRODUCER, words, OtherFailureName::Cancelled),
+        // Whoever stops the agent is nobody's death: its workers end because of it.
+        false => statement::death(record, PRODUCER, words, Exit::Signal(signal), statement::speaker(record)),
+    };
+    event.facts.push(record.fact("elastic.signal", said.trim_start_matches("Received ")));
     Some(event)
 }
 

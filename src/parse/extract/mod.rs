@@ -295,6 +295,7 @@ impl<'g> Extractor<'g> {
         let is_step = signs.is_step(body);
         if is_step || bar.as_ref().is_some_and(|bar| bar.done > 0) {
             self.now.progress += 1;
+            self.now.steps += u64::from(is_step);
         }
         let nested = bar.as_ref().is_some_and(|bar| self.bars.entry(origin).or_default().is_nested(bar));
         let of_bar = bar.and_then(|bar| {

@@ -158,6 +158,23 @@ pub(super) fn read(line: &str) -> Option<KernelLine<'_>> {
     telling.or_else(|| detail(line).map(KernelLine::Detail))
 }
 
+/// How much `line` tells of who was killed: as many of the values that the kernel lists can be read.
+pub(super) fn told(line: &str) -> usize {
+    const SIZES: [&str; 6] = ["total-vm:", "vsz:", "anon-rss:", "file-rss:", "shmem-rss:", "pgtables:"];
+    match read(line) {
+        Some(KernelLine::Victim(_)) => {
+            let sizes = SIZES.iter().filter(|label| labelled(line, label).is_some()).count();
+            sizes + usize::from(line.contains(" oom_score_adj:"))
+        }
+        Some(KernelLine::Kill(kill)) => {
+            let Kill { constraint, nodemask, cpuset, mems_allowed, oom_memcg, task_memcg, comm, .. } = kill;
+            let fields = [constraint, nodemask, cpuset, mems_allowed, oom_memcg, task_memcg, comm];
+            fields.iter().flatten().count() + usize::from(kill.pid.is_some())
+        }
+        _ => 0,
+    }
+}
+
 fn detail(line: &str) -> Option<Detail<'_>> {
     processor(line)
         .map(Detail::Processor)

@@ -19,6 +19,7 @@ use cgroup::Statistics;
 use line::{Detail, KernelLine};
 use report::Report;
 
+use super::wrap::{self, Progress};
 use super::{Example, Follow, Grammar, Joint, Line, Record};
 use crate::model::{Event, What};
 
@@ -32,6 +33,9 @@ const PATIENCE: u64 = 400;
 const AFTERWARDS: u64 = 40;
 /// The same within the statistics of a cgroup, whose lines are words that anybody may print.
 const WITHIN: u64 = 8;
+
+/// What a width broke off stands in the next line, or behind a blank one.
+const NEXT: u64 = 2;
 
 impl Grammar for Kernel {
     fn producer(&self) -> &'static str {
@@ -79,7 +83,7 @@ impl Grammar for Kernel {
     }
 
     fn follows(&self, record: &Record, next: &Line<'_>) -> Follow {
-        let last = line::read(record.last_line());
+        let last = line::read(last_of(record));
         let distance = next.number.0.saturating_sub(record.last_number().0);
         let patience = match last {
             // It only mentions the words by which a report is found.
@@ -89,7 +93,10 @@ impl Grammar for Kernel {
             }
             Some(_) => PATIENCE,
         };
-        let Some(next_part) = line::read(next.body()) else { return wait(distance, patience) };
+        let Some(next_part) = line::read(next.body()) else {
+            let rest = rest_of(last_of(record), next).filter(|_| distance <= NEXT);
+            return rest.map_or_else(|| wait(distance, patience), Follow::Join);
+        };
         let belongs = match next_part {
             KernelLine::Detail(Detail::Statistics(Statistics::Named(_)))
                 if distance > WITHIN || !may_have_statistics(last) =>
@@ -112,6 +119,20 @@ impl Grammar for Kernel {
     fn examples(&self) -> &'static [Example] {
         examples::EXAMPLES
     }
+}
+
+/// The last line of `record` as the kernel wrote it, however often a width broke it.
+fn last_of(record: &Record) -> &str {
+    record.text().rsplit('\n').next().unwrap_or_default()
+}
+
+/// How `next` is joined to `last`, where it is what a width broke off: nobody stamped it, and more of `last` can be read with it.
+fn rest_of(last: &str, next: &Line<'_>) -> Option<Joint> {
+    if next.envelope().time.is_some() || !matches!(line::read(last), Some(KernelLine::Victim(_) | KernelLine::Kill(_)))
+    {
+        return None;
+    }
+    wrap::joint(last, next.body(), |text| Progress::Open(line::told(text)))
 }
 
 fn wait(distance: u64, patience: u64) -> Follow {
@@ -146,7 +167,7 @@ fn detail_belongs(record: &Record, last: Option<KernelLine<'_>>) -> bool {
 
 /// Whether `next` was written before the end of `record`, by the same clock: the newest lines come first.
 fn is_earlier(record: &Record, next: &Line<'_>) -> bool {
-    let last = record.event("kernel", record.last_line(), What::Notice).time;
+    let last = record.event("kernel", last_of(record), What::Notice).time;
     let since = next.envelope().time.zip(last).and_then(|(next, last)| next.since(&last));
     since.is_some_and(|seconds| seconds < 0.0)
 }

@@ -276,3 +276,30 @@ fn statistics_of_the_groups_below_are_added() {
     assert_eq!(number(&events[0], "memcg.anon"), Some(f64::from(3 << 20)));
     assert_eq!(number(&events[0], "memcg.file"), Some(f64::from(24 << 10)));
 }
+
+#[test]
+fn what_a_width_broke_is_read_whole() {
+    let within_words = read(&[
+        "[  100.000008] Out of memory: Killed process 4711 (python3) total-vm:22144612kB, anon",
+        "-rss:15823044kB, file-rss:12kB, shmem-rss:4kB, UID:0 pgtables:34567kB oom_score",
+        "_adj:0",
+        "[  100.200000] eth0: link up",
+    ]);
+    let between_words = read(&[
+        "Out of memory: Killed process 4711 (python3)",
+        "total-vm:22144612kB, anon-rss:15823044kB, file-rss:12kB,",
+        "shmem-rss:4kB",
+        "anon-rss is what nobody else holds",
+    ]);
+    for events in [within_words, between_words] {
+        assert_eq!(events.len(), 1);
+        for (name, kib) in [(FigureName::AnonRss, 15_823_044), (FigureName::FileRss, 12), (FigureName::ShmemRss, 4)] {
+            assert_eq!(bytes(&events[0], name), Some(kib * 1024), "{name}");
+        }
+    }
+    let killed = kills(&[
+        "oom-kill:constraint=CONSTRAINT_MEMCG,nodemask=(null),cpuset=/,mems_allowed=0,oom_m",
+        "emcg=/a,task_memcg=/a,task=python3,pid=4711,uid=0",
+    ]);
+    assert_eq!(killed, [(Kind::HostOomCgroup, vec![4711], None)]);
+}

@@ -55,7 +55,21 @@ impl Messages {
             let file = self.row(*first).0;
             read_file(file, of_file.iter().map(|row| self.row(*row).1), record, &mut events);
         }
+        keep_fullest(&mut events);
         events
+    }
+}
+
+/// Where producers read one line as shortages of different kinds, the one that reads most of it is meant.
+fn keep_fullest(events: &mut Vec<Event>) {
+    let kind = |event: &Event| match &event.what {
+        What::Shortage(shortage) => Some(shortage.kind),
+        _ => None,
+    };
+    let shortages = || events.iter().filter_map(|event| Some((kind(event)?, event.figures.len())));
+    let Some((fullest, most)) = shortages().max_by_key(|(_, figures)| *figures) else { return };
+    if shortages().all(|(kind, figures)| kind == fullest || figures < most) {
+        events.retain(|event| kind(event).is_none_or(|kind| kind == fullest));
     }
 }
 

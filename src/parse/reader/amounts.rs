@@ -68,6 +68,38 @@ pub(super) fn figures(record: &Record, range: Range<usize>, memory: MemoryOf, si
     figures
 }
 
+/// `said`, and the lines behind it up to `end` on which it goes on: a sentence that somebody's width broke, or a row of a list of
+/// amounts, `free: 1.2 GiB`.
+pub(super) fn with_rest(whole: &str, said: Range<usize>, end: usize) -> Range<usize> {
+    let mut stop = said.end;
+    while let Some(next) = whole.get(stop..end).and_then(|rest| rest.strip_prefix('\n')) {
+        let line = next.lines().next().unwrap_or_default();
+        let is_open = whole[..stop].trim_end().ends_with(|c: char| c.is_alphanumeric() || c == ',' || c == ':');
+        if line.is_empty() || !(is_open && goes_on(line.trim_start()) || is_row(line.trim())) {
+            break;
+        }
+        stop += '\n'.len_utf8() + line.len();
+    }
+    said.start..stop
+}
+
+/// Whether a sentence goes on with `line`: nobody begins one with a small letter or an amount.
+fn goes_on(line: &str) -> bool {
+    let word = line.split_whitespace().next().unwrap_or_default();
+    let is_word = word.len() > 1 && word.chars().all(|c| c.is_ascii_lowercase() || c == ',');
+    is_word || text::size(line).is_ok()
+}
+
+/// `free: 1.2 GiB`, `Total memory = 16384 MB`
+fn is_row(line: &str) -> bool {
+    const MOST_WORDS: usize = 4;
+    line.split_once([':', '=']).is_some_and(|(label, amount)| {
+        let is_label = label.chars().all(|c| c.is_alphabetic() || c == '_' || c == ' ' || c == '-');
+        let is_amount = text::size(amount.trim()).is_ok_and(|(rest, _)| rest.trim_matches([',', '.', ')']).is_empty());
+        is_label && label.split_whitespace().count() <= MOST_WORDS && is_amount
+    })
+}
+
 /// What stands between two amounts belongs to the one of whose clause it is.
 const ENDS: &[char] = &[',', ';', '，', '；'];
 
@@ -178,7 +210,7 @@ pub(super) fn number<'t>(
     signs: &Signs,
 ) -> Option<(&'t str, u32)> {
     let part = &whole[range.clone()];
-    let small = part.to_ascii_lowercase();
+    let small = part.to_ascii_lowercase().replace('_', " ");
     let rows = signs.numbers.iter().filter(|row| row.is == wanted);
     let all = rows.flat_map(|row| row.words.iter().map(move |words| (row, words)));
     let found =

@@ -325,6 +325,7 @@ fn event(candidate: &Candidate, message: &Message<'_>, judgement: &Judgement, si
                 MemoryOf::Host if judgement.killed => MemoryOf::Kernel,
                 memory => memory,
             };
+            let said = amounts::with_rest(message.text, said, message.range.end);
             let (figures, named) = said_of(memory, record, said, signs);
             let speaker = statement::speaker(record);
             let victim =

@@ -217,3 +217,25 @@ fn an_amount_is_read_with_the_unit_of_its_label_and_as_the_whole_of_a_pair() {
         assert!(figures(text).is_empty(), "{text}");
     }
 }
+
+#[test]
+fn figures_stand_on_the_lines_on_which_a_message_goes_on() {
+    let words = |name, words: &str| (name, words.to_owned());
+    let free = |text: &str| figures(text).into_iter().find(|(name, _)| *name == FigureName::GpuFree);
+    // Of a message that a row knows by its first line, too.
+    for text in [
+        "ArenaError: GPU out of memory, available memory is only\n     416.50 MB.\n\nplease check",
+        "ArenaError: GPU out of memory, available memory\nis only 416.50 MB, giving up",
+        "Out of memory error on GPU 0. Cannot allocate 1.531250GB memory on GPU 0, available memory is only \n   416.50 MB.",
+        "ArenaError: GPU out of memory\nRequested: 768.00 MiB\nFree: 416.50 MB",
+    ] {
+        assert_eq!(free(text), Some(words(FigureName::GpuFree, "416.50 MB")), "{text}");
+    }
+    for text in [
+        "ArenaError: GPU out of memory.\n416.50 MB available on the disk",
+        "ArenaError: GPU out of memory\nINFO cache: available memory is only 416.50 MB",
+        "ArenaError: GPU out of memory, available memory is only 416\n50 MB",
+    ] {
+        assert_eq!(free(text), None, "{text}");
+    }
+}

@@ -163,23 +163,26 @@ fn background(line: &str) -> IResult<&str, (Option<&str>, i32)> {
 /// KILLED BY SIGNAL: 9 (Killed)` of hydra.
 fn mpi(record: &Record) -> Option<Event> {
     let text = text::line(record.text());
-    if let Some((_, (victim, signal))) = text::each(text, "process rank ").find_map(|words| noticed(words).ok()) {
-        return Some(statement::death(record, PRODUCER, text, Exit::Signal(signal), victim));
+    if let Some((_, (victim, pid, signal))) = text::each(text, "process rank ").find_map(|words| noticed(words).ok()) {
+        let number = victim.pid.map(|number| record.number(FigureName::VictimPid, pid, f64::from(number)));
+        let mut event = statement::death(record, PRODUCER, text, Exit::Signal(signal), victim);
+        event.figures.extend(number);
+        return Some(event);
     }
     let words = text::after(text, "KILLED BY SIGNAL: ")?;
     let (_, signal) = signals::signal(words).ok()?;
     Some(statement::death(record, PRODUCER, text, Exit::Signal(signal), Victim::default()))
 }
 
-fn noticed(words: &str) -> IResult<&str, (Victim, i32)> {
+fn noticed(words: &str) -> IResult<&str, (Victim, &str, i32)> {
     let host = take_while1(|c: char| c.is_alphanumeric() || "-_.".contains(c));
     let rank = preceded(tag("process rank "), integer);
-    let pid = delimited(tag(" with PID "), integer, tag(" on node "));
-    let (rest, (rank, pid, host)) = (rank, pid, host).parse(words)?;
+    let pid = delimited(tag(" with PID "), nom::combinator::consumed(integer), tag(" on node "));
+    let (rest, (rank, (said, pid), host)) = (rank, pid, host).parse(words)?;
     let (rest, signal) = preceded(tag(" exited on signal "), signals::signal).parse(rest)?;
     // 0 is of a process that it has forgotten.
     let pid = Some(pid).filter(|pid| *pid != 0);
-    Ok((rest, (Victim { host: Some(host.into()), rank: Some(rank), pid, ..Victim::default() }, signal)))
+    Ok((rest, (Victim { host: Some(host.into()), rank: Some(rank), pid, ..Victim::default() }, said, signal)))
 }
 
 /// A status or a signal in one of the phrases that tools and scripts have for it.

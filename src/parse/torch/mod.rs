@@ -157,12 +157,13 @@ fn clause(text: &str) -> IResult<&str, Clause<'_>> {
     preceded(blank, alt((caching_clause, described_clause, other_clause))).parse(text)
 }
 
-/// Blanks and ends of lines, also those that somebody's quotes escaped: `\n`.
+/// Blanks and ends of lines, also those that somebody's quotes escaped, `\n`, and the bars of a table around them.
 fn blank(text: &str) -> IResult<&str, &str> {
     let mut rest = text;
     loop {
         let next = rest.trim_start();
-        let next = ["\\n", "\\t"].iter().find_map(|escaped| next.strip_prefix(escaped)).unwrap_or(next);
+        let next =
+            ["\\n", "\\t", "| ", "|\n", "> "].iter().find_map(|escaped| next.strip_prefix(escaped)).unwrap_or(next);
         if next.len() == rest.len() {
             return Ok((rest, &text[..text.len() - rest.len()]));
         }

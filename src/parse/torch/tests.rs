@@ -32,6 +32,18 @@ fn a_message_in_a_box_is_read_whole() {
 }
 
 #[test]
+fn a_message_in_a_table_is_read_whole() {
+    let read = figures(&[
+        "| RuntimeError: CUDA out of memory. Tried to allocate 150.00 MiB (GPU 0;           |",
+        "| 79.35 GiB total capacity; 76.08 GiB already allocated; 108.19 MiB free;          |",
+        "| 77.20 GiB reserved in total by PyTorch)                                          |",
+    ]);
+    for (name, text) in [("gpu_total", "79.35 GiB"), ("gpu_free", "108.19 MiB"), ("torch_reserved", "77.20 GiB")] {
+        assert!(has(&read, name, text), "{name} in {read:?}");
+    }
+}
+
+#[test]
 fn a_number_broken_over_two_lines_says_so() {
     let events = testing::read(
         b"RuntimeError: CUDA out of memory. Tried to allocate 1.00 GiB (GPU 0; 79.\n35 GiB total capacity; 76.08 GiB already allocated; 108.19 MiB free; 77.20 GiB reserved in total by PyTorch)",

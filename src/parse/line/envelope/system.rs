@@ -116,6 +116,8 @@ pub(super) fn host_label(text: &str) -> IResult<&str, Facts<'_>> {
     let numbered = |host: &str| {
         host.bytes().any(|byte| byte.is_ascii_digit())
             && !UNITS.iter().any(|unit| host.ends_with(unit))
+            && !host.ends_with("Error")
+            && !host.ends_with("Exception")
             && !NO_HOST.iter().any(|word| {
                 host.strip_prefix(word)
                     .is_some_and(|rest| rest.bytes().all(|byte| byte.is_ascii_digit() || b"-_".contains(&byte)))
