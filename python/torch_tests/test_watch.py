@@ -1,6 +1,6 @@
 """`oomdoc.watch` in jobs that really run out of memory, by torch on a CPU, and what `oomdoc analyze` says of them.
 
-.ci/accept runs it with the Python that has torch, transformers and Lightning: `python -m unittest`. `$OOMDOC_BIN` is the command.
+.ci/jobs runs it with the Python that has torch, transformers and Lightning: `python -m unittest`. `$OOMDOC_BIN` is the command.
 """
 
 from __future__ import annotations
