@@ -168,3 +168,21 @@ fn signals_reach_the_second_attempt() -> Outcome {
     assert!(matches!(status, Some(5 | 143)), "{status:?}");
     Ok(())
 }
+
+#[test]
+fn a_job_that_somebody_ended_is_not_run_again() -> Outcome {
+    let place = Place::new("exit 0")?;
+    // It has run out of memory, and hangs.
+    let hangs = deepspeed("exit 0").replace("exit 1\n", "echo hangs; sleep 600\n");
+    fs::write(place.file("deepspeed"), hangs)?;
+    let arguments = ["run", "--log", "job.log", "--retry", "2", "--", "bash", "launch.sh"];
+    let mut run = place.oomdoc(&arguments).stdout(Stdio::piped()).stderr(Stdio::null()).spawn()?;
+    let output = BufReader::new(run.stdout.take().ok_or("no output")?);
+    let mut lines = output.lines().map_while(Result::ok);
+    assert!(lines.any(|line| line == "hangs"));
+    assert!(Command::new("kill").args(["-TERM", &run.id().to_string()]).status()?.success());
+    lines.for_each(drop);
+    assert_eq!(run.wait()?.code(), Some(143));
+    assert_eq!(fs::read_to_string(place.file("attempts"))?.lines().count(), 1);
+    Ok(())
+}

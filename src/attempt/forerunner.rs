@@ -25,8 +25,8 @@ pub struct Forerunner {
     pub schema: String,
     /// What was set of all that patches turn.
     pub settings: BTreeMap<String, String>,
-    /// How far it got, by kinds of lines.
-    pub reached: BTreeMap<String, f64>,
+    /// How far it got, by kinds of lines; `None` where there was no log.
+    pub reached: Option<BTreeMap<String, f64>>,
     /// The most memory it took.
     pub peak: Peak,
     /// What the report advised.
@@ -49,7 +49,7 @@ impl Forerunner {
     pub fn of(
         record: &Record,
         settings: BTreeMap<String, String>,
-        reached: BTreeMap<String, f64>,
+        reached: Option<BTreeMap<String, f64>>,
         peak: Peak,
     ) -> Forerunner {
         let proposal = |patch: &crate::model::Patch| Proposal {

@@ -13,6 +13,8 @@ use crate::knowledge::{Inputs, Knob, is_among};
 /// More files than these, or longer ones, are not what a job is launched with.
 const MOST: usize = 16;
 const LONGEST: u64 = 256 << 10;
+/// As many names are looked up.
+const MOST_LOOKS: usize = 128;
 /// A longer command goes over several lines, an option each.
 const WIDTH: usize = 100;
 
@@ -38,7 +40,10 @@ impl Launched {
     pub fn by_script(script: &str, folder: &Path) -> Launched {
         let mut files = BTreeMap::new();
         let mut named: Vec<String> = names(script);
-        while let Some(name) = named.pop() {
+        // The job waits for this.
+        let mut looks = 0;
+        while let Some(name) = named.pop().filter(|_| looks < MOST_LOOKS) {
+            looks += 1;
             if files.len() < MOST
                 && !files.contains_key(&name)
                 && let Some(text) = text(&folder.join(&name))
@@ -49,7 +54,7 @@ impl Launched {
                     true => inner,
                     false => beside.join(inner).to_string_lossy().into_owned(),
                 };
-                named.extend(names(&text).into_iter().map(here));
+                named.extend(names(&text).into_iter().take(MOST_LOOKS).map(here));
                 files.insert(name, text);
             }
         }

@@ -8,6 +8,7 @@ use crate::config::Value;
 use crate::history::{Outcome, Peak, PeakChange, now};
 use crate::knowledge::{is_end, is_named};
 use crate::model::{Change, Kind, Phase, Report, Scalar};
+use crate::parse::granted;
 
 /// How an attempt ended.
 pub struct Ending<'a> {
@@ -17,8 +18,8 @@ pub struct Ending<'a> {
     pub status: u8,
     /// What was set.
     pub settings: &'a BTreeMap<String, String>,
-    /// How far it got.
-    pub reached: &'a BTreeMap<String, f64>,
+    /// How far it got; `None` where there is no log.
+    pub reached: Option<&'a BTreeMap<String, f64>>,
     /// The most memory it took.
     pub peak: Peak,
 }
@@ -43,7 +44,7 @@ fn went_on(before: &Forerunner, proposal: &Proposal, ending: &Ending<'_>) -> Opt
         Some(again) if is_the_same(again) => Some(false),
         None if ending.status == 0 => Some(true),
         // It died of something else: what counts is whether that was later.
-        _ => is_beyond(ending.reached, &before.reached).filter(|is_beyond| *is_beyond),
+        _ => is_beyond(ending.reached?, before.reached.as_ref()?).filter(|is_beyond| *is_beyond),
     }
 }
 
@@ -58,7 +59,7 @@ fn is_made(proposal: &Proposal, before: &BTreeMap<String, String>, now: &BTreeMa
     if old == new {
         return false;
     }
-    let number = |text: &Option<String>| text.as_deref().and_then(|text| Value::of_word(text).as_number());
+    let number = |text: &Option<String>| text.as_deref().and_then(amount);
     let turned = match (number(&old), number(&new)) {
         (Some(old), Some(new)) => Some(new - old),
         _ => None,
@@ -67,14 +68,22 @@ fn is_made(proposal: &Proposal, before: &BTreeMap<String, String>, now: &BTreeMa
         (Some(Scalar::Flag(false)), _) if new.is_none() => true,
         (Some(to), _) => {
             let is_it = new.as_deref().map(Value::of_word) == Some(Value::of_word(&to.to_string()));
-            let towards = Value::of_word(&to.to_string()).as_number().zip(number(&old)).map(|(to, old)| to - old);
+            let towards = amount(&to.to_string()).zip(number(&old)).map(|(to, old)| to - old);
             is_it || towards.zip(turned).is_some_and(|(towards, turned)| towards * turned > 0.0)
         }
         (None, Some(Change::Times(factor))) => turned.is_some_and(|turned| (factor - 1.0) * turned > 0.0),
         (None, Some(Change::Add(amount))) => turned.is_some_and(|turned| amount * turned > 0.0),
-        (None, Some(Change::AtLeast(_))) => turned.is_none_or(|turned| turned > 0.0),
+        (None, Some(Change::AtLeast(least))) => {
+            let is_enough = amount(&least.to_string()).zip(number(&new)).is_some_and(|(least, new)| new >= least);
+            is_enough || turned.is_some_and(|turned| turned > 0.0)
+        }
         (None, None) => false,
     }
+}
+
+/// A number, or an amount of memory in bytes.
+fn amount(text: &str) -> Option<f64> {
+    Value::of_word(text).as_number().or_else(|| granted(text).map(|bytes| bytes.0 as f64))
 }
 
 #[cfg(test)]
@@ -99,11 +108,11 @@ mod tests {
         let died = analyze(&["corpus/llama3-8b-optimizer-step"], &Options::default())?;
         let record = Record::of(&died, &Redactor::new(&[])?)?.ok_or("no incident")?;
         let offload = report_change(&died).ok_or("no patch")?;
-        let before = Forerunner::of(&record, settings(&[]), reached(4.0), Peak::default());
+        let before = Forerunner::of(&record, settings(&[]), Some(reached(4.0)), Peak::default());
         let well = analyze(&["corpus/deepspeed-healthy"], &Options::default())?;
         let changed = settings(&[(offload.trim_start_matches('-'), "true")]);
         let judged = |report: &Report, status, settings: &BTreeMap<String, String>, step| {
-            let ending = Ending { report, status, settings, reached: &reached(step), peak: Peak::default() };
+            let ending = Ending { report, status, settings, reached: Some(&reached(step)), peak: Peak::default() };
             judge(&before, &ending).into_iter().map(|outcome| outcome.worked).collect::<Vec<bool>>()
         };
         assert_eq!(judged(&well, 0, &changed, 9.0), [true]);
@@ -135,6 +144,9 @@ mod tests {
         assert!(made(&to_two, "8", "2") && made(&to_two, "8", "4") && !made(&to_two, "8", "16"));
         let half = advised(None, Some(Change::Times(0.5)));
         assert!(made(&half, "8", "4") && !made(&half, "8", "9") && !made(&half, "8", "8"));
+        let larger = advised(None, Some(Change::AtLeast(Scalar::Text("16g".into()))));
+        assert!(made(&larger, "8g", "16g") && made(&larger, "8g", "12g") && !made(&larger, "16g", "8g"));
+        assert!(!is_made(&larger, &settings(&[("micro_train_batch_size", "8g")]), &settings(&[])));
         let mode = advised(Some(Scalar::Text("cpu".into())), None);
         assert!(made(&mode, "none", "cpu") && !made(&mode, "none", "nvme"));
         Ok(())

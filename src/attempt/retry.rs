@@ -117,20 +117,21 @@ fn copied(
     loop {
         let names: Vec<String> = texts.keys().cloned().collect();
         let more = launched.files.iter().find(|(name, text)| {
-            !texts.contains_key(*name) && names.iter().any(|named| replaced(text, named, named).is_some())
+            let place = Place { folder: &launched.folder, by: name };
+            !texts.contains_key(*name) && names.iter().any(|named| replaced(text, &place, named, named).is_some())
         });
         let Some((name, text)) = more else { break };
         texts.insert(name.clone(), text.clone());
     }
     let copies: BTreeMap<String, String> = texts.keys().map(|name| (name.clone(), copy_of(name, attempt))).collect();
     for (name, copy) in &copies {
-        let name_copy = |text: &mut String| {
-            if let Some(new) = replaced(text, name, copy) {
+        let name_copy = |by: &str, text: &mut String| {
+            if let Some(new) = replaced(text, &Place { folder: &launched.folder, by }, name, copy) {
                 *text = new;
             }
         };
-        name_copy(&mut command);
-        texts.values_mut().for_each(name_copy);
+        name_copy("", &mut command);
+        texts.iter_mut().for_each(|(by, text)| name_copy(by, text));
     }
     for (name, text) in &texts {
         let path = launched.folder.join(&copies[name]);
@@ -156,15 +157,35 @@ fn copy_of(name: &str, attempt: u32) -> String {
     path.with_file_name(format!("{stem}.oomdoc-{attempt}{end}")).to_string_lossy().into_owned()
 }
 
-/// `text` with `copy` wherever it names the file `name`, by whatever path; `None` where it does not.
-fn replaced(text: &str, name: &str, copy: &str) -> Option<String> {
+/// Where a file is named: in a job that runs in a folder, by a file of that name, or by the command.
+struct Place<'p> {
+    folder: &'p Path,
+    by: &'p str,
+}
+
+impl Place<'_> {
+    /// Whether `path` is the file `name` of the job, there or beside whoever names it. A path with variables may be any.
+    fn is(&self, path: &str, name: &str) -> bool {
+        let beside = Path::new(self.by).parent().unwrap_or(Path::new(""));
+        let real = |path: PathBuf| fs::canonicalize(path).ok();
+        let meant = real(self.folder.join(name));
+        let found = [self.folder.join(path), self.folder.join(beside).join(path)].into_iter().find_map(real);
+        !path.contains('$') && meant.is_some() && found == meant
+    }
+}
+
+/// `text`, which stands at `place`, with `copy` wherever it names the file `name`; `None` where it does not.
+fn replaced(text: &str, place: &Place<'_>, name: &str, copy: &str) -> Option<String> {
     let own = |path: &str| Path::new(path).file_name().map(|name| name.to_string_lossy().into_owned());
-    let (name, copy) = (own(name)?, own(copy)?);
+    let (base, copy) = (own(name)?, own(copy)?);
     let is_of_name = |c: char| c.is_alphanumeric() || "_-.".contains(c);
+    let is_of_path = |c: char| is_of_name(c) || "/~${}".contains(c);
     let (mut new, mut last) = (String::new(), 0);
-    for (at, _) in text.match_indices(&name) {
-        let end = at + name.len();
-        if at >= last && !text[..at].ends_with(is_of_name) && !text[end..].starts_with(is_of_name) {
+    for (at, _) in text.match_indices(&base) {
+        let end = at + base.len();
+        let path = &text[text[..at].trim_end_matches(is_of_path).len()..end];
+        let is_whole = !text[..at].ends_with(is_of_name) && !text[end..].starts_with(is_of_name);
+        if at >= last && is_whole && place.is(path, name) {
             new += &text[last..at];
             new += &copy;
             last = end;
@@ -185,12 +206,23 @@ mod tests {
     }
 
     #[test]
-    fn a_file_is_named_by_whatever_path() {
-        let text = "deepspeed train.py --deepspeed $DIR/ds.json --x my-ds.json # ds.json";
-        let new = replaced(text, "conf/ds.json", "conf/ds.oomdoc-2.json");
-        let expected = "deepspeed train.py --deepspeed $DIR/ds.oomdoc-2.json --x my-ds.json # ds.oomdoc-2.json";
-        assert_eq!(new.as_deref(), Some(expected));
-        assert_eq!(replaced("ds.json.bak", "ds.json", "x.json"), None);
+    fn a_file_is_named_by_its_path_and_no_other_by_its_name() -> Result<(), Box<dyn std::error::Error>> {
+        let folder = tempfile::tempdir()?;
+        for name in ["a", "b"] {
+            fs::create_dir(folder.path().join(name))?;
+            fs::write(folder.path().join(name).join("ds.json"), "{}")?;
+        }
+        let named = |text: &str, by: &str| {
+            let place = Place { folder: folder.path(), by };
+            replaced(text, &place, "a/ds.json", "a/ds.oomdoc-2.json")
+        };
+        let text = "deepspeed train.py --deepspeed ./a/ds.json --model=b/ds.json --x a/my-ds.json --y $M/ds.json";
+        let expected = text.replace("./a/ds.json", "./a/ds.oomdoc-2.json");
+        assert_eq!(named(text, ""), Some(expected));
+        assert_eq!(named("--deepspeed ds.json", "a/run.sh").as_deref(), Some("--deepspeed ds.oomdoc-2.json"));
+        assert_eq!(named("--deepspeed ds.json", "b/run.sh"), None);
+        assert_eq!(named("a/ds.json.bak", ""), None);
+        Ok(())
     }
 
     #[test]

@@ -41,6 +41,8 @@ const TABLE: &[(&str, &str)] = &[
     ("the record ends early: {error}", "记录提前结束：{error}"),
     ("the log is not whole: {error}", "日志不完整：{error}"),
     ("the command was not disturbed", "命令未受影响"),
+    ("processes of the last attempt do not end", "上一次运行的进程没有结束"),
+    ("end them, and run the command again", "请结束这些进程后再运行该命令"),
     ("it is not run again: {why}", "不再运行：{why}"),
     (
         "make a change by hand and run it again: the report says what there is",

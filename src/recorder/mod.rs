@@ -23,4 +23,4 @@ mod terminal;
 
 pub use child::StartError;
 pub use names::Names;
-pub use session::{Ended, Peak, Plan, Subject, record};
+pub use session::{Ended, Peak, Plan, Subject, end_rest, record};

@@ -43,6 +43,8 @@ pub(super) struct Process {
     /// Whether two looks in a row found the same there.
     is_settled: bool,
     pub memory: Memory,
+    /// How much of its resident memory was its own when that was counted last, each shared page in part.
+    own_share: Option<f64>,
     /// The signal or status with which it ended, where it was seen before its parent took note of it.
     pub exit: Option<Exit>,
     /// Whether its end was told.
@@ -219,8 +221,12 @@ impl Processes {
         *last = pid;
         let is_read = read(&format!("/proc/{pid}/smaps_rollup"), buffer);
         let Some(process) = known.get_mut(&pid) else { return };
-        process.memory.proportional = counted(buffer, "Pss").filter(|_| is_read).map(Amount::kib);
         process.is_dear = began.elapsed() > DEAR;
+        // What is not counted again would be told of another time.
+        let is_kept = is_read && !process.is_dear;
+        process.memory.proportional = counted(buffer, "Pss").filter(|_| is_kept).map(Amount::kib);
+        let (share, resident) = (process.memory.proportional, process.memory.resident);
+        process.own_share = share.filter(|_| resident.0 > 0).map(|share| share.0 as f64 / resident.0 as f64);
     }
 
     /// Those that are asked for their cgroup now: some each time, all in turn, so that it costs the same however many there are.
@@ -240,7 +246,8 @@ impl Processes {
     /// What all the living hold, each with its own share of what several have where that is known.
     pub fn held(&self) -> Amount {
         let living = self.known.values().filter(|process| !process.is_zombie && !process.is_leaving);
-        Amount(living.map(|process| process.memory.proportional.unwrap_or(process.memory.resident).0).sum())
+        let held = |process: &Process| process.memory.resident.0 as f64 * process.own_share.unwrap_or(1.0).min(1.0);
+        Amount(living.map(held).sum::<f64>() as u64)
     }
 
     /// Whether it is the one that the recording is of.
@@ -283,6 +290,7 @@ impl Process {
             said: None,
             is_settled: false,
             memory,
+            own_share: None,
             exit: None,
             is_told: false,
             is_leaving: false,
@@ -354,6 +362,7 @@ struct Stat {
     parent: u32,
     group: u32,
     is_leaving: bool,
+    is_dead: bool,
     /// Of one that is dead.
     exit: Option<i32>,
 }
@@ -372,8 +381,17 @@ impl Stat {
         let flags: u32 = fields.nth(3)?.parse().ok()?;
         let is_leaving = flags & EXITING != 0;
         let exit = fields.last().and_then(|status| status.parse().ok()).filter(|_| state == "Z");
-        Some(Stat { parent, group, is_leaving, exit })
+        let is_dead = matches!(state, "Z" | "X");
+        Some(Stat { parent, group, is_leaving, is_dead, exit })
     }
+}
+
+/// Whether a process of this group lives.
+pub(super) fn is_any_in(group: u32) -> bool {
+    let mut buffer = String::new();
+    let mut of_group =
+        listed().into_iter().filter_map(|pid| Stat::of(pid, &mut buffer)).filter(|stat| stat.group == group);
+    of_group.any(|stat| !stat.is_dead)
 }
 
 /// The numbers of all processes, in order.

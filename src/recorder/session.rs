@@ -9,7 +9,7 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
-use rustix::process::{Pid, PidfdFlags, pidfd_open};
+use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open};
 
 use super::amount::Amount;
 use super::cgroup::Cgroups;
@@ -58,6 +58,10 @@ pub struct Ended {
     pub problems: Vec<String>,
     /// The most memory that it took at one moment.
     pub peak: Peak,
+    /// Whether somebody asked it to end, by a signal to the recorder.
+    pub is_told_to_end: bool,
+    /// The group of its processes.
+    pub group: u32,
 }
 
 /// The most memory that a job took, in bytes.
@@ -68,6 +72,25 @@ pub struct Peak {
     /// Its processes on the GPU where they held most; `None` where no GPU was seen.
     pub gpu: Option<u64>,
 }
+
+/// Asks what is left of a command's group to end, and ends it; whether nothing is left.
+pub fn end_rest(group: u32) -> bool {
+    let Some(group) = i32::try_from(group).ok().and_then(Pid::from_raw) else { return false };
+    for signal in [Signal::TERM, Signal::KILL] {
+        let until = Instant::now() + PATIENCE;
+        let _ = kill_process_group(group, signal);
+        while Instant::now() < until {
+            if !processes::is_any_in(group.as_raw_nonzero().get().cast_unsigned()) {
+                return true;
+            }
+            std::thread::sleep(Duration::from_millis(50));
+        }
+    }
+    false
+}
+
+/// What is asked to end is given so long for it.
+const PATIENCE: Duration = Duration::from_secs(10);
 
 /// As many of those who held memory before a kill are named.
 const MOST_HELD: usize = 12;
@@ -102,7 +125,13 @@ pub fn record(plan: Plan<'_>) -> Result<Ended, StartError> {
         Exit::Signal(signal) => 128 + signal,
         Exit::Status(status) => status,
     });
-    Ok(Ended { status: status.map(|status| u8::try_from(status).unwrap_or(u8::MAX)), problems, peak })
+    Ok(Ended {
+        status: status.map(|status| u8::try_from(status).unwrap_or(u8::MAX)),
+        problems,
+        peak,
+        is_told_to_end: signals::is_told_to_end(),
+        group: pid,
+    })
 }
 
 /// What is recorded, running.
@@ -128,6 +157,7 @@ impl Job {
         let (streams, ends) = keeper.map(Streams::open).transpose()?.unzip();
         let caught = signals::catch()?;
         let foreground = Foreground::ours();
+        let held = signals::hold();
         let pid = child::start(command, ends)?;
         if let Some(foreground) = &foreground {
             foreground.give_to(pid);
@@ -135,7 +165,7 @@ impl Job {
             signals::go_on(pid);
         }
         let mirror: Option<OwnedFd> = streams.as_ref().and_then(Streams::mirror);
-        signals::pass_on(caught, pid, mirror)?;
+        signals::pass_on(caught, held, pid, mirror)?;
         let (tell, happenings) = mpsc::channel();
         child::watch(pid, tell, |happening| happening)?;
         let copying = streams.map(Streams::copy).transpose()?;

@@ -21,7 +21,7 @@ const ENDS: [i32; 4] = [SIGINT, SIGTERM, SIGHUP, SIGQUIT];
 /// Whom they are passed on to: the command that runs, or ran last.
 static COMMAND: Mutex<Option<Target>> = Mutex::new(None);
 
-struct Target {
+pub(super) struct Target {
     group: Pid,
     mirror: Option<OwnedFd>,
 }
@@ -39,15 +39,35 @@ pub(super) fn catch() -> io::Result<Option<Signals>> {
     Signals::new(PASSED_ON.into_iter().filter(|signal| ignored >> (signal - 1) & 1 == 0)).map(Some)
 }
 
+/// Keeps what is caught until there is a command to pass it on to.
+pub(super) fn hold() -> Held {
+    Held(target())
+}
+
+/// See [`hold`].
+pub(super) struct Held(MutexGuard<'static, Option<Target>>);
+
+/// Whether somebody asked the command to end.
+pub(super) fn is_told_to_end() -> bool {
+    IS_TOLD_TO_END.load(Ordering::SeqCst)
+}
+
+static IS_TOLD_TO_END: AtomicBool = AtomicBool::new(false);
+
 /// Passes all that are `caught`, from now on and from before, to the command's group.
-pub(super) fn pass_on(caught: Option<Signals>, group: Pid, mirror: Option<OwnedFd>) -> io::Result<()> {
-    *target() = Some(Target { group, mirror });
+pub(super) fn pass_on(caught: Option<Signals>, held: Held, group: Pid, mirror: Option<OwnedFd>) -> io::Result<()> {
+    let Held(mut target) = held;
+    *target = Some(Target { group, mirror });
+    drop(target);
     let Some(mut caught) = caught else { return Ok(()) };
     let pass = move || caught.forever().for_each(pass);
     thread::Builder::new().name("signals".to_owned()).spawn(pass).map(drop)
 }
 
 fn pass(signal: i32) {
+    if ENDS.contains(&signal) {
+        IS_TOLD_TO_END.store(true, Ordering::SeqCst);
+    }
     let target = target();
     let Some(Target { group, mirror }) = &*target else { return };
     if signal == SIGWINCH {

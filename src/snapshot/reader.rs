@@ -27,6 +27,8 @@ const FEW: usize = 1 << 16;
 const DEVICES: u32 = 1024;
 /// Names and paths are cut at so many bytes.
 const LONGEST: usize = 1000;
+/// A stack has no more calls.
+const DEEPEST: usize = 256;
 
 type Outcome<T> = Result<T, SnapshotError>;
 
@@ -204,7 +206,8 @@ impl<'p> Reader<'p> {
             return Ok(*known);
         }
         let mut calls = Vec::new();
-        for call in self.items(value)? {
+        // More calls than these tell no more, and cost whoever names them little.
+        for call in self.items(value)?.iter().take(DEEPEST) {
             calls.extend(self.call(*call)?);
         }
         let stack = match self.by_calls.get(&calls) {

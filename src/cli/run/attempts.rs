@@ -18,7 +18,7 @@ use crate::history::{self, Outcome, Record};
 use crate::jobs::Grouping;
 use crate::knowledge::{Knowledge, Language, Progress};
 use crate::model::{Bytes, Kind, Report};
-use crate::recorder::{Ended, Names, Peak, Plan, Subject, record};
+use crate::recorder::{Ended, Names, Peak, Plan, Subject, end_rest, record};
 use crate::redact::Redactor;
 use crate::report::{self, Length};
 use crate::when::Calendar;
@@ -48,6 +48,9 @@ impl Files {
         }
     }
 }
+
+/// The statuses of a command that a signal to end it ended: HUP, INT, TERM.
+const ENDED_BY_SIGNAL: [u8; 3] = [129, 130, 143];
 
 /// What is the same for all attempts.
 struct Attempts<'r> {
@@ -94,14 +97,20 @@ impl Run {
                 error.report();
                 None
             });
-            let is_again = attempt <= self.retry && status != 0;
+            // Whoever ended it does not want it to begin again.
+            let is_ended = ended.is_told_to_end || ENDED_BY_SIGNAL.contains(&status);
+            let is_again = attempt <= self.retry && status != 0 && !is_ended;
             let next = concluded.filter(|_| is_again).zip(launched.as_ref());
             let Some(changed) = next.and_then(|(concluded, launched)| attempts.next(&concluded, launched, attempt + 1))
             else {
                 return Ok(ExitCode::from(status));
             };
+            if !end_rest(ended.group) {
+                warn("processes of the last attempt do not end", "end them, and run the command again");
+                return Ok(ExitCode::from(status));
+            }
             attempt += 1;
-            self.say_next(&changed, attempt)?;
+            attempts.say_next(&changed, attempt)?;
             let command = ["sh", "-c", changed.launched.script.as_str()].map(Into::into).to_vec();
             let log = Files::of(&first, attempt).log.map(|log| (log, size(self.log_size)));
             (subject, launched) = (Subject::Command(command, log), Some(changed.launched));
@@ -116,16 +125,6 @@ impl Run {
         let record = self.record.clone().unwrap_or_else(beside);
         Files { command: record.with_extension("command"), log, record }
     }
-
-    fn say_next(&self, changed: &Changed, attempt: u32) -> Result<(), CliError> {
-        let (changes, all) = (changed.changes.join("; "), self.retry + 1);
-        let said = match self.lang.language {
-            Language::En => format!("attempt {attempt} of {all}, with {changes}"),
-            Language::Zh => format!("第 {attempt} 次运行（共 {all} 次），修改：{changes}"),
-        };
-        let said = format!("\n{said}\n{}\n", changed.diff);
-        Ok(anstream::stderr().write_all(printed(&said).as_bytes())?)
-    }
 }
 
 fn size(size: Bytes) -> u64 {
@@ -133,6 +132,16 @@ fn size(size: Bytes) -> u64 {
 }
 
 impl Attempts<'_> {
+    fn say_next(&self, changed: &Changed, attempt: u32) -> Result<(), CliError> {
+        let (changes, all) = (changed.changes.join("; "), self.run.retry + 1);
+        let said = match self.run.lang.language {
+            Language::En => format!("attempt {attempt} of {all}, with {changes}"),
+            Language::Zh => format!("第 {attempt} 次运行（共 {all} 次），修改：{changes}"),
+        };
+        let said = format!("\n{said}\n{}\n", changed.diff);
+        Ok(anstream::stderr().write_all(printed(&self.redactor.text(&said)).as_bytes())?)
+    }
+
     fn record(&self, subject: Subject, files: &Files, names: Names) -> Result<Ended, crate::recorder::StartError> {
         let mask = |text: &str| self.redactor.text(text).into_owned();
         let interval = Duration::from_secs_f64(self.run.interval);
@@ -207,13 +216,13 @@ impl Attempts<'_> {
         settings.values_mut().for_each(|value| *value = redactor.text(value).into_owned());
         let log = files.log.as_ref().and_then(|log| File::open(log).ok());
         let reached = log.map(|log| attempt::reached(BufReader::new(log), Progress::shipped())).transpose()?;
-        let reached = reached.unwrap_or_default();
         let peak = seen(ended.peak);
         let mut outcomes = Vec::new();
-        if let Some(before) = Forerunner::find(&path, &job, rank) {
+        let before = Forerunner::find(&path, &job, rank);
+        if let Some(before) = &before {
             let status = ended.status.unwrap_or(0);
-            let ending = Ending { report, status, settings: &settings, reached: &reached, peak };
-            outcomes = attempt::judge(&before, &ending);
+            let ending = Ending { report, status, settings: &settings, reached: reached.as_ref(), peak };
+            outcomes = attempt::judge(before, &ending);
         }
         for outcome in &mut outcomes {
             redactor.mask(outcome);
@@ -226,7 +235,9 @@ impl Attempts<'_> {
             self.tell(&outcomes)?;
         }
         let is_over = ended.status == Some(0) || !outcomes.is_empty();
-        match Record::of(report, redactor)?.filter(|_| report.verdict != Kind::None) {
+        // A kill by nobody knows whom is no news of a job that waits for how a change goes.
+        let is_open = report.verdict == Kind::SigkillUnattributed && before.is_some();
+        match Record::of(report, redactor)?.filter(|_| report.verdict != Kind::None && !is_open) {
             Some(record) => Forerunner::of(&record, settings, reached, peak).keep(&path, &job, rank)?,
             None if is_over => Forerunner::forget(&path, &job, rank),
             None => {}

@@ -35,13 +35,15 @@ pub(super) struct Gpus {
 
 /// NVIDIA's driver, as it can be asked.
 enum Nvidia {
-    Library(Library),
+    Library(Box<Library>),
     Program(Smi),
 }
 
 impl Nvidia {
     fn load() -> Option<Nvidia> {
-        Library::load().map(Nvidia::Library).or_else(|| Smi::start("nvidia-smi").map(Nvidia::Program))
+        Library::load()
+            .map(|library| Nvidia::Library(Box::new(library)))
+            .or_else(|| Smi::start("nvidia-smi").map(Nvidia::Program))
     }
 
     fn now(&self) -> Vec<Gpu> {

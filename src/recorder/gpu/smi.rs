@@ -16,7 +16,7 @@ const DEVICES: &str = "--query-gpu=index,uuid,name,memory.used,memory.total";
 const PROCESSES: &str = "--query-compute-apps=timestamp,gpu_uuid,pid,used_memory";
 /// Answers come as often as this, in milliseconds.
 const EVERY: u64 = 1000;
-/// An older answer is none: where nothing runs, nothing is said of processes.
+/// An older answer is none: where nothing runs nothing is said of processes, and the driver may hang.
 const STALE: Duration = Duration::from_millis(3 * EVERY);
 
 /// The program, running; it ends with this.
@@ -28,15 +28,21 @@ pub(super) struct Smi {
 /// What it said last.
 #[derive(Default)]
 struct Said {
-    /// Devices by their numbers, each with its name for itself.
-    devices: BTreeMap<u32, (String, Gpu)>,
-    processes: Vec<(String, u32, Amount)>,
-    /// The time that the last answer about processes names, and when that came.
-    asked: Option<(String, Instant)>,
+    /// Devices by their numbers, each with its name for itself, and when that was said.
+    devices: BTreeMap<u32, (String, Gpu, Instant)>,
+    /// Processes by the names of devices for themselves.
+    processes: BTreeMap<String, Held>,
+}
+
+/// Who holds how much of a device, by the answer that names this time, and when that came.
+struct Held {
+    time: String,
+    came: Instant,
+    by: Vec<(u32, Amount)>,
 }
 
 impl Smi {
-    /// `None` where there is no such program, or no device.
+    /// `None` where there is no such program.
     pub fn start(program: &str) -> Option<Smi> {
         let mut smi = Smi { said: Arc::default(), running: Vec::new() };
         smi.ask(program, DEVICES, Said::device)?;
@@ -64,12 +70,12 @@ impl Smi {
     /// The devices as they were said to be last.
     pub fn now(&self) -> Vec<Gpu> {
         let said = lock(&self.said);
-        let is_fresh = said.asked.as_ref().is_some_and(|(_, when)| when.elapsed() < STALE);
         let of = |uuid: &String| {
-            let own = said.processes.iter().filter(|(on, ..)| is_fresh && on == uuid);
-            own.map(|(_, pid, held)| (*pid, *held)).collect()
+            let held = said.processes.get(uuid).filter(|held| held.came.elapsed() < STALE);
+            held.map(|held| held.by.clone()).unwrap_or_default()
         };
-        said.devices.values().map(|(uuid, gpu)| Gpu { processes: of(uuid), ..gpu.clone() }).collect()
+        let fresh = said.devices.values().filter(|(_, _, came)| came.elapsed() < STALE);
+        fresh.map(|(uuid, gpu, _)| Gpu { processes: of(uuid), ..gpu.clone() }).collect()
     }
 }
 
@@ -77,7 +83,8 @@ impl Drop for Smi {
     fn drop(&mut self) {
         for child in &mut self.running {
             let _ = child.kill();
-            let _ = child.wait();
+            // Not waited for: one that hangs in the driver does not end.
+            let _ = child.try_wait();
         }
     }
 }
@@ -87,18 +94,19 @@ impl Said {
         let [index, uuid, name, used, total] = fields else { return None };
         let (index, used, total) = (index.parse().ok()?, mebibytes(used)?, mebibytes(total)?);
         let gpu = Gpu { index, name: name.replace([' ', ':'], "_"), used, total, processes: Vec::new() };
-        self.devices.insert(index, ((*uuid).to_owned(), gpu));
+        self.devices.insert(index, ((*uuid).to_owned(), gpu, Instant::now()));
         Some(())
     }
 
     fn process(&mut self, fields: &[&str]) -> Option<()> {
-        let [time, uuid, pid, held] = fields else { return None };
-        if self.asked.as_ref().is_none_or(|(asked, _)| asked != time) {
-            self.processes.clear();
+        let [time, uuid, pid, held_amount] = fields else { return None };
+        let new = || Held { time: (*time).to_owned(), came: Instant::now(), by: Vec::new() };
+        let held = self.processes.entry((*uuid).to_owned()).or_insert_with(new);
+        if held.time != *time {
+            *held = new();
         }
-        self.asked = Some(((*time).to_owned(), Instant::now()));
         // `[N/A]` in a container whose processes the driver does not know.
-        self.processes.push(((*uuid).to_owned(), pid.parse().ok()?, mebibytes(held)?));
+        held.by.push((pid.parse().ok()?, mebibytes(held_amount)?));
         Some(())
     }
 }
@@ -140,10 +148,13 @@ mod tests {
         assert_eq!((gpus[1].name.as_str(), gpus[1].total), ("NVIDIA_H100_80GB_HBM3", Amount(81559 << 20)));
         let running: Vec<u32> = smi.running.iter().map(Child::id).collect();
         drop(smi);
-        assert!(
-            running.iter().all(|pid| !std::path::Path::new(&format!("/proc/{pid}")).exists()),
-            "it ends with the recorder"
-        );
+        let is_running = |pid: &u32| {
+            let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+            status.contains("State:") && !status.contains("State:\tZ")
+        };
+        while running.iter().any(is_running) {
+            thread::yield_now();
+        }
         Ok(())
     }
 
