@@ -250,6 +250,39 @@ def test_it_is_bounded_whatever_the_job_says(tmp_path: Path) -> None:
     assert len(text.encode()) <= 256 * 1024 and "lines left out" in text and "MemoryError" in text and "oomdoc: end, after" in text
 
 
+HELD = (
+    "import gc, oomdoc, sys, traceback, weakref\n"
+    "class Model: pass\n"
+    f"def train(model, own):\n    mine = Model(); own.append(weakref.ref(mine)); {REFUSED}\n"
+)
+
+
+def test_what_a_job_deletes_afterwards_is_gone(tmp_path: Path) -> None:
+    script = HELD + (
+        "def retry():\n"
+        "    model = Model(); ref, own, kept = weakref.ref(model), [], None\n"
+        "    try:\n        with oomdoc.watching(): train(model, own)\n"
+        "    except MemoryError as error:\n        kept = error\n"
+        "    traceback.clear_frames(kept.__traceback__); gc.collect()\n"
+        "    print(ref() is model, own[0]() is None); del model; gc.collect(); print(ref() is None)\n"
+        "def outer():\n    other = Model(); ref = weakref.ref(other); retry(); del other; gc.collect(); print(ref() is None)\n"
+        "outer()\n"
+    )
+    job = Job(tmp_path, script)
+    assert (job.out, job.said.count("oomdoc: ")) == ("True True\nTrue\nTrue\n", 1) and "section" not in job.text(), job.said
+
+
+def test_what_a_job_keeps_of_its_variables_stays(tmp_path: Path) -> None:
+    script = HELD + (
+        "def build(size, kept):\n    kept.append(locals()); train(None, [])\n"
+        "name, kept = 'global', []\n"
+        "try:\n    with oomdoc.watching(): build(7, kept)\n"
+        "except MemoryError: print(kept[0]['size'], name)\n"
+    )
+    job = Job(tmp_path, script)
+    assert job.out == "7 global\n" and "section" not in job.text(), job.said
+
+
 def test_no_more_than_eight_files_of_one_process(tmp_path: Path) -> None:
     script = f"import oomdoc\nfor _ in range(20):\n    try:\n        with oomdoc.watching(): {REFUSED}\n    except MemoryError: pass\n"
     assert len(Job(tmp_path, script).files) == 8

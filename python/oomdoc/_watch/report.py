@@ -57,9 +57,10 @@ def tell(words: str) -> None:
 def _write(error: BaseException, first: BaseException, folder: str, outer: Optional[FrameType]) -> str:
     began = time.monotonic()
     file = WatchFile(folder, Process.own(process.rank()))
+    calls: List[stack.Call] = []
     try:
         failing = devices.failed(first, shortage.said(first))
-        frames = stack.frames(first, outer)
+        calls += stack.calls(first, outer)
 
         def section(name: str, lines: Callable[[], Iterable[str]]) -> None:
             """Writes `lines`. What goes wrong in one section costs that one."""
@@ -81,7 +82,7 @@ def _write(error: BaseException, first: BaseException, folder: str, outer: Optio
         file.say(f"failed on {failing}")
         section("allocators", lambda: devices.statistics(failing))
         section("host", process.memory)
-        values = (value for frame in frames for value in list(frame.f_locals.values()))
+        values = (value for call in calls for value in list(call.variables().values()))
         census: List[Census] = []
 
         def objects() -> Iterator[str]:
@@ -89,13 +90,15 @@ def _write(error: BaseException, first: BaseException, folder: str, outer: Optio
             yield from census[0].lines(failing)
 
         section("objects", objects)
-        section("tensors", lambda: variables.tensors(frames))
-        section("batch", lambda: variables.batch(frames))
-        section("kept", lambda: variables.kept(frames, census[0].known) if census else ())
+        section("tensors", lambda: variables.tensors(calls))
+        section("batch", lambda: variables.batch(calls))
+        section("kept", lambda: variables.kept(calls, census[0].known) if census else ())
         section("snapshot", lambda: _snapshot(file))
         file.say(f"end, after {time.monotonic() - began:.2f} s")
     finally:
         file.close()
+        for call in calls:
+            call.forget()
     return file.path
 
 
