@@ -283,6 +283,22 @@ def test_what_a_job_keeps_of_its_variables_stays(tmp_path: Path) -> None:
     assert job.out == "7 global\n" and "section" not in job.text(), job.said
 
 
+def test_a_device_that_the_job_did_not_use_is_not_started(tmp_path: Path) -> None:
+    script = (
+        "import oomdoc, sys, types\n"
+        "counts = {1: {'reserved_bytes.all.peak': 1 << 30}, 3: {'num_ooms': 1}}\n"
+        "def ask(number): print(number); return 1 << 20, 1 << 30\n"
+        "cuda = types.SimpleNamespace(is_initialized=lambda: True, current_device=lambda: 0, device_count=lambda: 4, mem_get_info=ask,\n"
+        "    memory_stats=lambda number: counts.get(number, {}), get_device_name=lambda number: 'GPU', memory_allocated=lambda number: 0,\n"
+        "    memory=types.SimpleNamespace(_snapshot=dict))\n"
+        "sys.modules['torch'] = types.SimpleNamespace(cuda=cuda)\n"
+        "oomdoc.watch()\nraise RuntimeError('CUDA out of memory. GPU 1 has a total capacity of 1.00 GiB')\n"
+    )
+    job = Job(tmp_path, script)
+    assert sorted(job.out.split()) == ["0", "1", "3"] and "section" not in job.text(), (job.out, job.text())
+    assert "oomdoc: device cuda:1 GPU: free 1.0 MiB of 1024.0 MiB" in job.text()
+
+
 def test_no_more_than_eight_files_of_one_process(tmp_path: Path) -> None:
     script = f"import oomdoc\nfor _ in range(20):\n    try:\n        with oomdoc.watching(): {REFUSED}\n    except MemoryError: pass\n"
     assert len(Job(tmp_path, script).files) == 8
