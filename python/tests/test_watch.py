@@ -299,6 +299,25 @@ def test_a_device_that_the_job_did_not_use_is_not_started(tmp_path: Path) -> Non
     assert "oomdoc: device cuda:1 GPU: free 1.0 MiB of 1024.0 MiB" in job.text()
 
 
+def test_callbacks_hold_nothing_and_the_newest_is_asked(tmp_path: Path) -> None:
+    script = (
+        "import gc, sys, types, weakref\n"
+        "sys.modules['lightning'] = types.ModuleType('lightning')\n"
+        "sys.modules['lightning.pytorch'] = types.SimpleNamespace(Callback=object)\n"
+        "from oomdoc.callbacks import lightning_callback\n"
+        "class Trainer:\n    current_epoch, strategy = 0, None\n"
+        "    def __init__(self, step): self.global_step, self.callback = step, lightning_callback()\n"
+        "    def fit(self): self.callback.on_before_backward(self, None, None)\n"
+        "def run(step): trainer = Trainer(step); trainer.fit(); return weakref.ref(trainer), weakref.ref(trainer.callback)\n"
+        "older, newer = Trainer(1), Trainer(2)\nolder.fit(); newer.fit(); ended = run(3); gc.collect()\n"
+        "print([one() for one in ended], newer.callback.__getstate__()['_trainer'])\n"
+        f"{REFUSED}\n"
+    )
+    job = Job(tmp_path, script)
+    told = [line for line in job.text().splitlines() if "of Lightning" in line]
+    assert job.out == "[None, None] None\n" and len(told) == 1 and "in backward of Lightning, at step 2, epoch 0" in told[0], (job.said, told)
+
+
 def test_no_more_than_eight_files_of_one_process(tmp_path: Path) -> None:
     script = f"import oomdoc\nfor _ in range(20):\n    try:\n        with oomdoc.watching(): {REFUSED}\n    except MemoryError: pass\n"
     assert len(Job(tmp_path, script).files) == 8
