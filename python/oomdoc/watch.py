@@ -57,9 +57,12 @@ def main(arguments: List[str]) -> None:
         error.__traceback__ = own
         try:
             sys.excepthook(type(error), error, own)
+        except Exception:
+            # A hook that fails changes nothing of how the program ends; one that is told to end does.
+            pass
         finally:
             report(error, given.folder)
-            sys.exit(1)
+        sys.exit(1)
 
 
 def _given(arguments: List[str]) -> Given:

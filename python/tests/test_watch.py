@@ -318,6 +318,18 @@ def test_callbacks_hold_nothing_and_the_newest_is_asked(tmp_path: Path) -> None:
     assert job.out == "[None, None] None\n" and len(told) == 1 and "in backward of Lightning, at step 2, epoch 0" in told[0], (job.said, told)
 
 
+@pytest.mark.parametrize("launcher", [(), ("-m", "oomdoc.watch")])
+@pytest.mark.parametrize("part", ["process.memory", "stack.printed", "devices.failed"])
+def test_who_is_told_to_end_meanwhile_ends(tmp_path: Path, part: str, launcher: Tuple[str, ...]) -> None:
+    script = (
+        "import oomdoc, signal, sys; oomdoc.watch()\nfrom oomdoc._watch import devices, process, stack\n"
+        "signal.signal(signal.SIGTERM, lambda *_: sys.exit(7))\n"
+        "def told(*_): signal.raise_signal(signal.SIGTERM); return ()\n"
+        f"{part} = told\n{REFUSED}\n"
+    )
+    assert Job(tmp_path, script, *launcher).status == 7
+
+
 def test_no_more_than_eight_files_of_one_process(tmp_path: Path) -> None:
     script = f"import oomdoc\nfor _ in range(20):\n    try:\n        with oomdoc.watching(): {REFUSED}\n    except MemoryError: pass\n"
     assert len(Job(tmp_path, script).files) == 8

@@ -19,7 +19,8 @@ _reported = "__oomdoc_watch__"
 
 
 def report(error: BaseException, folder: Optional[str], outer: Optional[FrameType] = None) -> None:
-    """Writes a file if `error` is about memory, and says where. Whatever goes wrong is one line on standard error and no more.
+    """Writes a file if `error` is about memory, and says where. Whatever goes wrong is one line on standard error and no more;
+    only what a signal's handler raises to end the job passes.
 
     `outer` is the frame of whoever caught it, where that is not the end of the program.
     """
@@ -30,7 +31,7 @@ def report(error: BaseException, folder: Optional[str], outer: Optional[FrameTyp
         path = _write(error, first, folder or os.environ.get("OOMDOC_WATCH_FOLDER") or os.getcwd(), outer)
         _written.append(path)
         tell(f"oomdoc: what held the memory is in {path}")
-    except BaseException as problem:
+    except Exception as problem:
         tell(f"oomdoc: what held the memory could not be written: {type(problem).__name__}: {problem}")
 
 
@@ -67,7 +68,7 @@ def _write(error: BaseException, first: BaseException, folder: str, outer: Optio
             try:
                 for line in lines():
                     file.say(line)
-            except BaseException as problem:
+            except Exception as problem:
                 file.say(f"section {name} ended early: {type(problem).__name__}")
 
         file.say(f"watch {FORMAT}, " + ", ".join(process.versions()))
@@ -75,7 +76,7 @@ def _write(error: BaseException, first: BaseException, folder: str, outer: Optio
         section("notes", notes.lines)
         try:
             file.quote(stack.printed(error, outer))
-        except BaseException:
+        except Exception:
             # The least that can be said, and that it was not more.
             file.quote([f"{type(first).__name__}: {shortage.said(first)}"])
             file.say("section exception ended early")
