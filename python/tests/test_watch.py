@@ -330,6 +330,25 @@ def test_who_is_told_to_end_meanwhile_ends(tmp_path: Path, part: str, launcher: 
     assert Job(tmp_path, script, *launcher).status == 7
 
 
+def test_a_second_one_while_the_first_is_handled_makes_a_second_file(tmp_path: Path) -> None:
+    script = (
+        "import oomdoc; oomdoc.watch()\n"
+        f"def fail():\n    with oomdoc.watching():\n        {REFUSED}\n"
+        "try:\n    fail()\nexcept MemoryError:\n    raise RuntimeError('CUDA out of memory. Tried to allocate 2.00 GiB')\n"
+    )
+    job = Job(tmp_path, script)
+    assert len(job.files) == 2 and sum("2.00 GiB" in file.read_text() for file in job.files) == 1, job.said
+
+
+def test_what_fails_otherwise_while_one_is_handled_is_no_second_one(tmp_path: Path) -> None:
+    script = (
+        "import oomdoc; oomdoc.watch()\n"
+        f"def fail():\n    with oomdoc.watching():\n        {REFUSED}\n"
+        "try:\n    fail()\nexcept MemoryError:\n    {}['checkpoint']\n"
+    )
+    assert "KeyError" not in Job(tmp_path, script).text()
+
+
 def test_no_more_than_eight_files_of_one_process(tmp_path: Path) -> None:
     script = f"import oomdoc\nfor _ in range(20):\n    try:\n        with oomdoc.watching(): {REFUSED}\n    except MemoryError: pass\n"
     assert len(Job(tmp_path, script).files) == 8

@@ -25,10 +25,13 @@ def report(error: BaseException, folder: Optional[str], outer: Optional[FrameTyp
     `outer` is the frame of whoever caught it, where that is not the end of the program.
     """
     try:
-        first = shortage.shortage(error)
-        if first is None or _was_reported(error) or len(_written) >= MOST_FILES:
+        # One that was met while a file told of another is news.
+        untold = [] if _was_reported(error) else [one for one in shortage.shortages(error) if not _was_reported(one)]
+        if not untold or len(_written) >= MOST_FILES:
             return
-        path = _write(error, first, folder or os.environ.get("OOMDOC_WATCH_FOLDER") or os.getcwd(), outer)
+        for one in shortage.chain(error):
+            _mark(one)
+        path = _write(error, untold[-1], folder or os.environ.get("OOMDOC_WATCH_FOLDER") or os.getcwd(), outer)
         _written.append(path)
         tell(f"oomdoc: what held the memory is in {path}")
     except Exception as problem:
@@ -36,14 +39,15 @@ def report(error: BaseException, folder: Optional[str], outer: Optional[FrameTyp
 
 
 def _was_reported(error: BaseException) -> bool:
-    """Whether a file tells of `error` already, of what it was raised from, or of what was raised from it."""
-    known = [one for one in shortage.chain(error) if getattr(one, _reported, False)]
-    for one in shortage.chain(error):
-        try:
-            setattr(one, _reported, True)
-        except (AttributeError, TypeError):
-            pass
-    return bool(known)
+    """Whether a file tells of `error` itself."""
+    return bool(getattr(error, _reported, False))
+
+
+def _mark(error: BaseException) -> None:
+    try:
+        setattr(error, _reported, True)
+    except (AttributeError, TypeError):
+        pass
 
 
 def tell(words: str) -> None:
