@@ -12,7 +12,7 @@ import weakref
 from typing import Any, Dict, Iterator, Optional
 
 from ._watch import notes
-from ._watch.hooks import Pathlike, watch
+from ._watch.hooks import Pathlike, resolved, watch
 from ._watch.report import report
 
 # Arguments of transformers' trainers, TRL's among them, that move memory.
@@ -123,6 +123,7 @@ def lightning_callback(folder: Optional[Pathlike] = None) -> Any:
 
         def __init__(self) -> None:
             super().__init__()
+            self._folder = resolved(folder)
             self.phase = "setup"
             # Weakly: the trainer holds the model.
             self._trainer: Optional[weakref.ref[Any]] = None
@@ -147,7 +148,7 @@ def lightning_callback(folder: Optional[Pathlike] = None) -> Any:
 
         def on_exception(self, trainer: Any, pl_module: Any, exception: BaseException) -> None:
             self._trainer = weakref.ref(trainer)
-            report(exception, None if folder is None else str(folder))
+            report(exception, self._folder)
 
         def _note(self, phase: str, trainer: Any) -> None:
             self.phase, self._trainer = phase, weakref.ref(trainer)

@@ -349,6 +349,31 @@ def test_what_fails_otherwise_while_one_is_handled_is_no_second_one(tmp_path: Pa
     assert "KeyError" not in Job(tmp_path, script).text()
 
 
+@pytest.mark.parametrize(
+    "launcher, head, folder",
+    [
+        (("-m", "oomdoc.watch", "--folder", "out"), "", ""),
+        (("-m", "oomdoc.watch"), "", "out"),
+        ((), "import oomdoc; oomdoc.watch()\n", "out"),
+        ((), "import oomdoc; oomdoc.watch('out')\n", ""),
+    ],
+)
+@pytest.mark.parametrize("end", [REFUSED, f"try:\n    {REFUSED}\nexcept MemoryError:\n    sys.exit(3)"])
+def test_the_folder_is_where_it_was_when_it_was_named(tmp_path: Path, launcher: Tuple[str, ...], head: str, folder: str, end: str) -> None:
+    (tmp_path / "out").mkdir()
+    (tmp_path / "elsewhere").mkdir()
+    job = Job(tmp_path, f"{head}import os, sys; os.chdir('elsewhere')\n{end}\n", *launcher, OOMDOC_WATCH_FOLDER=folder)
+    # Who leaves is seen by the launcher alone.
+    assert [file.parent for file in job.files] == ([] if "exit" in end and not launcher else [tmp_path / "out"]), job.said
+
+
+def test_a_piece_of_code_keeps_the_folder_of_the_environment(tmp_path: Path) -> None:
+    (tmp_path / "out").mkdir()
+    script = f"import oomdoc, os\n@oomdoc.watching\ndef fail():\n    os.chdir('/'); {REFUSED}\nfail()\n"
+    job = Job(tmp_path, script, OOMDOC_WATCH_FOLDER="out")
+    assert [file.parent for file in job.files] == [tmp_path / "out"], job.said
+
+
 def test_no_more_than_eight_files_of_one_process(tmp_path: Path) -> None:
     script = f"import oomdoc\nfor _ in range(20):\n    try:\n        with oomdoc.watching(): {REFUSED}\n    except MemoryError: pass\n"
     assert len(Job(tmp_path, script).files) == 8
