@@ -8,10 +8,11 @@ Each also watches, as `oomdoc.watch(folder)` does. A callback keeps a reference 
 
 from __future__ import annotations
 
-from typing import Any, Iterator, Optional
+import weakref
+from typing import Any, Dict, Iterator, Optional
 
 from ._watch import notes
-from ._watch.hooks import Pathlike, watch
+from ._watch.hooks import Pathlike, resolved, watch
 from ._watch.report import report
 
 # Arguments of transformers' trainers, TRL's among them, that move memory.
@@ -56,7 +57,7 @@ def transformers_callback(folder: Optional[Pathlike] = None) -> Any:
             self.arguments: Any = None
             self.state: Any = None
             watch(folder)
-            notes.add(self.known)
+            notes.add("transformers", self.known)
 
         def known(self) -> Iterator[str]:
             """The statements that it can make."""
@@ -122,14 +123,16 @@ def lightning_callback(folder: Optional[Pathlike] = None) -> Any:
 
         def __init__(self) -> None:
             super().__init__()
+            self._folder = resolved(folder)
             self.phase = "setup"
-            self.trainer: Any = None
+            # Weakly: the trainer holds the model.
+            self._trainer: Optional[weakref.ref[Any]] = None
             watch(folder)
-            notes.add(self.known)
+            notes.add("lightning", self.known)
 
         def known(self) -> Iterator[str]:
             """The statements that it can make."""
-            trainer = self.trainer
+            trainer = None if self._trainer is None else self._trainer()
             if trainer is None:
                 return
             yield f"in {self.phase} of Lightning, at step {trainer.global_step}, epoch {trainer.current_epoch}"
@@ -139,12 +142,16 @@ def lightning_callback(folder: Optional[Pathlike] = None) -> Any:
                     yield f"argument {name}={value}"
             yield f"strategy {type(trainer.strategy).__name__}"
 
+        def __getstate__(self) -> Dict[str, Any]:
+            # A weak reference cannot be sent to another process, and would mean nothing there.
+            return {**self.__dict__, "_trainer": None}
+
         def on_exception(self, trainer: Any, pl_module: Any, exception: BaseException) -> None:
-            self.trainer = trainer
-            report(exception, None if folder is None else str(folder))
+            self._trainer = weakref.ref(trainer)
+            report(exception, self._folder)
 
         def _note(self, phase: str, trainer: Any) -> None:
-            self.phase, self.trainer = phase, trainer
+            self.phase, self._trainer = phase, weakref.ref(trainer)
 
         def setup(self, trainer: Any, pl_module: Any, stage: str) -> None:
             self._note("setup", trainer)

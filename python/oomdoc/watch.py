@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, List, Optional, Type
 
-from ._watch.hooks import watch
+from ._watch.hooks import resolved, watch
 from ._watch.report import report
 
 
@@ -36,7 +36,9 @@ class Given:
 def main(arguments: List[str]) -> None:
     """Runs the program that `arguments` name, as Python would."""
     given = _given(arguments)
-    watch(given.folder, snapshot=given.snapshot)
+    # Before the program goes elsewhere.
+    folder = resolved(given.folder)
+    watch(folder, snapshot=given.snapshot)
     name = given.program[0]
     sys.argv, sys.path[0] = given.program, os.getcwd() if given.is_module else os.path.dirname(os.path.realpath(name))
     try:
@@ -47,7 +49,7 @@ def main(arguments: List[str]) -> None:
     except (SystemExit, KeyboardInterrupt) as end:
         if isinstance(end, SystemExit) and end.__context__ is not None:
             # The program left because of it: `except RuntimeError: sys.exit(1)`.
-            report(end.__context__, given.folder)
+            report(end.__context__, folder)
         # Only Python itself ends as Python does then; what it prints is the program's own stack.
         sys.excepthook = _of_program(sys.excepthook)
         raise
@@ -57,9 +59,12 @@ def main(arguments: List[str]) -> None:
         error.__traceback__ = own
         try:
             sys.excepthook(type(error), error, own)
+        except Exception:
+            # A hook that fails changes nothing of how the program ends; one that is told to end does.
+            pass
         finally:
-            report(error, given.folder)
-            sys.exit(1)
+            report(error, folder)
+        sys.exit(1)
 
 
 def _given(arguments: List[str]) -> Given:

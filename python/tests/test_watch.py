@@ -250,6 +250,130 @@ def test_it_is_bounded_whatever_the_job_says(tmp_path: Path) -> None:
     assert len(text.encode()) <= 256 * 1024 and "lines left out" in text and "MemoryError" in text and "oomdoc: end, after" in text
 
 
+HELD = (
+    "import gc, oomdoc, sys, traceback, weakref\n"
+    "class Model: pass\n"
+    f"def train(model, own):\n    mine = Model(); own.append(weakref.ref(mine)); {REFUSED}\n"
+)
+
+
+def test_what_a_job_deletes_afterwards_is_gone(tmp_path: Path) -> None:
+    script = HELD + (
+        "def retry():\n"
+        "    model = Model(); ref, own, kept = weakref.ref(model), [], None\n"
+        "    try:\n        with oomdoc.watching(): train(model, own)\n"
+        "    except MemoryError as error:\n        kept = error\n"
+        "    traceback.clear_frames(kept.__traceback__); gc.collect()\n"
+        "    print(ref() is model, own[0]() is None); del model; gc.collect(); print(ref() is None)\n"
+        "def outer():\n    other = Model(); ref = weakref.ref(other); retry(); del other; gc.collect(); print(ref() is None)\n"
+        "outer()\n"
+    )
+    job = Job(tmp_path, script)
+    assert (job.out, job.said.count("oomdoc: ")) == ("True True\nTrue\nTrue\n", 1) and "section" not in job.text(), job.said
+
+
+def test_what_a_job_keeps_of_its_variables_stays(tmp_path: Path) -> None:
+    script = HELD + (
+        "def build(size, kept):\n    kept.append(locals()); train(None, [])\n"
+        "name, kept = 'global', []\n"
+        "try:\n    with oomdoc.watching(): build(7, kept)\n"
+        "except MemoryError: print(kept[0]['size'], name)\n"
+    )
+    job = Job(tmp_path, script)
+    assert job.out == "7 global\n" and "section" not in job.text(), job.said
+
+
+def test_a_device_that_the_job_did_not_use_is_not_started(tmp_path: Path) -> None:
+    script = (
+        "import oomdoc, sys, types\n"
+        "counts = {1: {'reserved_bytes.all.peak': 1 << 30}, 3: {'num_ooms': 1}}\n"
+        "def ask(number): print(number); return 1 << 20, 1 << 30\n"
+        "cuda = types.SimpleNamespace(is_initialized=lambda: True, current_device=lambda: 0, device_count=lambda: 4, mem_get_info=ask,\n"
+        "    memory_stats=lambda number: counts.get(number, {}), get_device_name=lambda number: 'GPU', memory_allocated=lambda number: 0,\n"
+        "    memory=types.SimpleNamespace(_snapshot=dict))\n"
+        "sys.modules['torch'] = types.SimpleNamespace(cuda=cuda)\n"
+        "oomdoc.watch()\nraise RuntimeError('CUDA out of memory. GPU 1 has a total capacity of 1.00 GiB')\n"
+    )
+    job = Job(tmp_path, script)
+    assert sorted(job.out.split()) == ["0", "1", "3"] and "section" not in job.text(), (job.out, job.text())
+    assert "oomdoc: device cuda:1 GPU: free 1.0 MiB of 1024.0 MiB" in job.text()
+
+
+def test_callbacks_hold_nothing_and_the_newest_is_asked(tmp_path: Path) -> None:
+    script = (
+        "import gc, sys, types, weakref\n"
+        "sys.modules['lightning'] = types.ModuleType('lightning')\n"
+        "sys.modules['lightning.pytorch'] = types.SimpleNamespace(Callback=object)\n"
+        "from oomdoc.callbacks import lightning_callback\n"
+        "class Trainer:\n    current_epoch, strategy = 0, None\n"
+        "    def __init__(self, step): self.global_step, self.callback = step, lightning_callback()\n"
+        "    def fit(self): self.callback.on_before_backward(self, None, None)\n"
+        "def run(step): trainer = Trainer(step); trainer.fit(); return weakref.ref(trainer), weakref.ref(trainer.callback)\n"
+        "older, newer = Trainer(1), Trainer(2)\nolder.fit(); newer.fit(); ended = run(3); gc.collect()\n"
+        "print([one() for one in ended], newer.callback.__getstate__()['_trainer'])\n"
+        f"{REFUSED}\n"
+    )
+    job = Job(tmp_path, script)
+    told = [line for line in job.text().splitlines() if "of Lightning" in line]
+    assert job.out == "[None, None] None\n" and len(told) == 1 and "in backward of Lightning, at step 2, epoch 0" in told[0], (job.said, told)
+
+
+@pytest.mark.parametrize("launcher", [(), ("-m", "oomdoc.watch")])
+@pytest.mark.parametrize("part", ["process.memory", "stack.printed", "devices.failed"])
+def test_who_is_told_to_end_meanwhile_ends(tmp_path: Path, part: str, launcher: Tuple[str, ...]) -> None:
+    script = (
+        "import oomdoc, signal, sys; oomdoc.watch()\nfrom oomdoc._watch import devices, process, stack\n"
+        "signal.signal(signal.SIGTERM, lambda *_: sys.exit(7))\n"
+        "def told(*_): signal.raise_signal(signal.SIGTERM); return ()\n"
+        f"{part} = told\n{REFUSED}\n"
+    )
+    assert Job(tmp_path, script, *launcher).status == 7
+
+
+def test_a_second_one_while_the_first_is_handled_makes_a_second_file(tmp_path: Path) -> None:
+    script = (
+        "import oomdoc; oomdoc.watch()\n"
+        f"def fail():\n    with oomdoc.watching():\n        {REFUSED}\n"
+        "try:\n    fail()\nexcept MemoryError:\n    raise RuntimeError('CUDA out of memory. Tried to allocate 2.00 GiB')\n"
+    )
+    job = Job(tmp_path, script)
+    assert len(job.files) == 2 and sum("2.00 GiB" in file.read_text() for file in job.files) == 1, job.said
+
+
+def test_what_fails_otherwise_while_one_is_handled_is_no_second_one(tmp_path: Path) -> None:
+    script = (
+        "import oomdoc; oomdoc.watch()\n"
+        f"def fail():\n    with oomdoc.watching():\n        {REFUSED}\n"
+        "try:\n    fail()\nexcept MemoryError:\n    {}['checkpoint']\n"
+    )
+    assert "KeyError" not in Job(tmp_path, script).text()
+
+
+@pytest.mark.parametrize(
+    "launcher, head, folder",
+    [
+        (("-m", "oomdoc.watch", "--folder", "out"), "", ""),
+        (("-m", "oomdoc.watch"), "", "out"),
+        ((), "import oomdoc; oomdoc.watch()\n", "out"),
+        ((), "import oomdoc; oomdoc.watch('out')\n", ""),
+    ],
+)
+@pytest.mark.parametrize("end", [REFUSED, f"try:\n    {REFUSED}\nexcept MemoryError:\n    sys.exit(3)"])
+def test_the_folder_is_where_it_was_when_it_was_named(tmp_path: Path, launcher: Tuple[str, ...], head: str, folder: str, end: str) -> None:
+    (tmp_path / "out").mkdir()
+    (tmp_path / "elsewhere").mkdir()
+    job = Job(tmp_path, f"{head}import os, sys; os.chdir('elsewhere')\n{end}\n", *launcher, OOMDOC_WATCH_FOLDER=folder)
+    # Who leaves is seen by the launcher alone.
+    assert [file.parent for file in job.files] == ([] if "exit" in end and not launcher else [tmp_path / "out"]), job.said
+
+
+def test_a_piece_of_code_keeps_the_folder_of_the_environment(tmp_path: Path) -> None:
+    (tmp_path / "out").mkdir()
+    script = f"import oomdoc, os\n@oomdoc.watching\ndef fail():\n    os.chdir('/'); {REFUSED}\nfail()\n"
+    job = Job(tmp_path, script, OOMDOC_WATCH_FOLDER="out")
+    assert [file.parent for file in job.files] == [tmp_path / "out"], job.said
+
+
 def test_no_more_than_eight_files_of_one_process(tmp_path: Path) -> None:
     script = f"import oomdoc\nfor _ in range(20):\n    try:\n        with oomdoc.watching(): {REFUSED}\n    except MemoryError: pass\n"
     assert len(Job(tmp_path, script).files) == 8

@@ -68,12 +68,16 @@ def allocated(failing: str) -> Optional[int]:
 
 def _of_device(name: str, module: Any, number: int) -> List[str]:
     lines = []
+    # These are torch's own, and the driver is not asked.
+    counts: Dict[str, int] = module.memory_stats(number)
+    was_asked = counts.get("reserved_bytes.all.peak", 0) > 0 or counts.get("num_ooms", 0) > 0
     try:
-        free, total = module.mem_get_info(number)
-        lines.append(f"device {name} {_model(module, number)}: free {size(free)} of {size(total)}")
+        # The driver starts the device that it is asked about, which takes hundreds of megabytes of it.
+        if was_asked or number == int(module.current_device()):
+            free, total = module.mem_get_info(number)
+            lines.append(f"device {name} {_model(module, number)}: free {size(free)} of {size(total)}")
     except Exception:
         pass
-    counts: Dict[str, int] = module.memory_stats(number)
 
     def amount(key: str) -> str:
         return f"{size(counts.get(f'{key}.all.current', 0))}, peak {size(counts.get(f'{key}.all.peak', 0))}"

@@ -30,7 +30,7 @@ def watch(folder: Optional[Pathlike] = None, *, snapshot: bool = False) -> None:
     Who had a hook before keeps it. Asked again, it only changes the folder. What catches exceptions needs `watching`.
     """
     global _folder, _installed
-    _folder = None if folder is None else os.path.abspath(os.fspath(folder))
+    _folder = resolved(folder)
     if snapshot and not devices.record():
         tell("oomdoc: nothing is recorded: torch is not imported yet, or has no CUDA device")
     if _installed:
@@ -54,18 +54,25 @@ def watch(folder: Optional[Pathlike] = None, *, snapshot: bool = False) -> None:
     sys.excepthook, threading.excepthook = hook, hook_in_threads
 
 
+def resolved(folder: Optional[Pathlike]) -> Optional[str]:
+    """`folder`, else that of the environment, as it is called wherever the job goes; none where neither is given."""
+    given = (None if folder is None else os.fspath(folder)) or os.environ.get("OOMDOC_WATCH_FOLDER")
+    return os.path.abspath(given) if given else None
+
+
 class _Watching:
     """What `watching` gives: enter it, or wrap a function in it."""
 
     def __init__(self, folder: Optional[Pathlike]) -> None:
-        self._given = None if folder is None else os.path.abspath(os.fspath(folder))
+        self._given = None if folder is None else resolved(folder)
+        self._otherwise = resolved(None)
 
     def __enter__(self) -> None:
         return None
 
     def __exit__(self, kind: Optional[Type[BaseException]], error: Optional[BaseException], trace: Optional[TracebackType]) -> None:
         if isinstance(error, Exception):
-            report(error, self._given or _folder, _caller(trace))
+            report(error, self._given or _folder or self._otherwise, _caller(trace))
 
     def __call__(self, function: Function) -> Function:
         if inspect.iscoroutinefunction(function):

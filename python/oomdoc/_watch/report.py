@@ -19,30 +19,35 @@ _reported = "__oomdoc_watch__"
 
 
 def report(error: BaseException, folder: Optional[str], outer: Optional[FrameType] = None) -> None:
-    """Writes a file if `error` is about memory, and says where. Whatever goes wrong is one line on standard error and no more.
+    """Writes a file if `error` is about memory, and says where. Whatever goes wrong is one line on standard error and no more;
+    only what a signal's handler raises to end the job passes.
 
     `outer` is the frame of whoever caught it, where that is not the end of the program.
     """
     try:
-        first = shortage.shortage(error)
-        if first is None or _was_reported(error) or len(_written) >= MOST_FILES:
+        # One that was met while a file told of another is news.
+        untold = [] if _was_reported(error) else [one for one in shortage.shortages(error) if not _was_reported(one)]
+        if not untold or len(_written) >= MOST_FILES:
             return
-        path = _write(error, first, folder or os.environ.get("OOMDOC_WATCH_FOLDER") or os.getcwd(), outer)
+        for one in shortage.chain(error):
+            _mark(one)
+        path = _write(error, untold[-1], folder or os.environ.get("OOMDOC_WATCH_FOLDER") or os.getcwd(), outer)
         _written.append(path)
         tell(f"oomdoc: what held the memory is in {path}")
-    except BaseException as problem:
+    except Exception as problem:
         tell(f"oomdoc: what held the memory could not be written: {type(problem).__name__}: {problem}")
 
 
 def _was_reported(error: BaseException) -> bool:
-    """Whether a file tells of `error` already, of what it was raised from, or of what was raised from it."""
-    known = [one for one in shortage.chain(error) if getattr(one, _reported, False)]
-    for one in shortage.chain(error):
-        try:
-            setattr(one, _reported, True)
-        except (AttributeError, TypeError):
-            pass
-    return bool(known)
+    """Whether a file tells of `error` itself."""
+    return bool(getattr(error, _reported, False))
+
+
+def _mark(error: BaseException) -> None:
+    try:
+        setattr(error, _reported, True)
+    except (AttributeError, TypeError):
+        pass
 
 
 def tell(words: str) -> None:
@@ -57,16 +62,17 @@ def tell(words: str) -> None:
 def _write(error: BaseException, first: BaseException, folder: str, outer: Optional[FrameType]) -> str:
     began = time.monotonic()
     file = WatchFile(folder, Process.own(process.rank()))
+    calls: List[stack.Call] = []
     try:
         failing = devices.failed(first, shortage.said(first))
-        frames = stack.frames(first, outer)
+        calls += stack.calls(first, outer)
 
         def section(name: str, lines: Callable[[], Iterable[str]]) -> None:
             """Writes `lines`. What goes wrong in one section costs that one."""
             try:
                 for line in lines():
                     file.say(line)
-            except BaseException as problem:
+            except Exception as problem:
                 file.say(f"section {name} ended early: {type(problem).__name__}")
 
         file.say(f"watch {FORMAT}, " + ", ".join(process.versions()))
@@ -74,14 +80,14 @@ def _write(error: BaseException, first: BaseException, folder: str, outer: Optio
         section("notes", notes.lines)
         try:
             file.quote(stack.printed(error, outer))
-        except BaseException:
+        except Exception:
             # The least that can be said, and that it was not more.
             file.quote([f"{type(first).__name__}: {shortage.said(first)}"])
             file.say("section exception ended early")
         file.say(f"failed on {failing}")
         section("allocators", lambda: devices.statistics(failing))
         section("host", process.memory)
-        values = (value for frame in frames for value in list(frame.f_locals.values()))
+        values = (value for call in calls for value in list(call.variables().values()))
         census: List[Census] = []
 
         def objects() -> Iterator[str]:
@@ -89,13 +95,15 @@ def _write(error: BaseException, first: BaseException, folder: str, outer: Optio
             yield from census[0].lines(failing)
 
         section("objects", objects)
-        section("tensors", lambda: variables.tensors(frames))
-        section("batch", lambda: variables.batch(frames))
-        section("kept", lambda: variables.kept(frames, census[0].known) if census else ())
+        section("tensors", lambda: variables.tensors(calls))
+        section("batch", lambda: variables.batch(calls))
+        section("kept", lambda: variables.kept(calls, census[0].known) if census else ())
         section("snapshot", lambda: _snapshot(file))
         file.say(f"end, after {time.monotonic() - began:.2f} s")
     finally:
         file.close()
+        for call in calls:
+            call.forget()
     return file.path
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Iterator, List, Optional
+from typing import Iterator, List
 
 # Names of classes whose instances are about nothing else.
 CLASSES = ("OutOfMemoryError", "MemoryError", "_ArrayMemoryError", "OutOfMemory", "ResourceExhaustedError")
@@ -35,15 +35,14 @@ MOST = 32
 LONGEST = 16_384
 
 
-def shortage(error: BaseException) -> Optional[BaseException]:
-    """The exception about memory that `error` is, was raised from or holds; of several the one that came first.
+def shortages(error: BaseException) -> List[BaseException]:
+    """The exceptions about memory that `error` is, was raised from or holds; that which came first is the last.
 
     Who was interrupted or left, even while it dealt with one, died of something else.
     """
     if isinstance(error, ENDS):
-        return None
-    found = [one for one in chain(error) if is_about_memory(one)]
-    return found[-1] if found else None
+        return []
+    return [one for one in chain(error) if is_about_memory(one)]
 
 
 def chain(error: BaseException) -> Iterator[BaseException]:
