@@ -7,8 +7,9 @@ use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
 
-use crate::config::{Document, Entry, EntryKind, Format};
+use crate::config::{Document, Entry, EntryKind, Format, shell_word};
 use crate::knowledge::{Inputs, Knob, is_among};
+use crate::launch::without_file;
 
 /// More files than these, or longer ones, are not what a job is launched with.
 const MOST: usize = 16;
@@ -98,9 +99,9 @@ impl Launched {
     }
 }
 
-/// A key without the file that a script writes it to.
+/// A key as knobs are called: without the file, and what options and Hydra put before it.
 fn plain_key(key: &str) -> &str {
-    key.split_once(':').map_or(key, |(_, key)| key).trim_start_matches(['-', '+'])
+    without_file(key).trim_start_matches(['-', '+'])
 }
 
 fn is_knob(entry: &Entry, knobs: &[Knob]) -> bool {
@@ -131,7 +132,7 @@ fn text(file: &Path) -> Option<String> {
 
 /// A script that becomes the command of these words.
 fn script(words: &[&str]) -> String {
-    let quoted: Vec<String> = words.iter().map(|word| quoted(word)).collect();
+    let quoted: Vec<String> = words.iter().map(|word| shell_word(word)).collect();
     let is_long = quoted.iter().map(|word| word.len() + 1).sum::<usize>() > WIDTH;
     let mut script = "#!/bin/sh\nexec".to_owned();
     for word in &quoted {
@@ -139,15 +140,6 @@ fn script(words: &[&str]) -> String {
         script += word;
     }
     script + "\n"
-}
-
-/// A word as a shell reads it.
-fn quoted(word: &str) -> String {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "_@%+=:,./-".contains(c);
-    match !word.is_empty() && word.chars().all(is_plain) {
-        true => word.to_owned(),
-        false => format!("'{}'", word.replace('\'', r"'\''")),
-    }
 }
 
 #[cfg(test)]

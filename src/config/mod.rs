@@ -41,7 +41,7 @@ pub use entry::{Command, Entry, EntryKind};
 pub use error::{ConfigError, EditError};
 pub use format::Format;
 pub use log::from_log;
-pub(crate) use shell::starts_program;
+pub(crate) use shell::{bare as shell_word, starts_program};
 pub use value::Value;
 
 use edit::{Edit, Lines};

@@ -157,7 +157,7 @@ fn end_of(key: &str) -> String {
 }
 
 /// A key without the file that a script writes it to: `ds_config.json:zero_optimization.stage`.
-fn without_file(key: &str) -> &str {
+pub(crate) fn without_file(key: &str) -> &str {
     key.split_once(':').map_or(key, |(_, key)| key)
 }
 

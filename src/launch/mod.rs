@@ -22,6 +22,7 @@ use crate::model::Job;
 use facts::Stated;
 use index::Index;
 pub use index::Setting;
+pub(crate) use index::without_file;
 pub use layout::state_capacity;
 pub(crate) use layout::{device_memory, host_memory, host_used, rolls_out, serves};
 pub use prediction::{Comparison, Contradiction, Moved, Prediction};

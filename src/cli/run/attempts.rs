@@ -212,13 +212,17 @@ impl Attempts<'_> {
         let job = self.job.get_or_insert_with(|| launched.job(&knowledge.knobs)).clone();
         let Attempts { home, redactor, rank, .. } = &*self;
         let (path, rank) = (home.path()?, *rank);
-        let mut settings = launched.settings(&knowledge.knobs);
-        settings.values_mut().for_each(|value| *value = redactor.text(value).into_owned());
+        let before = Forerunner::find(&path, &job, rank);
+        if before.is_none() && report.verdict == Kind::None {
+            // There is nothing to judge, and nothing to wait for.
+            return Ok(());
+        }
         let log = files.log.as_ref().and_then(|log| File::open(log).ok());
         let reached = log.map(|log| attempt::reached(BufReader::new(log), Progress::shipped())).transpose()?;
+        let mut settings = launched.settings(&knowledge.knobs);
+        settings.values_mut().for_each(|value| *value = redactor.text(value).into_owned());
         let peak = seen(ended.peak);
         let mut outcomes = Vec::new();
-        let before = Forerunner::find(&path, &job, rank);
         if let Some(before) = &before {
             let status = ended.status.unwrap_or(0);
             let ending = Ending { report, status, settings: &settings, reached: reached.as_ref(), peak };

@@ -28,6 +28,7 @@ use launch::Stage;
 use script::{Call, File, Role, Script};
 use words::Quote;
 
+pub(crate) use edit::bare;
 pub(super) use edit::set;
 pub(super) use launch::{is_option, is_shell};
 

@@ -94,7 +94,7 @@ impl<'a> Editor<'a> {
             return Some(word.to_owned());
         }
         match quote {
-            Quote::Bare if is_word => Some(format!("'{}'", word.replace('\'', r"'\''"))),
+            Quote::Bare if is_word => Some(bare(word)),
             Quote::Single if is_word && !word.contains('\'') => Some(word.to_owned()),
             Quote::Double if is_word => {
                 let escape = |c: char| if "\"$`\\".contains(c) { format!("\\{c}") } else { c.to_string() };
@@ -118,6 +118,11 @@ impl<'a> Editor<'a> {
             _ => place(&field.chunks, home).map(|span| span.start),
         }
     }
+}
+
+/// A word as it stands in a command, with quotes of its own where it needs them.
+pub(crate) fn bare(word: &str) -> String {
+    if is_safe(word) { word.to_owned() } else { format!("'{}'", word.replace('\'', r"'\''")) }
 }
 
 /// Whether a word means itself to every shell, in whatever quotes.
