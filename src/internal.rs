@@ -97,6 +97,11 @@ pub mod scan {
 }
 
 #[cfg(feature = "cli")]
+#[cfg(feature = "server")]
+pub mod server {
+    pub use crate::server::openapi;
+}
+
 pub mod settings {
     pub use crate::settings::{KEYS, Setter};
 }

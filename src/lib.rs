@@ -79,6 +79,8 @@ mod rulebase;
 mod scan;
 #[cfg(feature = "schema")]
 mod schema;
+#[cfg(feature = "server")]
+mod server;
 mod settings;
 mod signals;
 mod snapshot;

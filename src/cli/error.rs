@@ -85,6 +85,14 @@ pub(super) enum CliError {
         /// The log.
         path: String,
     },
+    /// The server does not serve.
+    #[cfg(feature = "server")]
+    #[error(transparent)]
+    Server(#[from] crate::server::ServerError),
+    /// A token was not made, listed or taken back.
+    #[cfg(feature = "server")]
+    #[error(transparent)]
+    Token(#[from] crate::server::TokenError),
     /// What should hold cannot.
     #[error(transparent)]
     Settings(#[from] SettingsError),
@@ -226,6 +234,10 @@ impl CliError {
             CliError::Store(error) => Some(error.advice()),
             CliError::History(error) => return Some(error.advice()),
             CliError::Settings(error) => return Some(error.advice()),
+            #[cfg(feature = "server")]
+            CliError::Server(error) => return Some(error.advice()),
+            #[cfg(feature = "server")]
+            CliError::Token(error) => Some(error.advice()),
             CliError::NothingAlike { .. } => Some("name a log that ended with an out-of-memory failure"),
             CliError::Home(_) => Some("name a folder with --home or $OOMDOC_HOME"),
             CliError::NotImported { .. } => Some("fix the errors above; `oomdoc rules check` shows them again"),

@@ -24,6 +24,8 @@ mod rules;
 mod run;
 mod save;
 mod screen;
+#[cfg(feature = "server")]
+mod serve;
 mod settings;
 mod table;
 mod triage;
@@ -54,6 +56,8 @@ enum Command {
     Analyze(analyze::Analyze),
     Run(run::Run),
     Triage(triage::Triage),
+    #[cfg(feature = "server")]
+    Serve(serve::Serve),
     Fix(fix::Fix),
     Estimate(Box<estimate::Estimate>),
     Explain(explain::Explain),
@@ -95,6 +99,8 @@ pub fn run() -> ExitCode {
         Command::Analyze(analyze) => analyze.run(&home),
         Command::Run(run) => run.run(&home),
         Command::Triage(triage) => triage.run(&home),
+        #[cfg(feature = "server")]
+        Command::Serve(serve) => serve.run(&home),
         Command::Estimate(estimate) => estimate.run(&home),
         Command::Explain(explain) => explain.run(&home),
         Command::Fix(fix) => fix.run(&home),

@@ -11,13 +11,21 @@ use crate::store::{DiskStore, Snapshot, View};
 const AT_ONCE: usize = 64;
 
 /// Opens the store in `home`, waiting for `patience` where another process has it, and moves there what waits in the
-/// spool. A file goes only after the store has acknowledged its record and searches find it elsewhere.
+/// spool.
 pub fn drain(home: &Path, patience: Duration) -> Result<DiskStore, HistoryError> {
     let mut store = DiskStore::open_within(home, patience)?;
-    spool::sweep(home);
+    take_spool(&mut store)?;
+    Ok(store)
+}
+
+/// Moves into `store` what waits in the spool of its home. A file goes only after the store has acknowledged its record and searches find
+/// it elsewhere.
+pub fn take_spool(store: &mut DiskStore) -> Result<(), HistoryError> {
+    let home = store.home().to_owned();
+    spool::sweep(&home);
     let mut drained: BTreeSet<PathBuf> = BTreeSet::new();
     loop {
-        let files = spool::waiting(home)?.into_iter().filter(|file| !drained.contains(file));
+        let files = spool::waiting(&home)?.into_iter().filter(|file| !drained.contains(file));
         let files: Vec<PathBuf> = files.take(AT_ONCE).collect();
         if files.is_empty() {
             break;
@@ -27,16 +35,16 @@ pub fn drain(home: &Path, patience: Duration) -> Result<DiskStore, HistoryError>
             waiting.extend(spool::take(file)?);
         }
         let (records, outcomes) = spool::apart(waiting.into_iter());
-        add(&mut store, &records)?;
-        resolve_all(&mut store, &outcomes)?;
+        add(store, &records)?;
+        resolve_all(store, &outcomes)?;
         drained.extend(files);
     }
     if !drained.is_empty() {
         // Where the index does not follow, the snapshot says so, and searches read the store.
-        publish(&mut store)?;
+        publish(store)?;
         drained.iter().try_for_each(|file| spool::remove(file))?;
     }
-    Ok(store)
+    Ok(())
 }
 
 /// The store in `home` with what waits in its spool, for those who only look: it can be had beside a writer and without leave to

@@ -29,18 +29,18 @@ pub use alike::{Likeness, similar};
 pub use annotations::{Annotations, Note, annotate};
 pub use ask::{Answer, ask, ask_similar, ask_stats, is_indexed};
 pub use document::Document;
-pub use drain::{drain, look, publish, snapshot};
+pub use drain::{drain, look, publish, snapshot, take_spool};
 pub use error::HistoryError;
 pub use find::{find, records};
 pub use index::{IndexError, Progress, verify_index};
-pub use outcome::{Outcome, OutcomeSummary, Peak, PeakChange, experience, forget, outcomes, resolve};
+pub use outcome::{Outcome, OutcomeSummary, Peak, PeakChange, experience, forget, outcomes, resolve, resolve_all};
 pub use prune::{Age, prune};
 pub use query::{Order, Page, Query, QueryError, search};
 pub use record::{Record, now};
 pub use reindex::reindex;
 pub use spool::{is_waiting, put, put_outcome};
 pub use stats::{Stats, stats};
-pub use transfer::{export, import};
+pub use transfer::{export, import, read_lines};
 
 /// Where incidents are, by their ids.
 const INCIDENTS: &str = "incidents/";

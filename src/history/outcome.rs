@@ -168,7 +168,7 @@ pub fn resolve(store: &mut dyn Store, outcome: &Outcome) -> Result<(), HistoryEr
 }
 
 /// Keeps what was told, with one commit.
-pub(super) fn resolve_all(store: &mut dyn Store, outcomes: &[Outcome]) -> Result<(), HistoryError> {
+pub fn resolve_all(store: &mut dyn Store, outcomes: &[Outcome]) -> Result<(), HistoryError> {
     let change = |outcome: &Outcome| Ok(Change::put(outcome.key(), serde_json::to_vec(outcome)?));
     let changes = outcomes.iter().map(change).collect::<Result<Vec<Change>, HistoryError>>()?;
     if !changes.is_empty() {

@@ -97,6 +97,19 @@ pub fn import(store: &mut dyn Store, lines: &mut dyn BufRead, redactor: &Redacto
     })
 }
 
+/// The incidents and outcomes in `text`, lines of an export, masked. More than one line that makes no sense is told by the first.
+pub fn read_lines(text: &[u8], redactor: &Redactor) -> Result<(Vec<Record>, Vec<Outcome>), HistoryError> {
+    let (mut records, mut outcomes) = (Vec::new(), Vec::new());
+    for line in text.lines().enumerate() {
+        match parse(line, redactor)? {
+            Some(Line::Incident(record)) => records.push(*record),
+            Some(Line::Outcome(outcome)) => outcomes.push(*outcome),
+            None => {}
+        }
+    }
+    Ok((records, outcomes))
+}
+
 fn parse((place, text): (usize, io::Result<String>), redactor: &Redactor) -> Result<Option<Line>, HistoryError> {
     let wrong = |problem: String| HistoryError::Line { line: place + 1, problem };
     let text = text.map_err(|error| wrong(error.to_string()))?;

@@ -1,0 +1,143 @@
+use std::io::Write;
+use std::net::SocketAddr;
+use std::process::ExitCode;
+
+use clap::{Args, Subcommand, ValueEnum};
+
+use super::error::CliError;
+use super::home::{Home, warn};
+use super::table::table;
+use crate::server::{self, Anonymous, Config, Rules, Scope, Server, Token, Tokens};
+
+/// Serve the history to a team: pages, an interface for programs, and a bot that answers failed jobs
+#[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true)]
+pub(super) struct Serve {
+    /// Where to listen; only this machine reaches it unless told
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8673")]
+    listen: SocketAddr,
+    /// The address that people see, where a proxy stands before it: https://oomdoc.example.org
+    #[arg(long, value_name = "URL")]
+    public_url: Option<String>,
+    /// What somebody without a token may do
+    #[arg(long, value_enum, default_value_t = Nobody::Nothing)]
+    anonymous: Nobody,
+    #[command(subcommand)]
+    command: Option<Command>,
+}
+
+/// What somebody without a token may do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Nobody {
+    Nothing,
+    Read,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    Token(TokenCommand),
+}
+
+/// Make, list and take back the tokens by which people and programs are known
+#[derive(Debug, Args)]
+struct TokenCommand {
+    #[command(subcommand)]
+    command: TokenAction,
+}
+
+#[derive(Debug, Subcommand)]
+enum TokenAction {
+    /// Make a token, and print it: it is shown once and kept nowhere
+    Create {
+        /// Whose it is, or what for
+        #[arg(value_name = "NAME", value_parser = super::labels::note)]
+        name: String,
+        /// What it allows: `read`, `write` or `admin`
+        #[arg(long, default_value = "read", value_name = "SCOPE")]
+        scope: Scope,
+        /// In so many days it stops to hold; without it, never
+        #[arg(long, value_name = "DAYS", value_parser = clap::value_parser!(u32).range(1..=3650))]
+        days: Option<u32>,
+    },
+    /// List tokens
+    List,
+    /// Take a token back: whoever has it can do nothing from now on
+    Revoke {
+        /// Its id, or its name if no other has it
+        #[arg(value_name = "TOKEN")]
+        token: String,
+    },
+}
+
+impl Serve {
+    pub fn run(self, home: &Home) -> Result<ExitCode, CliError> {
+        match self.command {
+            Some(Command::Token(token)) => token.run(home),
+            None => self.serve(home),
+        }
+    }
+
+    fn serve(self, home: &Home) -> Result<ExitCode, CliError> {
+        let folder = home.path()?;
+        let knowledge = home.knowledge()?;
+        let site = home.site(&knowledge)?;
+        let anonymous = match self.anonymous {
+            Nobody::Nothing => Anonymous::Nothing,
+            Nobody::Read => Anonymous::Read,
+        };
+        let config = Config {
+            listen: self.listen,
+            public_url: self.public_url,
+            anonymous,
+            language: home.settings.language.value,
+            ..Config::default()
+        };
+        tracing_subscriber::fmt().json().with_writer(std::io::stderr).init();
+        if Tokens::open(&folder).and_then(|tokens| tokens.list()).is_ok_and(|tokens| tokens.is_empty()) {
+            warn(
+                "there is no token yet, so that nobody can sign in",
+                "`oomdoc serve token create NAME --scope admin` makes one",
+            );
+        }
+        let server = Server::open(folder, config, Rules { knowledge, site })?;
+        server::serve(server, |address| {
+            // Whoever started it may have gone.
+            let _ = writeln!(std::io::stdout(), "oomdoc: serving on http://{address}");
+        })?;
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
+impl TokenCommand {
+    fn run(self, home: &Home) -> Result<ExitCode, CliError> {
+        let tokens = Tokens::open(&home.path()?)?;
+        let mut out = std::io::stdout();
+        match self.command {
+            TokenAction::Create { name, scope, days } => {
+                let (token, secret) = tokens.create(&name, scope, days.map(in_days))?;
+                warn(&format!("token {} is shown once", token.id), "put it where secrets are kept");
+                writeln!(out, "{secret}")?;
+            }
+            TokenAction::List => {
+                let header = ["ID", "NAME", "SCOPE", "CREATED", "EXPIRES"].map(str::to_owned).to_vec();
+                let row = |Token { id, name, scope, created, expires }: Token| {
+                    vec![id, name, scope.as_str().to_owned(), created, expires.unwrap_or_else(|| "-".to_owned())]
+                };
+                let rows: Vec<Vec<String>> =
+                    std::iter::once(header).chain(tokens.list()?.into_iter().map(row)).collect();
+                write!(out, "{}", table(&rows))?;
+            }
+            TokenAction::Revoke { token } => {
+                let Token { id, name, .. } = tokens.revoke(&token)?;
+                writeln!(out, "{id} ({name}) is taken back")?;
+            }
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
+/// That many days from now, RFC 3339.
+fn in_days(days: u32) -> String {
+    let then = jiff::Timestamp::now().as_second() + i64::from(days) * 86_400;
+    jiff::Timestamp::from_second(then).unwrap_or_default().strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
+}

@@ -1,0 +1,45 @@
+//! Random words, and how they are compared.
+
+use std::fmt::Write as _;
+
+use sha2::{Digest, Sha256};
+
+/// Random bytes of which nobody guesses any, as hexadecimal digits; two a byte. An error where the system has none to give.
+pub fn random(bytes: usize) -> std::io::Result<String> {
+    let mut drawn = vec![0; bytes];
+    getrandom::fill(&mut drawn).map_err(|error| std::io::Error::other(error.to_string()))?;
+    Ok(hexadecimal(&drawn))
+}
+
+/// What stands for `secret` where it is looked up.
+pub fn digest(secret: &str) -> String {
+    hexadecimal(&Sha256::digest(secret))
+}
+
+fn hexadecimal(bytes: &[u8]) -> String {
+    bytes.iter().fold(String::with_capacity(2 * bytes.len()), |mut text, byte| {
+        // Writing to a string does not fail.
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
+}
+
+/// Whether both are the same, in a time that tells nothing of where they differ.
+pub fn is_same(a: &[u8], b: &[u8]) -> bool {
+    let differing = a.iter().zip(b).fold(0, |differing, (a, b)| differing | (a ^ b));
+    a.len() == b.len() && std::hint::black_box(differing) == 0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn drawn_words_differ_and_are_compared_whole() -> std::io::Result<()> {
+        let (a, b) = (random(16)?, random(16)?);
+        assert_eq!(a.len(), 32);
+        assert!(a != b && is_same(a.as_bytes(), a.as_bytes()) && !is_same(a.as_bytes(), b.as_bytes()));
+        assert!(!is_same(b"abc", b"ab") && !is_same(b"", b"a") && is_same(b"", b""));
+        Ok(())
+    }
+}

@@ -1,0 +1,226 @@
+//! The one thread that owns the store.
+//!
+//! In go incidents and closures over the store, from any thread; out come their answers. Incidents that wait at the same time are
+//! written with one commit, so that each costs a part of what making it durable takes. Once a second it takes over what other processes
+//! left in the spool and brings the index up to date: what was acknowledged is found by searches a moment later, by its id at once.
+
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError, mpsc as sync_mpsc};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use thiserror::Error;
+use tokio::sync::{mpsc, oneshot};
+
+use crate::history::{self, HistoryError, Record};
+use crate::store::{DiskStore, Store, quietly};
+
+/// How long to wait for a process that has the store open.
+const PATIENCE: Duration = Duration::from_secs(5);
+/// Incidents to a commit.
+const AT_ONCE: usize = 64;
+/// More requests do not wait: who brings more is asked to come again.
+const WAITING: usize = 1024;
+
+/// Why the keeper did not do it.
+#[derive(Debug, Clone, Error)]
+pub enum KeeperError {
+    /// Too much waits already.
+    #[error("the server is busy")]
+    Busy,
+    /// The server is ending.
+    #[error("the server is stopping")]
+    Stopped,
+    /// It panicked, which is a fault of ours.
+    #[error("the store failed unexpectedly")]
+    Failed,
+    /// The history.
+    #[error(transparent)]
+    History(Arc<HistoryError>),
+}
+
+impl From<HistoryError> for KeeperError {
+    fn from(error: HistoryError) -> KeeperError {
+        KeeperError::History(Arc::new(error))
+    }
+}
+
+impl KeeperError {
+    /// As an error of the history, for whoever knows no server.
+    pub(super) fn into_history(self) -> HistoryError {
+        let other = |error: &dyn std::fmt::Display| HistoryError::File {
+            path: "store".into(),
+            error: std::io::Error::other(error.to_string()),
+        };
+        match self {
+            KeeperError::History(error) => Arc::try_unwrap(error).unwrap_or_else(|error| other(&error)),
+            error => other(&error),
+        }
+    }
+}
+
+type Work = Box<dyn FnOnce(&mut DiskStore) + Send>;
+
+enum Request {
+    Add(Box<Record>, oneshot::Sender<Result<(), KeeperError>>),
+    Do(Work),
+    Tick,
+    Stop,
+}
+
+/// A handle to it.
+pub struct Keeper {
+    send: mpsc::Sender<Request>,
+    thread: Mutex<Option<JoinHandle<()>>>,
+}
+
+impl Keeper {
+    /// Opens the store in `home`, and takes over what waits in its spool.
+    pub fn start(home: &Path) -> Result<Keeper, HistoryError> {
+        let (send, receive) = mpsc::channel(WAITING);
+        let (opened, is_open) = sync_mpsc::channel();
+        let home = home.to_owned();
+        let thread = std::thread::Builder::new().name("keeper".to_owned()).spawn(move || {
+            let store = history::drain(&home, PATIENCE).and_then(|mut store| {
+                history::publish(&mut store)?;
+                Ok(store)
+            });
+            match store {
+                Ok(store) => {
+                    // Whoever asked waits for it.
+                    let _ = opened.send(Ok(()));
+                    keep(store, receive);
+                }
+                Err(error) => drop(opened.send(Err(error))),
+            }
+        });
+        let thread = thread.map_err(|error| HistoryError::File { path: "thread".into(), error })?;
+        is_open.recv().unwrap_or_else(|_| Err(KeeperError::Failed.into_history()))?;
+        Ok(Keeper { send, thread: Mutex::new(Some(thread)) })
+    }
+
+    /// Keeps `record`: it survives a power cut when this returns.
+    pub async fn add(&self, record: Record) -> Result<(), KeeperError> {
+        let (reply, answer) = oneshot::channel();
+        self.hand_over(Request::Add(Box::new(record), reply))?;
+        answer.await.unwrap_or(Err(KeeperError::Stopped))
+    }
+
+    /// Does `work` with the store.
+    pub async fn ask<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&mut DiskStore) -> T + Send + 'static,
+    ) -> Result<T, KeeperError> {
+        self.begin(work)?.await.unwrap_or(Err(KeeperError::Stopped))
+    }
+
+    /// [`Keeper::ask`] for threads that may wait.
+    pub fn wait<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&mut DiskStore) -> T + Send + 'static,
+    ) -> Result<T, KeeperError> {
+        self.begin(work)?.blocking_recv().unwrap_or(Err(KeeperError::Stopped))
+    }
+
+    fn begin<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&mut DiskStore) -> T + Send + 'static,
+    ) -> Result<oneshot::Receiver<Result<T, KeeperError>>, KeeperError> {
+        let (reply, answer) = oneshot::channel();
+        let work = move |store: &mut DiskStore| {
+            // Whoever does not wait any more wanted it done all the same.
+            let _ = reply.send(quietly(|| work(store)).ok_or(KeeperError::Failed));
+        };
+        self.hand_over(Request::Do(Box::new(work)))?;
+        Ok(answer)
+    }
+
+    fn hand_over(&self, request: Request) -> Result<(), KeeperError> {
+        self.send.try_send(request).map_err(|error| match error {
+            mpsc::error::TrySendError::Full(_) => KeeperError::Busy,
+            mpsc::error::TrySendError::Closed(_) => KeeperError::Stopped,
+        })
+    }
+
+    /// Time to bring the index up to date. One that is busy has been told already.
+    pub fn tick(&self) {
+        let _ = self.send.try_send(Request::Tick);
+    }
+
+    /// Ends it, when all that waits is done.
+    pub fn stop(&self) {
+        let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(thread) = thread {
+            let _ = self.send.blocking_send(Request::Stop);
+            let _ = thread.join();
+        }
+    }
+}
+
+fn keep(mut store: DiskStore, mut receive: mpsc::Receiver<Request>) {
+    let mut published = store.change();
+    let mut next = None;
+    while let Some(request) = next.take().or_else(|| receive.blocking_recv()) {
+        match request {
+            Request::Add(record, reply) => next = add(&mut store, (record, reply), &mut receive),
+            Request::Do(work) => work(&mut store),
+            Request::Tick => {
+                take_spool(&mut store);
+                if store.change() != published {
+                    publish(&mut store);
+                    published = store.change();
+                }
+            }
+            Request::Stop => break,
+        }
+    }
+    receive.close();
+    take_spool(&mut store);
+    publish(&mut store);
+}
+
+/// Writes `first` and what waits behind it; what else waits comes back.
+fn add(
+    store: &mut DiskStore,
+    first: (Box<Record>, oneshot::Sender<Result<(), KeeperError>>),
+    receive: &mut mpsc::Receiver<Request>,
+) -> Option<Request> {
+    let (mut records, mut replies) = (vec![*first.0], vec![first.1]);
+    let mut other = None;
+    while records.len() < AT_ONCE {
+        match receive.try_recv() {
+            Ok(Request::Add(record, reply)) => {
+                records.push(*record);
+                replies.push(reply);
+            }
+            Ok(Request::Tick) => {}
+            Ok(request) => {
+                other = Some(request);
+                break;
+            }
+            Err(_) => break,
+        }
+    }
+    let added = quietly(|| history::add(store, &records).map(drop).map_err(KeeperError::from));
+    let added = added.unwrap_or(Err(KeeperError::Failed));
+    for reply in replies {
+        // Whoever does not wait any more sends it again, and it is known then.
+        let _ = reply.send(added.clone());
+    }
+    other
+}
+
+fn take_spool(store: &mut DiskStore) {
+    if let Some(Err(error)) = quietly(|| history::take_spool(store)) {
+        tracing::warn!(%error, "what waits in the spool is not taken over");
+    }
+}
+
+fn publish(store: &mut DiskStore) {
+    match quietly(|| history::publish(store)) {
+        Some(Ok(None)) => {}
+        Some(Ok(Some(error))) => tracing::warn!(%error, "the index is out of date"),
+        Some(Err(error)) => tracing::warn!(%error, "what is new is not published"),
+        None => tracing::error!("the index failed unexpectedly"),
+    }
+}
