@@ -34,9 +34,9 @@ pub mod fix {
 #[cfg(feature = "history")]
 pub mod history {
     pub use crate::history::{
-        Answer, IndexError, Order, Outcome, Page, Query, Record, add, ask, ask_similar, ask_stats, drain, export, find,
-        import, is_waiting, look, outcomes, prune, publish, put, records, reindex, resolve, search, similar, snapshot,
-        stats,
+        Answer, IndexError, Order, Outcome, Page, Query, Record, Verdict, add, annotate, ask, ask_similar, ask_stats,
+        drain, export, find, import, is_waiting, look, now, outcomes, prune, publish, put, records, reindex, resolve,
+        search, similar, snapshot, stats,
     };
 }
 

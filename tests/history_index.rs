@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc::channel;
 
 use home::{HANGS, copy_folder};
-use oomdoc::internal::history::{self, Answer, IndexError, Order, Outcome, Page, Query, Record};
+use oomdoc::internal::history::{self, Answer, IndexError, Order, Outcome, Page, Query, Record, Verdict};
 use oomdoc::internal::store::DiskStore;
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -69,7 +69,7 @@ const QUERIES: [&str; 26] = [
     "resolved:yes",
     "resolved:no",
 ];
-const MORE: [&str; 10] = [
+const MORE: [&str; 19] = [
     "after:2025",
     "before:2026-02-03",
     "model:qwen",
@@ -80,6 +80,15 @@ const MORE: [&str; 10] = [
     "node_used:[300GiB TO *]",
     "gpu_free:<1GiB",
     "id:3",
+    "cluster:node-*",
+    "assignee:ann",
+    "assignee:*",
+    "-assignee:*",
+    "is:open",
+    "is:resolved",
+    "is:reopened",
+    "week:2026-02-04",
+    "-week:2025-06",
 ];
 
 /// An incident with `words` as its evidence.
@@ -121,6 +130,7 @@ enum Step {
     Keep(u64, Vec<&'static str>),
     Wait(u64, Vec<&'static str>),
     Resolve(u64, bool),
+    Say(u64, Option<bool>),
     Prune,
     Publish,
 }
@@ -131,6 +141,7 @@ fn step() -> impl Strategy<Value = Step> {
         6 => (0..12_u64, words()).prop_map(|(number, words)| Step::Keep(number, words)),
         2 => (12..16_u64, words()).prop_map(|(number, words)| Step::Wait(number, words)),
         2 => (0..12_u64, any::<bool>()).prop_map(|(number, worked)| Step::Resolve(number, worked)),
+        2 => (0..12_u64, any::<Option<bool>>()).prop_map(|(number, verdict)| Step::Say(number, verdict)),
         1 => Just(Step::Prune),
         2 => Just(Step::Publish),
     ]
@@ -139,6 +150,19 @@ fn step() -> impl Strategy<Value = Step> {
 fn query() -> impl Strategy<Value = String> {
     let clause = prop_oneof![proptest::sample::select(&QUERIES[..]), proptest::sample::select(&MORE[..])];
     proptest::collection::vec(clause, 1..4).prop_map(|clauses| clauses.join(" "))
+}
+
+/// Says of the incident `id` who looks after it, or that it is resolved or is not.
+fn say(store: &mut DiskStore, id: &str, verdict: Option<bool>) -> Done {
+    let Ok(mut record) = history::find(store, id) else { return Ok(()) };
+    match verdict {
+        None => record.annotations.assignee = Some("Ann".to_owned()),
+        Some(resolved) => {
+            let verdict = Verdict { resolved, by: Some("Ann".to_owned()), time: history::now() };
+            record.annotations.verdict = Some(verdict);
+        }
+    }
+    Ok(history::annotate(store, &record)?)
 }
 
 /// Makes the history of `steps` and asks `queries` of the index, then of the store.
@@ -157,6 +181,7 @@ fn check(steps: &[Step], queries: &[String]) -> Done {
                     history::resolve(&mut store, &Outcome::of_knob(&found, "--zero_stage=3", *worked))?;
                 }
             }
+            Step::Say(number, verdict) => say(&mut store, &record(*number, &[])?.incident.id, *verdict)?,
             Step::Prune => drop(history::prune(&mut store, "2y".parse()?, true)?),
             Step::Publish => assert!(history::publish(&mut store)?.is_none()),
         }

@@ -23,7 +23,7 @@ pub(super) struct Labels {
 impl Labels {
     /// As they are kept.
     pub fn annotations(&self) -> Annotations {
-        let said = Annotations { job: self.job.clone(), tags: self.tag.clone(), notes: Vec::new() };
+        let said = Annotations { job: self.job.clone(), tags: self.tag.clone(), ..Annotations::default() };
         Annotations::default().with(&said)
     }
 }

@@ -6,8 +6,9 @@ use std::thread::sleep;
 use std::time::Duration;
 
 use super::alike::{Likeness, ranked, similar};
-use super::index::{Columns, IndexError, Reader, SEPARATOR};
+use super::index::{Column, Counts, IndexError, Reader, SEPARATOR};
 use super::query::newest;
+use super::stats::day_name;
 use super::{Document, HistoryError, Order, Page, Query, Record, Stats, add, look, records, search, spool, stats};
 use crate::store::{DiskStore, MemoryStore, Store, quietly};
 
@@ -35,24 +36,35 @@ pub fn ask(home: &Path, query: &Query, order: Order, skip: usize, most: usize) -
             page.incidents.sort_by(newest);
         }
         page.incidents = page.incidents.into_iter().skip(skip).take(most).collect();
-        page.total += counts.total as usize;
-        for (facets, count) in counts.facets {
-            let names = ["kind", "phase", "cause", "framework"];
-            for (name, value) in names.into_iter().zip(facets.split(SEPARATOR)).filter(|(_, value)| !value.is_empty()) {
-                page.count(name, value, count as usize);
-            }
-        }
-        counts.hosts.into_iter().for_each(|(host, count)| page.count("host", &host, count as usize));
+        page.add(&counts);
         Ok(page)
     };
     either(home, of_index, |store| search(store, query, order, skip, most))
+}
+
+impl Page {
+    /// Adds what was counted elsewhere.
+    fn add(&mut self, counts: &Counts) {
+        self.total += counts.total as usize;
+        for (facets, count) in &counts.facets {
+            let names = ["kind", "phase", "cause", "framework"];
+            for (name, value) in names.into_iter().zip(facets.split(SEPARATOR)).filter(|(_, value)| !value.is_empty()) {
+                self.count(name, value, *count as usize);
+            }
+        }
+        for (column, values) in &counts.columns {
+            values.iter().for_each(|(value, count)| self.count(column.name(), value, *count as usize));
+        }
+        let weeks = counts.weeks.iter().filter_map(|(day, count)| Some((day_name(*day)?, count)));
+        weeks.for_each(|(week, count)| self.count("week", &week, *count as usize));
+    }
 }
 
 /// Counts the incidents of `home` that `query` asks for.
 pub fn ask_stats(home: &Path, query: &Query) -> Result<Answer<Stats>, HistoryError> {
     let of_index = |index: &Reader, waiting: &MemoryStore| {
         let mut counts = super::stats::counts(waiting, query)?;
-        counts += index.count(query, Columns::Stats)?;
+        counts += &index.count(query, &[Column::Host, Column::Model, Column::Cluster, Column::Job])?;
         Ok(Stats::of(counts))
     };
     either(home, of_index, |store| stats(store, query))

@@ -2,7 +2,7 @@ use std::collections::HashSet;
 
 use serde::{Deserialize, Serialize};
 
-use super::{OutcomeSummary, Record};
+use super::{OutcomeSummary, Record, State, Verdict, cluster};
 use crate::knowledge::{Language, title_in, titles};
 use crate::model::{Bytes, Diagnosis, FigureName, Kind, Phase, TimeSource};
 
@@ -61,6 +61,18 @@ pub struct Document {
     /// Words that people gave it.
     #[serde(default)]
     pub tags: Vec<String>,
+    /// The cluster of the node where it happened ([`cluster`]).
+    #[serde(default)]
+    pub cluster: Option<String>,
+    /// Who looks after it.
+    #[serde(default)]
+    pub assignee: Option<String>,
+    /// Whether anybody still has to look at it.
+    #[serde(default)]
+    pub state: State,
+    /// By whom and when that was said last, where it was.
+    #[serde(default)]
+    pub verdict: Option<Verdict>,
 }
 
 impl Document {
@@ -69,6 +81,7 @@ impl Document {
         let (incident, job) = (&record.incident, &record.job);
         let first = incident.diagnoses.first();
         let bytes = |name| record.figure(name).map(|bytes| Bytes(bytes as i64));
+        let verdict = record.annotations.verdict(told);
         Document {
             id: incident.id.clone(),
             group: record.group(),
@@ -94,6 +107,10 @@ impl Document {
             change: told.map(|told| told.change.clone()),
             job: record.annotations.job.clone(),
             tags: record.annotations.tags.clone(),
+            cluster: record.cluster(),
+            assignee: record.annotations.assignee.clone(),
+            state: State::of(verdict.as_ref()),
+            verdict,
         }
     }
 }
@@ -107,6 +124,11 @@ impl Document {
 }
 
 impl Record {
+    /// The cluster of the node where it happened, where that is known.
+    pub fn cluster(&self) -> Option<String> {
+        self.incident.victim.host.as_deref().map(cluster)
+    }
+
     /// Everything that is found by its words.
     pub fn text(&self) -> String {
         let Record { incident, job, inputs, annotations, .. } = self;

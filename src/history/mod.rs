@@ -9,6 +9,7 @@ mod alike;
 mod annotations;
 mod ask;
 mod changes;
+mod cluster;
 mod document;
 mod drain;
 mod error;
@@ -26,8 +27,9 @@ mod transfer;
 
 pub use add::{add, regroup};
 pub use alike::{Likeness, similar};
-pub use annotations::{Annotations, Note, annotate};
+pub use annotations::{Annotations, Note, State, Verdict, annotate};
 pub use ask::{Answer, ask, ask_similar, ask_stats, is_indexed};
+pub use cluster::cluster;
 pub use document::Document;
 pub use drain::{drain, look, publish, snapshot, take_spool};
 pub use error::HistoryError;

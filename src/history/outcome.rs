@@ -80,6 +80,8 @@ pub struct OutcomeSummary {
     pub worked: bool,
     /// That change; the last one that was tried where none did.
     pub change: String,
+    /// When it was told, RFC 3339.
+    pub time: String,
 }
 
 impl Outcome {
@@ -211,7 +213,7 @@ pub(super) fn told(store: &dyn Store) -> Result<BTreeMap<String, OutcomeSummary>
 
 impl OutcomeSummary {
     fn first(outcome: &Outcome) -> OutcomeSummary {
-        OutcomeSummary { worked: outcome.worked, change: outcome.told() }
+        OutcomeSummary { worked: outcome.worked, change: outcome.told(), time: outcome.time.clone() }
     }
 
     /// What was told earlier.

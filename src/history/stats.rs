@@ -3,14 +3,14 @@ use std::collections::BTreeMap;
 use jiff::civil::Date;
 use serde::Serialize;
 
-use super::index::{Counts, SEPARATOR};
+use super::index::{Column, Counts, SEPARATOR};
 use super::outcome::told;
 use super::{HistoryError, Query, records};
 use crate::store::Store;
 
 /// As many weeks are counted, up to the last incident's.
 const WEEKS: usize = 26;
-const DAY: i64 = 86_400;
+pub(super) const DAY: i64 = 86_400;
 
 /// How many incidents there are of what.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
@@ -29,6 +29,8 @@ pub struct Stats {
     pub frameworks: BTreeMap<String, u64>,
     /// On each host, where it is known.
     pub hosts: BTreeMap<String, u64>,
+    /// In each cluster ([`cluster`](super::cluster)), where it is known.
+    pub clusters: BTreeMap<String, u64>,
     /// Of each job that people named.
     pub jobs: BTreeMap<String, u64>,
     /// In each week, named by its Monday, oldest first; weeks without an incident have 0.
@@ -44,7 +46,7 @@ pub(super) fn counts(store: &dyn Store, query: &Query) -> Result<Counts, History
     let told = told(store)?;
     let mut counts = Counts::default();
     records(store, &mut |record| {
-        if query.relevance(&record, told.get(&record.incident.id).map(|told| told.worked)).is_none() {
+        if query.relevance(&record, told.get(&record.incident.id)).is_none() {
             return Ok(());
         }
         let framework = record.job.framework.as_deref().unwrap_or("");
@@ -53,12 +55,13 @@ pub(super) fn counts(store: &dyn Store, query: &Query) -> Result<Counts, History
         *counts.facets.entry(facets.join(SEPARATOR)).or_default() += 1;
         let host = record.incident.victim.host.as_deref().map(str::to_owned);
         let names = [
-            (&mut counts.hosts, host),
-            (&mut counts.models, record.job.model.clone()),
-            (&mut counts.jobs, record.annotations.job.clone()),
+            (Column::Host, host),
+            (Column::Model, record.job.model.clone()),
+            (Column::Cluster, record.cluster()),
+            (Column::Job, record.annotations.job.clone()),
         ];
-        for (counts, name) in names {
-            name.into_iter().for_each(|name| *counts.entry(name).or_default() += 1);
+        for (column, name) in names.into_iter().filter_map(|(column, name)| Some((column, name?))) {
+            *counts.columns.entry(column).or_default().entry(name).or_default() += 1;
         }
         *counts.weeks.entry(monday(record.seconds())).or_default() += 1;
         counts.total += 1;
@@ -69,9 +72,15 @@ pub(super) fn counts(store: &dyn Store, query: &Query) -> Result<Counts, History
 
 impl Stats {
     /// What was counted, by each of them.
-    pub(super) fn of(counts: Counts) -> Stats {
-        let Counts { total, hosts, models, jobs, .. } = counts;
-        let mut stats = Stats { total, hosts, models, jobs, ..Stats::default() };
+    pub(super) fn of(mut counts: Counts) -> Stats {
+        let mut stats = Stats {
+            total: counts.total,
+            hosts: counts.take(Column::Host),
+            models: counts.take(Column::Model),
+            clusters: counts.take(Column::Cluster),
+            jobs: counts.take(Column::Job),
+            ..Stats::default()
+        };
         for (facets, count) in counts.facets {
             let by = [&mut stats.kinds, &mut stats.phases, &mut stats.causes, &mut stats.frameworks];
             for (names, name) in by.into_iter().zip(facets.split(SEPARATOR)).filter(|(_, name)| !name.is_empty()) {
@@ -81,7 +90,7 @@ impl Stats {
         if let (Some((first, _)), Some((last, _))) = (counts.weeks.first_key_value(), counts.weeks.last_key_value()) {
             let mondays = (0..WEEKS as i64).rev().map(|weeks| last - 7 * weeks).filter(|monday| monday >= first);
             let count = |monday: i64| counts.weeks.get(&monday).copied().unwrap_or(0);
-            stats.weeks = mondays.filter_map(|monday| Some((date(monday)?.to_string(), count(monday)))).collect();
+            stats.weeks = mondays.filter_map(|monday| Some((day_name(monday)?, count(monday)))).collect();
         }
         stats
     }
@@ -90,6 +99,11 @@ impl Stats {
 /// The day on which the week of a moment begins, both counted from 1970, which began on a Thursday.
 pub(super) fn monday(seconds: i64) -> i64 {
     (seconds.div_euclid(DAY) + 3).div_euclid(7) * 7 - 3
+}
+
+/// A day, counted from 1970, as people write it.
+pub(super) fn day_name(day: i64) -> Option<String> {
+    Some(date(day)?.to_string())
 }
 
 fn date(day: i64) -> Option<Date> {

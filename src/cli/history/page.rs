@@ -87,10 +87,14 @@ fn outcome(document: &Document) -> String {
     }
 }
 
+/// The facets that the text shows; the others have columns of their own, or are too many.
+const FACETS: [&str; 5] = ["cause", "framework", "host", "kind", "phase"];
+
 /// How many there are of what, where it tells anything apart.
 fn facets(page: &Page) -> String {
     let mut text = String::new();
-    for (name, values) in page.facets.iter().filter(|(_, values)| values.len() > 1) {
+    let shown = page.facets.iter().filter(|(name, values)| FACETS.contains(name) && values.len() > 1);
+    for (name, values) in shown {
         let mut values: Vec<(&String, &usize)> = values.iter().collect();
         values.sort_by(|a, b| b.1.cmp(a.1).then_with(|| a.0.cmp(b.0)));
         let shown: Vec<String> =

@@ -40,11 +40,13 @@ enum By {
     Model,
     Framework,
     Host,
+    Cluster,
     Job,
     Week,
 }
 
 impl By {
+    /// What is shown unless something is asked for; clusters would say of hosts what the hosts say.
     const ALL: [By; 8] = [By::Kind, By::Cause, By::Phase, By::Model, By::Framework, By::Host, By::Job, By::Week];
 
     fn name(self) -> &'static str {
@@ -55,6 +57,7 @@ impl By {
             By::Model => "model",
             By::Framework => "framework",
             By::Host => "host",
+            By::Cluster => "cluster",
             By::Job => "job",
             By::Week => "week",
         }
@@ -69,6 +72,7 @@ impl By {
             By::Model => &counts.models,
             By::Framework => &counts.frameworks,
             By::Host => &counts.hosts,
+            By::Cluster => &counts.clusters,
             By::Job => &counts.jobs,
             By::Week => return counts.weeks.iter().map(|(week, count)| (week.as_str(), *count)).collect(),
         };

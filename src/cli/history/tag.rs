@@ -29,7 +29,7 @@ impl Tag {
     pub fn run(self, home: &Path, redactor: &Redactor) -> Result<(), CliError> {
         let mut store = open(home)?;
         let mut record = history::find(&store, &self.id)?;
-        let mut said = Annotations { job: self.job, tags: self.tags, notes: Vec::new() };
+        let mut said = Annotations { job: self.job, tags: self.tags, ..Annotations::default() };
         redactor.mask(&mut said);
         record.annotations = record.annotations.with(&said);
         record.annotations.tags.retain(|tag| !self.remove.contains(tag));

@@ -5,9 +5,9 @@ use tantivy::schema::Field;
 
 use super::fields::Fields;
 use super::tally::SEPARATOR;
-use crate::history::record::{ALONE, is_alone};
+use crate::history::record::{ALONE, is_alone, seconds};
 use crate::history::tokens::{is_ideograph, tokens};
-use crate::history::{Document, OutcomeSummary, Record};
+use crate::history::{Document, OutcomeSummary, Record, Verdict};
 use crate::model::FigureName;
 
 /// What is written of `record`, with what was `told` of it.
@@ -31,10 +31,16 @@ pub(super) fn document(
     add(fields.model, shown.model.as_deref());
     add(fields.gpu, shown.gpu.as_deref());
     add(fields.host, shown.host.as_deref());
+    add(fields.cluster, shown.cluster.as_deref());
+    add(fields.assignee, shown.assignee.as_deref());
+    add(fields.state, Some(shown.state.as_str()));
     add(fields.role, shown.role.as_deref());
     add(fields.site, shown.site.as_deref());
     add(fields.group, Some(&shown.group));
-    add(fields.group, is_alone(&shown.group).then_some(ALONE));
+    match is_alone(&shown.group) {
+        true => add(fields.group, Some(ALONE)),
+        false => add(fields.trouble, Some(&shown.group)),
+    }
     add(fields.worked, shown.worked.map(|worked| if worked { "yes" } else { "no" }));
     add(fields.job, shown.job.as_deref());
     shown.tags.iter().for_each(|tag| add(fields.tag, Some(tag)));
@@ -49,12 +55,22 @@ pub(super) fn document(
     add(fields.pairs, (!pairs.is_empty()).then_some(&pairs));
     document.add_text(fields.document, serde_json::to_string(&shown)?);
     document.add_i64(fields.time, record.seconds());
+    document.add_u64(fields.number, number(&shown.id));
+    if let Some(Verdict { resolved, time, .. }) = &shown.verdict {
+        let field = if *resolved { fields.resolved } else { fields.reopened };
+        document.add_i64(field, seconds(time).unwrap_or(0));
+    }
     for name in FigureName::ALL {
         if let Some(amount) = record.figure(*name) {
             document.add_f64(fields.figure(*name), amount);
         }
     }
     Ok(document)
+}
+
+/// The id as a number: of two ids the one that stands first has the smaller one.
+pub(super) fn number(id: &str) -> u64 {
+    u64::from_str_radix(id, 16).unwrap_or_default()
 }
 
 /// What words are made of, each once, one a line.

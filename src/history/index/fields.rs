@@ -3,16 +3,20 @@ use tantivy::schema::{FAST, Field, IndexRecordOption, STORED, Schema, SchemaBuil
 use tantivy::tokenizer::TextAnalyzer;
 
 use super::lines;
+use super::tally::Column;
 use crate::model::FigureName;
 
 /// The column by which what happened last stands first.
 pub(super) const TIME: &str = "time";
 /// The column of kind, phase, cause and framework, as one word.
 pub(super) const FACETS: &str = "facets";
-pub(super) const HOST: &str = "host";
-pub(super) const MODEL: &str = "model";
-/// What people call the job.
-pub(super) const JOB: &str = "job";
+/// The column by which incidents of one moment are told apart.
+pub(super) const NUMBER: &str = "number";
+/// The column of what incidents are grouped by; empty for one of which nobody can say that it was seen before.
+pub(super) const TROUBLE: &str = "trouble";
+/// The columns of when an incident was resolved, and when opened again, in seconds since 1970; one of them has a value at most.
+pub(super) const RESOLVED: &str = "resolved_at";
+pub(super) const REOPENED: &str = "reopened_at";
 
 /// What an incident is found by.
 #[derive(Debug, Clone)]
@@ -31,6 +35,7 @@ pub(super) struct Fields {
     pub model: Field,
     pub gpu: Field,
     pub host: Field,
+    pub cluster: Field,
     pub role: Field,
     pub site: Field,
     pub group: Field,
@@ -38,8 +43,14 @@ pub(super) struct Fields {
     pub tag: Field,
     pub file: Field,
     pub worked: Field,
+    pub assignee: Field,
+    pub state: Field,
     /// Seconds since 1970.
     pub time: Field,
+    pub number: Field,
+    pub trouble: Field,
+    pub resolved: Field,
+    pub reopened: Field,
     pub facets: Field,
     /// In the order of [`FigureName::ALL`].
     figures: Vec<Field>,
@@ -68,17 +79,24 @@ pub(super) fn schema() -> (Schema, Fields) {
         phase: name(&mut schema, "phase"),
         cause: name(&mut schema, "cause"),
         framework: name(&mut schema, "framework"),
-        model: column(&mut schema, MODEL),
+        model: column(&mut schema, Column::Model.name()),
         gpu: name(&mut schema, "gpu"),
-        host: column(&mut schema, HOST),
+        host: column(&mut schema, Column::Host.name()),
+        cluster: column(&mut schema, Column::Cluster.name()),
         role: name(&mut schema, "role"),
         site: name(&mut schema, "site"),
         group: name(&mut schema, "group"),
-        job: column(&mut schema, JOB),
+        job: column(&mut schema, Column::Job.name()),
         tag: name(&mut schema, "tag"),
         file: name(&mut schema, "file"),
         worked: name(&mut schema, "worked"),
+        assignee: name(&mut schema, "assignee"),
+        state: name(&mut schema, "state"),
         time: schema.add_i64_field(TIME, FAST),
+        number: schema.add_u64_field(NUMBER, FAST),
+        trouble: schema.add_text_field(TROUBLE, TextOptions::default().set_fast("raw")),
+        resolved: schema.add_i64_field(RESOLVED, FAST),
+        reopened: schema.add_i64_field(REOPENED, FAST),
         facets: schema.add_text_field(FACETS, TextOptions::default().set_fast("raw")),
         figures: FigureName::ALL.iter().map(|name| schema.add_f64_field(&format!("figure_{name}"), FAST)).collect(),
         document: schema.add_text_field("document", STORED),

@@ -19,7 +19,7 @@ mod writer;
 
 pub use error::IndexError;
 pub(super) use reader::Reader;
-pub(super) use tally::{Columns, Counts, SEPARATOR};
+pub(super) use tally::{Column, Counts, SEPARATOR};
 pub(super) use writer::Building;
 pub(super) use writer::follow;
 pub use writer::{Progress, verify_index};

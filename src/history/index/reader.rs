@@ -11,13 +11,16 @@ use super::error::IndexError;
 use super::fields::{self, Fields, TIME};
 use super::looking::Looking;
 use super::state::State;
-use super::tally::{Columns, Counts, Tally};
+use super::tally::{Column, Counts, Tally};
 use super::translate::{exactly, translate};
 use super::{FOLDER, verified};
 use crate::history::alike::{LEAST, Trait};
 use crate::history::record::{ALONE, is_alone};
 use crate::history::{Document, Order, Query};
 use crate::store::{DiskStore, Snapshot};
+
+/// What a page of a list counts.
+const PAGE: &[Column] = &[Column::Host, Column::Model, Column::Cluster];
 
 /// Searching takes several threads where there are more incidents.
 const MANY: u64 = 50_000;
@@ -70,9 +73,9 @@ impl Reader {
         let asked = translate(&self.searcher, &self.fields, query)?;
         let all = self.searcher.num_docs() as usize;
         if most == 0 || all == 0 {
-            return Ok((Vec::new(), self.searcher.search(&asked, &Tally(Columns::Facets))??));
+            return Ok((Vec::new(), self.searcher.search(&asked, &Tally(PAGE))??));
         }
-        let (first, tally) = (TopDocs::with_limit(most.min(all)), Tally(Columns::Facets));
+        let (first, tally) = (TopDocs::with_limit(most.min(all)), Tally(PAGE));
         let (places, counts): (Vec<DocAddress>, Counts) = match order {
             Order::Time => {
                 let first = first.order_by_fast_field::<i64>(TIME, Direction::Desc);
@@ -94,7 +97,7 @@ impl Reader {
     }
 
     /// Counts what `query` finds.
-    pub fn count(&self, query: &Query, columns: Columns) -> Result<Counts, IndexError> {
+    pub fn count(&self, query: &Query, columns: &[Column]) -> Result<Counts, IndexError> {
         let asked = translate(&self.searcher, &self.fields, query)?;
         Ok(self.searcher.search(&asked, &Tally(columns))??)
     }

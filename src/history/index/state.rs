@@ -4,7 +4,7 @@ use sha2::{Digest, Sha256};
 use super::error::IndexError;
 
 /// What the fields hold; grows with them and with how words are told apart.
-const FORMAT: u32 = 2;
+const FORMAT: u32 = 3;
 
 /// What every commit says of itself: of which store it is, and how far it follows it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

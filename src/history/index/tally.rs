@@ -5,19 +5,32 @@ use tantivy::collector::{Collector, SegmentCollector};
 use tantivy::columnar::{ColumnValues, StrColumn};
 use tantivy::{DocId, Score, SegmentOrdinal, SegmentReader};
 
-use super::fields::{FACETS, HOST, JOB, MODEL, TIME};
+use super::fields::{FACETS, TIME};
 use crate::history::stats::monday;
 
 /// Stands between kind, phase, cause and framework.
 pub(in crate::history) const SEPARATOR: &str = "\u{1f}";
 
-/// What to count by.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::history) enum Columns {
-    /// Facets and hosts.
-    Facets,
-    /// Facets, hosts, models, jobs and weeks.
-    Stats,
+/// What incidents are counted by beside their facets and weeks, each a column of the index.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(in crate::history) enum Column {
+    Host,
+    Model,
+    Cluster,
+    /// What people call the job.
+    Job,
+}
+
+impl Column {
+    /// Its name, in the index and on pages.
+    pub fn name(self) -> &'static str {
+        match self {
+            Column::Host => "host",
+            Column::Model => "model",
+            Column::Cluster => "cluster",
+            Column::Job => "job",
+        }
+    }
 }
 
 /// How many incidents there are of what.
@@ -26,30 +39,28 @@ pub(in crate::history) struct Counts {
     pub total: u64,
     /// By kind, phase, cause and framework, with [`SEPARATOR`] between.
     pub facets: BTreeMap<String, u64>,
-    /// By host.
-    pub hosts: BTreeMap<String, u64>,
-    /// By model.
-    pub models: BTreeMap<String, u64>,
-    /// By what people call the job.
-    pub jobs: BTreeMap<String, u64>,
+    /// By what the columns hold.
+    pub columns: BTreeMap<Column, BTreeMap<String, u64>>,
     /// By the day on which the week begins, counted from 1970.
     pub weeks: BTreeMap<i64, u64>,
 }
 
-/// Counts what a query finds.
-pub(super) struct Tally(pub Columns);
+impl Counts {
+    /// Those by `column`, taken out.
+    pub fn take(&mut self, column: Column) -> BTreeMap<String, u64> {
+        self.columns.remove(&column).unwrap_or_default()
+    }
+}
 
-impl Collector for Tally {
+/// Counts what a query finds, by facets, by weeks and by these columns.
+pub(super) struct Tally<'c>(pub &'c [Column]);
+
+impl Collector for Tally<'_> {
     type Fruit = tantivy::Result<Counts>;
     type Child = SegmentTally;
 
     fn for_segment(&self, _: SegmentOrdinal, segment: &SegmentReader) -> tantivy::Result<SegmentTally> {
-        let columns = segment.fast_fields();
-        let words = |name: &str| Ok::<_, tantivy::TantivyError>(Words::new(columns.str(name)?));
-        let is_all = self.0 == Columns::Stats;
-        let others = if is_all { Some([words(MODEL)?, words(JOB)?]) } else { None };
-        let times = if is_all { Some(columns.column_first_or_default::<i64>(TIME)?) } else { None };
-        Ok(SegmentTally { total: 0, words: [words(FACETS)?, words(HOST)?], others, times, weeks: BTreeMap::new() })
+        SegmentTally::new(segment, self.0)
     }
 
     fn requires_scoring(&self) -> bool {
@@ -59,32 +70,69 @@ impl Collector for Tally {
     fn merge_fruits(&self, segments: Vec<tantivy::Result<Counts>>) -> tantivy::Result<tantivy::Result<Counts>> {
         let mut all = Counts::default();
         for counts in segments {
-            all += counts?;
+            all += &counts?;
         }
         Ok(Ok(all))
     }
 }
 
-impl std::ops::AddAssign for Counts {
-    fn add_assign(&mut self, other: Counts) {
+impl std::ops::AddAssign<&Counts> for Counts {
+    fn add_assign(&mut self, other: &Counts) {
         self.total += other.total;
-        let Counts { total: _, facets, hosts, models, jobs, weeks: _ } = self;
-        let pairs = [(facets, other.facets), (hosts, other.hosts), (models, other.models), (jobs, other.jobs)];
-        for (known, more) in pairs {
-            more.into_iter().for_each(|(name, count)| *known.entry(name).or_default() += count);
+        add(&mut self.facets, &other.facets);
+        for (column, counts) in &other.columns {
+            add(self.columns.entry(*column).or_default(), counts);
         }
-        other.weeks.into_iter().for_each(|(week, count)| *self.weeks.entry(week).or_default() += count);
+        other.weeks.iter().for_each(|(week, count)| *self.weeks.entry(*week).or_default() += count);
     }
 }
 
+fn add(known: &mut BTreeMap<String, u64>, more: &BTreeMap<String, u64>) {
+    for (name, count) in more {
+        match known.get_mut(name) {
+            Some(known) => *known += count,
+            None => drop(known.insert(name.clone(), *count)),
+        }
+    }
+}
+
+/// The counts of one segment.
 pub(super) struct SegmentTally {
     total: u64,
-    /// Facets and hosts.
-    words: [Words; 2],
-    /// Models and jobs.
-    others: Option<[Words; 2]>,
-    times: Option<Arc<dyn ColumnValues<i64>>>,
-    weeks: BTreeMap<i64, u64>,
+    facets: Words,
+    columns: Vec<(Column, Words)>,
+    weeks: Weeks,
+}
+
+impl SegmentTally {
+    pub fn new(segment: &SegmentReader, columns: &[Column]) -> tantivy::Result<SegmentTally> {
+        let words = |name: &str| Words::new(segment, name);
+        let columns = columns.iter().map(|column| Ok((*column, words(column.name())?)));
+        let columns = columns.collect::<tantivy::Result<_>>()?;
+        Ok(SegmentTally { total: 0, facets: words(FACETS)?, columns, weeks: Weeks::new(segment)? })
+    }
+}
+
+impl SegmentCollector for SegmentTally {
+    type Fruit = tantivy::Result<Counts>;
+
+    fn collect(&mut self, document: DocId, _: Score) {
+        self.collect_block(&[document]);
+    }
+
+    fn collect_block(&mut self, documents: &[DocId]) {
+        self.total += documents.len() as u64;
+        self.facets.count(documents);
+        self.columns.iter_mut().for_each(|(_, words)| words.count(documents));
+        self.weeks.count(documents);
+    }
+
+    fn harvest(self) -> tantivy::Result<Counts> {
+        let columns = self.columns.into_iter().map(|(column, words)| Ok((column, words.named()?)));
+        let columns = columns.filter(|counts| counts.as_ref().map_or(true, |(_, counts)| !counts.is_empty()));
+        let columns = columns.collect::<tantivy::Result<_>>()?;
+        Ok(Counts { total: self.total, facets: self.facets.named()?, columns, weeks: self.weeks.counted() })
+    }
 }
 
 /// How often each word of a column was met.
@@ -95,14 +143,15 @@ struct Words {
 }
 
 impl Words {
-    fn new(column: Option<StrColumn>) -> Words {
+    fn new(segment: &SegmentReader, name: &str) -> tantivy::Result<Words> {
+        let column = segment.fast_fields().str(name)?;
         let counts = vec![0; column.as_ref().map_or(0, |column| column.num_terms())];
         // Beyond the last word: there is none.
         let column = column.map(|column| {
             let values = column.ords().clone().first_or_default_col(u64::MAX);
             (column, values)
         });
-        Words { column, counts, met: Vec::new() }
+        Ok(Words { column, counts, met: Vec::new() })
     }
 
     fn count(&mut self, documents: &[DocId]) {
@@ -130,30 +179,44 @@ impl Words {
     }
 }
 
-impl SegmentCollector for SegmentTally {
-    type Fruit = tantivy::Result<Counts>;
+/// How many incidents of each week were met.
+struct Weeks {
+    times: Arc<dyn ColumnValues<i64>>,
+    /// The first day of the first week of which there may be any.
+    first: i64,
+    counts: Vec<u32>,
+    /// Where times lie too far apart to count them in a row.
+    others: BTreeMap<i64, u64>,
+    met: Vec<i64>,
+}
 
-    fn collect(&mut self, document: DocId, _: Score) {
-        self.collect_block(&[document]);
+impl Weeks {
+    /// Two centuries.
+    const MOST: i64 = 52 * 200;
+
+    fn new(segment: &SegmentReader) -> tantivy::Result<Weeks> {
+        let times = segment.fast_fields().column_first_or_default::<i64>(TIME)?;
+        let (first, last) = (monday(times.min_value()), monday(times.max_value()));
+        let weeks = (last.saturating_sub(first) / 7 + 1).clamp(0, Weeks::MOST);
+        Ok(Weeks { times, first, counts: vec![0; weeks as usize], others: BTreeMap::new(), met: Vec::new() })
     }
 
-    fn collect_block(&mut self, documents: &[DocId]) {
-        self.total += documents.len() as u64;
-        self.words.iter_mut().chain(self.others.iter_mut().flatten()).for_each(|words| words.count(documents));
-        if let Some(times) = &self.times {
-            for document in documents {
-                *self.weeks.entry(monday(times.get_val(*document))).or_default() += 1;
+    fn count(&mut self, documents: &[DocId]) {
+        self.met.resize(documents.len(), 0);
+        self.times.get_vals(documents, &mut self.met);
+        for time in &self.met {
+            let monday = monday(*time);
+            match usize::try_from((monday - self.first) / 7).ok().and_then(|week| self.counts.get_mut(week)) {
+                Some(count) => *count += 1,
+                None => *self.others.entry(monday).or_default() += 1,
             }
         }
     }
 
-    fn harvest(self) -> tantivy::Result<Counts> {
-        let [facets, hosts] = self.words;
-        let (models, jobs) = match self.others {
-            Some([models, jobs]) => (models.named()?, jobs.named()?),
-            None => Default::default(),
-        };
-        let (total, weeks) = (self.total, self.weeks);
-        Ok(Counts { total, facets: facets.named()?, hosts: hosts.named()?, models, jobs, weeks })
+    fn counted(self) -> BTreeMap<i64, u64> {
+        let mut weeks = self.others;
+        let row = (0..).zip(self.counts).filter(|(_, count)| *count > 0);
+        weeks.extend(row.map(|(week, count)| (self.first + 7 * week, u64::from(count))));
+        weeks
     }
 }

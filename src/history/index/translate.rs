@@ -9,7 +9,9 @@ use tantivy::{Searcher, Term};
 
 use super::fields::Fields;
 use super::spelling;
+use crate::history::State;
 use crate::history::query::{MISTYPED, Name, Query, What};
+use crate::history::stats::DAY;
 use crate::history::tokens::{is_ideograph, may_be_mistyped};
 
 /// `query` in the index' own terms.
@@ -50,12 +52,20 @@ fn field(searcher: &Searcher, fields: &Fields, what: &What) -> tantivy::Result<B
             let term = Term::from_field_i64(fields.time, *time);
             Box::new(RangeQuery::new(Bound::Unbounded, Bound::Excluded(term)))
         }
-        What::Resolved(true) => exactly(fields.worked, "yes"),
-        What::Resolved(false) => {
-            let not = (Occur::MustNot, exactly(fields.worked, "yes"));
-            Box::new(BooleanQuery::new(vec![(Occur::Must, Box::new(AllQuery)), not]))
+        What::Week(day) => {
+            let bound = |day: i64| Term::from_field_i64(fields.time, day * DAY);
+            Box::new(RangeQuery::new(Bound::Included(bound(*day)), Bound::Excluded(bound(day + 7))))
         }
+        What::Is(State::Open) => except(exactly(fields.state, State::Resolved.as_str())),
+        What::Is(state) => exactly(fields.state, state.as_str()),
+        What::Resolved(true) => exactly(fields.worked, "yes"),
+        What::Resolved(false) => except(exactly(fields.worked, "yes")),
     })
+}
+
+/// Everything else.
+fn except(asked: Box<dyn Asked>) -> Box<dyn Asked> {
+    Box::new(BooleanQuery::new(vec![(Occur::Must, Box::new(AllQuery)), (Occur::MustNot, asked)]))
 }
 
 fn named(searcher: &Searcher, fields: &Fields, name: Name, letters: &str) -> tantivy::Result<Box<dyn Asked>> {
@@ -68,6 +78,8 @@ fn named(searcher: &Searcher, fields: &Fields, name: Name, letters: &str) -> tan
         Name::Gpu => fields.gpu,
         Name::Host => fields.host,
         Name::Role => fields.role,
+        Name::Cluster => fields.cluster,
+        Name::Assignee => fields.assignee,
         Name::Job => fields.job,
         Name::Tag => return Ok(one_of(spelling::all(searcher, fields.tag, |tag| tag.to_lowercase() == letters)?)),
         Name::File => fields.file,

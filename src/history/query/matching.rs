@@ -1,16 +1,17 @@
 use super::{Clause, Name, Query, What};
-use crate::history::Record;
+use crate::history::stats::monday;
 use crate::history::tokens::{is_ideograph, is_like, may_be_mistyped, tokens};
+use crate::history::{OutcomeSummary, Record, State};
 
 /// A word with a slip counts as much.
 pub(in crate::history) const MISTYPED: f64 = 0.3;
 
 impl Query {
-    /// How well `record` fits, above 0; `None` where it does not. `worked` is what was told of it.
-    pub(in crate::history) fn relevance(&self, record: &Record, worked: Option<bool>) -> Option<f64> {
+    /// How well `record` fits, above 0; `None` where it does not. `told` is what was tried.
+    pub(in crate::history) fn relevance(&self, record: &Record, told: Option<&OutcomeSummary>) -> Option<f64> {
         // Splitting the text into words costs most, so that names and figures go first.
         let of_fields = |clause: &&Clause| !matches!(clause.what, What::Words(_));
-        let fits = |clause: &Clause| clause.what.holds(record, worked) != clause.negated;
+        let fits = |clause: &Clause| clause.what.holds(record, told) != clause.negated;
         if !self.clauses.iter().filter(of_fields).all(fits) {
             return None;
         }
@@ -32,7 +33,7 @@ impl Query {
 }
 
 impl What {
-    fn holds(&self, record: &Record, worked: Option<bool>) -> bool {
+    fn holds(&self, record: &Record, told: Option<&OutcomeSummary>) -> bool {
         let incident = &record.incident;
         match self {
             What::Words(_) => true,
@@ -42,7 +43,12 @@ impl What {
             What::Figure(name, low, high) => record.figure(*name).is_some_and(|it| *low <= it && it <= *high),
             What::After(time) => record.seconds() >= *time,
             What::Before(time) => record.seconds() < *time,
-            What::Resolved(resolved) => (worked == Some(true)) == *resolved,
+            What::Week(day) => monday(record.seconds()) == *day,
+            What::Resolved(resolved) => told.is_some_and(|told| told.worked) == *resolved,
+            What::Is(asked) => match (asked, State::of(record.annotations.verdict(told).as_ref())) {
+                (State::Open, State::Reopened) => true,
+                (asked, state) => *asked == state,
+            },
         }
     }
 }
@@ -63,6 +69,8 @@ impl Name {
             Name::Role => record.incident.victim.role.as_deref().is_some_and(within),
             Name::Job => within_any(&record.annotations.job),
             Name::Tag => record.annotations.tags.iter().any(|tag| tag.to_lowercase() == letters),
+            Name::Cluster => within_any(&record.cluster()),
+            Name::Assignee => within_any(&record.annotations.assignee),
             Name::File => record.inputs.iter().any(|input| within(&input.path)),
         }
     }

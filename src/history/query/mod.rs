@@ -11,6 +11,7 @@ pub(super) use matching::MISTYPED;
 pub(super) use search::newest;
 pub use search::{Order, Page, search};
 
+use super::State;
 use crate::model::{FigureName, Kind, Phase};
 
 /// A question: every clause must hold.
@@ -54,8 +55,12 @@ pub(in crate::history) enum What {
     After(i64),
     /// It happened earlier.
     Before(i64),
+    /// It happened in the week that begins on this day, counted from 1970.
+    Week(i64),
     /// A change made it go away.
     Resolved(bool),
+    /// Somebody still has to look at it, or nobody has, or somebody has again.
+    Is(State),
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -71,10 +76,12 @@ pub(in crate::history) enum Name {
     Job,
     Tag,
     File,
+    Cluster,
+    Assignee,
 }
 
 /// The fields that hold names.
-const NAMES: [(&str, Name); 11] = [
+const NAMES: [(&str, Name); 13] = [
     ("id", Name::Id),
     ("group", Name::Group),
     ("cause", Name::Cause),
@@ -86,4 +93,6 @@ const NAMES: [(&str, Name); 11] = [
     ("job", Name::Job),
     ("tag", Name::Tag),
     ("file", Name::File),
+    ("cluster", Name::Cluster),
+    ("assignee", Name::Assignee),
 ];

@@ -12,13 +12,14 @@ use std::str::FromStr;
 use super::error::QueryError;
 use super::{Clause, NAMES, Query, What};
 use crate::facts::Value;
-use crate::history::Age;
 use crate::history::record::seconds;
+use crate::history::stats::monday;
 use crate::history::tokens::tokens;
+use crate::history::{Age, State};
 use crate::model::FigureName;
 
 /// Fields that are neither names nor figures.
-const OTHERS: [&str; 6] = ["kind", "phase", "after", "since", "before", "resolved"];
+const OTHERS: [&str; 8] = ["kind", "phase", "after", "since", "before", "week", "resolved", "is"];
 
 impl FromStr for Query {
     type Err = QueryError;
@@ -147,7 +148,16 @@ impl QueryReader<'_> {
                     Err(self.error(at, format!("`{value}` is neither yes nor no"), Some(hint)))
                 }
             },
+            "is" => match [State::Open, State::Resolved, State::Reopened].into_iter().find(|one| one.as_str() == value)
+            {
+                Some(state) => Ok(What::Is(state)),
+                None => {
+                    let hint = "write is:open, is:resolved or is:reopened".to_owned();
+                    Err(self.error(at, format!("there is no state `{value}`"), Some(hint)))
+                }
+            },
             name => match time(&value) {
+                Some(time) if name == "week" => Ok(What::Week(monday(time))),
                 Some(time) if name == "before" => Ok(What::Before(time)),
                 Some(time) => Ok(What::After(time)),
                 None => {

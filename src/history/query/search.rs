@@ -5,6 +5,8 @@ use serde::Serialize;
 
 use super::Query;
 use crate::history::outcome::told;
+use crate::history::record::seconds;
+use crate::history::stats::{day_name, monday};
 use crate::history::{Document, HistoryError, records};
 use crate::knowledge::Language;
 use crate::store::Store;
@@ -26,7 +28,7 @@ pub struct Page {
     pub incidents: Vec<Document>,
     /// How many there are, on all pages.
     pub total: usize,
-    /// How many there are of each kind, phase, cause, framework and host, on all pages.
+    /// How many there are of each kind, phase, cause, framework, model, host and cluster, and in each week, on all pages.
     pub facets: BTreeMap<&'static str, BTreeMap<String, usize>>,
 }
 
@@ -53,7 +55,7 @@ pub fn search(store: &dyn Store, query: &Query, order: Order, skip: usize, most:
     let mut found: Vec<(f64, Document)> = Vec::new();
     records(store, &mut |record| {
         let told = told.get(&record.incident.id);
-        let relevance = query.relevance(&record, told.map(|told| told.worked));
+        let relevance = query.relevance(&record, told);
         found.extend(relevance.map(|relevance| (relevance, Document::new(&record, told))));
         Ok(())
     })?;
@@ -63,12 +65,16 @@ pub fn search(store: &dyn Store, query: &Query, order: Order, skip: usize, most:
     });
     let mut page = Page { incidents: Vec::new(), total: found.len(), facets: BTreeMap::new() };
     for (_, document) in &found {
+        let week = week(document);
         let values = [
             ("kind", Some(document.kind.as_str())),
             ("phase", Some(document.phase.as_str())),
             ("cause", Some(document.cause.as_str())),
             ("framework", document.framework.as_deref()),
             ("host", document.host.as_deref()),
+            ("model", document.model.as_deref()),
+            ("cluster", document.cluster.as_deref()),
+            ("week", week.as_deref()),
         ];
         for (name, value) in values {
             if let Some(value) = value {
@@ -78,6 +84,12 @@ pub fn search(store: &dyn Store, query: &Query, order: Order, skip: usize, most:
     }
     page.incidents = found.into_iter().skip(skip).take(most).map(|(_, document)| document).collect();
     Ok(page)
+}
+
+/// The week in which an incident happened, by its Monday.
+fn week(document: &Document) -> Option<String> {
+    let seconds = seconds(&document.time).or_else(|| seconds(&document.saved)).unwrap_or(0);
+    day_name(monday(seconds))
 }
 
 /// Which of two incidents stands first in the order of time.
