@@ -61,6 +61,8 @@ pub use context_lines::neighbours;
 pub use github::github;
 #[cfg(feature = "render")]
 pub use html::html;
+#[cfg(feature = "server")]
+pub use html::{SCRIPT as HTML_SCRIPT, STYLE as HTML_STYLE, embedded};
 #[cfg(feature = "render")]
 pub use json::{json, json_of_jobs};
 #[cfg(feature = "render")]
@@ -74,6 +76,8 @@ pub use selection::{change, numbered, proposed, telling};
 #[cfg(feature = "render")]
 pub use text::{Length, text, text_of_jobs};
 pub(crate) use texts::phase as phase_name;
+#[cfg(feature = "server")]
+pub(crate) use names::figure as figure_name;
 
 /// The report on what was read and what happened.
 pub fn assemble(

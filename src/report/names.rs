@@ -59,7 +59,7 @@ pub(super) fn during(phase: Phase, language: Language) -> &'static str {
 }
 
 /// What a figure measures.
-pub(super) fn figure(name: FigureName, language: Language) -> &'static str {
+pub(crate) fn figure(name: FigureName, language: Language) -> &'static str {
     let (en, zh) = match name {
         FigureName::Requested => ("requested", "请求大小"),
         FigureName::GpuTotal => ("GPU capacity", "显存总量"),

@@ -14,6 +14,7 @@ mod forged;
 mod health;
 mod keeper;
 mod listen;
+mod pages;
 mod problem;
 mod routes;
 mod state;

@@ -22,8 +22,12 @@ use crate::diagnosis::UNKNOWN;
 use crate::knowledge::Language;
 use crate::model::{Bytes, Citation, Collapse, Diagnosis, Incident, Kind, NotAdvised, Patch, Report};
 
-const STYLE: &str = include_str!("style.css");
-const SCRIPT: &str = include_str!("script.js");
+/// Of a page that holds reports alone.
+const PAGE: &str = include_str!("page.css");
+/// How a report's parts look, on whichever page; colours and headings are the page's.
+pub const STYLE: &str = include_str!("parts.css");
+/// What a report's parts do, on whichever page.
+pub const SCRIPT: &str = include_str!("script.js");
 /// Nothing is fetched, framed or sent.
 const POLICY: &str =
     "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; base-uri 'none'; form-action 'none'";
@@ -39,6 +43,11 @@ pub fn html(reports: &[Report], language: Language) -> String {
     document(&pages, language).into_string()
 }
 
+/// A report as a part of a page that has [`STYLE`] and [`SCRIPT`]: nothing in it is a style or a script.
+pub fn embedded(report: &Report, language: Language) -> Markup {
+    HtmlPage { report, language, labels: texts::labels(language) }.body()
+}
+
 fn document(pages: &[HtmlPage<'_>], language: Language) -> Markup {
     let title = pages.first().map(|page| title(page.report, language)).unwrap_or_default();
     html! {
@@ -50,7 +59,7 @@ fn document(pages: &[HtmlPage<'_>], language: Language) -> Markup {
                 meta http-equiv="Content-Security-Policy" content=(POLICY);
                 meta name="referrer" content="no-referrer";
                 title { (title) " – oomdoc" }
-                style { (PreEscaped(STYLE)) }
+                style { (PreEscaped(PAGE)) (PreEscaped(STYLE)) }
             }
             body {
                 @for (place, page) in pages.iter().enumerate() {

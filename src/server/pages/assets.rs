@@ -1,0 +1,40 @@
+//! The one style and the one script, under names that change with what they hold: browsers may keep them for ever.
+
+use std::sync::LazyLock;
+
+use sha2::{Digest, Sha256};
+
+use crate::report::{HTML_SCRIPT, HTML_STYLE};
+
+/// What a page may do: nothing but this server's own.
+pub const POLICY: &str = "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; connect-src 'self'; \
+                          form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
+
+/// A file that every page asks for.
+#[derive(Debug)]
+pub struct Asset {
+    /// `/static/oomdoc.0123456789abcdef.css`
+    pub path: String,
+    /// Its media type.
+    pub media_type: &'static str,
+    /// What it holds.
+    pub text: String,
+}
+
+pub(super) static STYLE: LazyLock<Asset> =
+    LazyLock::new(|| Asset::new("css", "text/css; charset=utf-8", [HTML_STYLE, include_str!("style.css")]));
+pub(super) static SCRIPT: LazyLock<Asset> =
+    LazyLock::new(|| Asset::new("js", "text/javascript; charset=utf-8", [HTML_SCRIPT, include_str!("script.js")]));
+
+impl Asset {
+    fn new(extension: &str, media_type: &'static str, parts: [&str; 2]) -> Asset {
+        let text = parts.concat();
+        let digest: String = Sha256::digest(&text).iter().take(8).map(|byte| format!("{byte:02x}")).collect();
+        Asset { path: format!("/static/oomdoc.{digest}.{extension}"), media_type, text }
+    }
+}
+
+/// The file at `path`, if it is one of ours.
+pub fn asset(path: &str) -> Option<&'static Asset> {
+    [&*STYLE, &*SCRIPT].into_iter().find(|asset| asset.path == path)
+}

@@ -1,0 +1,187 @@
+//! Groups: the same trouble, over time.
+
+use maud::{Markup, html};
+
+use super::Viewer;
+use super::chart::{Weeks, bars, sparkline, table};
+use super::incidents::rows;
+use super::layout::{Tab, page};
+use super::narrow::{address, clause};
+use super::parts::{Row, State, badge, day, empty, group_path, short, state};
+use super::words::words;
+use crate::model::{Kind, Phase};
+use crate::report;
+
+/// A group in a row.
+#[derive(Debug, Clone)]
+pub struct GroupRow {
+    /// Its key.
+    pub key: String,
+    /// The likeliest cause of its last incident, in a few words.
+    pub title: String,
+    /// What ran out.
+    pub kind: Kind,
+    /// In which phase.
+    pub phase: Phase,
+    /// What its incidents have in common.
+    pub parts: Vec<String>,
+    /// How many there are.
+    pub count: u64,
+    /// When the first one happened, RFC 3339.
+    pub first: String,
+    /// When the last one did.
+    pub last: String,
+    /// By week, the oldest first.
+    pub weeks: Vec<(String, u64)>,
+    /// Whether it came up this week for the first time.
+    pub is_new: bool,
+    /// Whether it came up again after a change had made it go away.
+    pub came_back: bool,
+    /// The change that made it go away.
+    pub solved_by: Option<String>,
+}
+
+impl GroupRow {
+    fn state(&self) -> State {
+        match (self.came_back, self.solved_by.is_some()) {
+            (true, _) => State::Reopened,
+            (false, true) => State::Resolved,
+            (false, false) => State::Open,
+        }
+    }
+}
+
+/// Which groups are shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum GroupTab {
+    /// All of them.
+    #[default]
+    All,
+    /// Those that came up this week for the first time.
+    New,
+    /// Those that came up again after a change had made them go away.
+    CameBack,
+}
+
+impl GroupTab {
+    /// As addresses have it.
+    pub fn name(self) -> &'static str {
+        match self {
+            GroupTab::All => "",
+            GroupTab::New => "new",
+            GroupTab::CameBack => "came-back",
+        }
+    }
+
+    /// As [`GroupTab::name`] has it; all of them for anything else.
+    pub fn of(name: &str) -> GroupTab {
+        [GroupTab::New, GroupTab::CameBack].into_iter().find(|tab| tab.name() == name).unwrap_or_default()
+    }
+
+    /// Whether `row` is shown.
+    pub fn has(self, row: &GroupRow) -> bool {
+        match self {
+            GroupTab::All => true,
+            GroupTab::New => row.is_new,
+            GroupTab::CameBack => row.came_back,
+        }
+    }
+}
+
+/// The groups of `tab`, of `all` that there are; `next` is where more are.
+pub fn groups(viewer: &Viewer<'_>, tab: GroupTab, all: &[GroupRow], next: Option<&str>) -> Markup {
+    let words = words(viewer.language);
+    let shown: Vec<&GroupRow> = all.iter().filter(|row| tab.has(row)).collect();
+    let tabs = [
+        (GroupTab::All, words.all_groups),
+        (GroupTab::New, words.new_this_week),
+        (GroupTab::CameBack, words.came_back),
+    ];
+    let content = html! {
+        h1 { (words.groups) }
+        nav.tabs aria-label=(words.groups) {
+            @for (each, name) in tabs {
+                a href=(address("/groups", &[("show", each.name())])) aria-current=[(each == tab).then_some("true")] {
+                    (name) " " span.count { (all.iter().filter(|row| each.has(row)).count()) }
+                }
+            }
+        }
+        @if shown.is_empty() { (empty(words.no_groups, html! { (words.no_groups_how) })) } @else {
+            div.row.of-groups.head aria-hidden="true" {
+                span { (words.what) }
+                span { (words.over_time) }
+                span.number { (words.seen) }
+                span { (words.state) }
+                span.number { (words.first_seen) }
+                span.number { (words.last_seen) }
+            }
+            ol.list { @for row in shown { (one(viewer, row)) } }
+        }
+        @if let Some(next) = next { nav.paging { a.button rel="next" href=(next) { (words.next_page) } } }
+    };
+    page(viewer, Tab::Groups, words.groups, content)
+}
+
+fn one(viewer: &Viewer<'_>, row: &GroupRow) -> Markup {
+    let words = words(viewer.language);
+    html! {
+        li.row.of-groups {
+            div.what {
+                a.title href=(group_path(&row.key)) { (row.title) }
+                " " (badge(row.kind, viewer))
+                @if row.is_new { " " span.flag { (words.new_this_week) } }
+                p.meta {
+                    span.id { (short(&row.key)) }
+                    span { (report::phase_name(row.phase, viewer.language).replace('_', " ")) }
+                    @if let Some(change) = &row.solved_by { span { (words.solved_by(change)) } }
+                }
+            }
+            span.drawn { (sparkline(Weeks(&row.weeks), viewer)) }
+            span.number.seen { span.hidden { (words.seen) " " } (row.count) "×" }
+            span.of-state { (state(row.state(), viewer)) }
+            span.number.first { span.hidden { (words.first_seen) " " } (day(&row.first)) }
+            span.number.time { span.hidden { (words.last_seen) " " } (day(&row.last)) }
+        }
+    }
+}
+
+/// A group with its incidents.
+#[derive(Debug, Clone)]
+pub struct GroupPage<'a> {
+    /// The group.
+    pub group: &'a GroupRow,
+    /// Its last incidents.
+    pub incidents: Vec<Row<'a>>,
+}
+
+/// A group.
+pub fn group(viewer: &Viewer<'_>, shown: &GroupPage<'_>) -> Markup {
+    let words = words(viewer.language);
+    let GroupPage { group, incidents } = shown;
+    let weeks = Weeks(&group.weeks);
+    let content = html! {
+        p.crumbs { a href="/groups" { (words.groups) } " / " code { (short(&group.key)) } }
+        h1 { (group.title) }
+        p.badges {
+            (state(group.state(), viewer)) (badge(group.kind, viewer))
+            span { (report::phase_name(group.phase, viewer.language).replace('_', " ")) }
+            @if group.is_new { span.flag { (words.new_this_week) } }
+            @if let Some(change) = &group.solved_by { span { (words.solved_by(change)) } }
+        }
+        dl.facts {
+            div { dt { (words.seen) } dd { (group.count) "×" } }
+            div { dt { (words.first_seen) } dd { (day(&group.first)) } }
+            div { dt { (words.last_seen) } dd { (day(&group.last)) } }
+            div.wide { dt { (words.grouped_by) } dd { (group.parts.join(", ")) } }
+        }
+        h2 { (words.over_time) }
+        div.chart {
+            (bars(&group.title, weeks, weeks.most(), viewer))
+            output.hint aria-live="off" { (words.incidents_a_week) }
+        }
+        (table(&group.title, &[(words.incidents, weeks)], viewer))
+        h2 { (words.occurrences) " " a.more href=(address("/", &[("q", &clause("group", &group.key))])) { (words.all_incidents) } }
+        (rows(viewer, incidents))
+    };
+    page(viewer, Tab::Groups, &group.title, content)
+}

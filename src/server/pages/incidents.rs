@@ -1,0 +1,281 @@
+//! The list of incidents: asked by a query, narrowed by facets.
+
+use maud::{Markup, html};
+
+use super::Viewer;
+use super::layout::{Tab, page};
+use super::narrow::{address, clause, has, toggled};
+use super::parts::{Row, badge, csrf, empty, incident_path, model_name, requested, short, state, tags, time};
+use super::words::{Words, words};
+use crate::history::{Order, QueryError};
+use crate::knowledge::Language;
+use crate::report;
+
+/// As many values of a facet are shown.
+const VALUES: usize = 8;
+
+/// What was asked and what was found.
+#[derive(Debug, Clone)]
+pub struct IncidentList<'a> {
+    /// What was asked.
+    pub query: &'a str,
+    /// Why that makes no sense, where it makes none.
+    pub error: Option<&'a QueryError>,
+    /// What stands first.
+    pub order: Order,
+    /// What is shown.
+    pub rows: Vec<Row<'a>>,
+    /// How many there are in all.
+    pub total: u64,
+    /// By what they can be narrowed.
+    pub facets: Vec<Facet>,
+    /// Queries that people keep.
+    pub saved: &'a [Saved],
+    /// Where this page begins; absent on the first one.
+    pub cursor: Option<&'a str>,
+    /// Where the next one does; absent on the last one.
+    pub next: Option<&'a str>,
+    /// Whether the history has no incident at all.
+    pub is_empty: bool,
+    /// Why the answer took a slower way, where it did.
+    pub notice: Option<&'a str>,
+}
+
+/// Values of a field, with how many incidents have each.
+#[derive(Debug, Clone)]
+pub struct Facet {
+    /// The field, as queries call it; `week` is one whose values are Mondays.
+    pub field: &'static str,
+    /// The most frequent first.
+    pub values: Vec<(String, u64)>,
+}
+
+/// A query under a name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Saved {
+    /// What people call it.
+    pub name: String,
+    /// What it asks.
+    pub query: String,
+}
+
+/// The list.
+pub fn incidents(viewer: &Viewer<'_>, list: &IncidentList<'_>) -> Markup {
+    let words = words(viewer.language);
+    let content = html! {
+        h1.hidden { (words.incidents) }
+        (search(viewer, list))
+        div.with-side {
+            (side(viewer, list))
+            section #results aria-label=(words.incidents) {
+                @if let Some(notice) = list.notice { p.notice { (notice) } }
+                (results(viewer, list))
+            }
+        }
+    };
+    page(viewer, Tab::Incidents, words.incidents, content)
+}
+
+fn search(viewer: &Viewer<'_>, list: &IncidentList<'_>) -> Markup {
+    let words = words(viewer.language);
+    html! {
+        form.search role="search" method="get" action="/" {
+            label.hidden for="q" { (words.search_label) }
+            div.field {
+                input #q type="search" name="q" value=(list.query) placeholder=(words.search_hint) autocomplete="off" spellcheck="false"
+                    aria-invalid=[list.error.map(|_| "true")] aria-describedby=[list.error.map(|_| "query-error")];
+                kbd aria-hidden="true" { "/" }
+            }
+            button.primary { (words.search) }
+        }
+        div #query-problem { @if let Some(error) = list.error { (query_error(words, error)) } }
+    }
+}
+
+/// What is wrong with a query, and where.
+fn query_error(words: &Words, error: &QueryError) -> Markup {
+    let (before, after) = {
+        let at = error.query.char_indices().nth(error.column.saturating_sub(1)).map_or(error.query.len(), |(at, _)| at);
+        error.query.split_at(at)
+    };
+    // What is pointed at is the word that stands there.
+    let end = after.find(char::is_whitespace).unwrap_or(after.len());
+    let (word, rest) = after.split_at(end);
+    html! {
+        div.query-error #query-error role="alert" {
+            p { strong { (words.no_such_query) } ": " (error.problem) " " span.dim { "(" (words.at_column(error.column)) ")" } }
+            pre { (before) mark { (if word.is_empty() { " " } else { word }) } (rest) }
+            p.dim { (error.advice()) }
+        }
+    }
+}
+
+fn side(viewer: &Viewer<'_>, list: &IncidentList<'_>) -> Markup {
+    let words = words(viewer.language);
+    html! {
+        div.side #facets {
+            @if !list.saved.is_empty() || viewer.may_write && !list.query.is_empty() { (saved(viewer, list)) }
+            nav.facets aria-label=(words.narrow) {
+                @for facet in list.facets.iter().filter(|facet| !facet.values.is_empty()) { (one_facet(viewer, list, facet)) }
+            }
+        }
+    }
+}
+
+fn saved(viewer: &Viewer<'_>, list: &IncidentList<'_>) -> Markup {
+    let words = words(viewer.language);
+    html! {
+        section.saved {
+            h2 { (words.saved) }
+            ul {
+                @for saved in list.saved {
+                    @let is_asked = saved.query == list.query;
+                    li { a href=(address("/", &[("q", &saved.query)])) title=(saved.query) aria-current=[is_asked.then_some("true")] { (saved.name) } }
+                }
+            }
+            @if viewer.may_write && !list.query.is_empty() && list.error.is_none() && !list.saved.iter().any(|saved| saved.query == list.query) {
+                details {
+                    summary { (words.save_query) }
+                    form.inline method="post" action="/saved" {
+                        (csrf(viewer))
+                        input type="hidden" name="query" value=(list.query);
+                        label.hidden for="saved-name" { (words.name) }
+                        input #saved-name name="name" required maxlength="60" placeholder=(words.name);
+                        button { (words.save) }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn one_facet(viewer: &Viewer<'_>, list: &IncidentList<'_>, facet: &Facet) -> Markup {
+    let words = words(viewer.language);
+    let most = facet.values.iter().map(|(_, count)| *count).max().unwrap_or(1).max(1);
+    html! {
+        section {
+            h2 { (words.field(facet.field)) }
+            ul {
+                @for (value, count) in facet.values.iter().take(VALUES) {
+                    @let clause = facet_clause(facet.field, value);
+                    @let is_chosen = has(list.query, &clause);
+                    li {
+                        a href=(address("/", &[("q", &toggled(list.query, &clause)), ("order", order_name(list.order))]))
+                            aria-current=[is_chosen.then_some("true")] title=(value) {
+                            @if is_chosen { span.hidden { (words.remove_filter) " " } }
+                            span.value { (facet_value(facet.field, value, viewer.language)) }
+                            span.count { (count) }
+                            svg.share viewBox="0 0 100 2" preserveAspectRatio="none" aria-hidden="true" { rect width=(count * 100 / most) height="2" {} }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// What asks for a value of a facet.
+fn facet_clause(field: &str, value: &str) -> String {
+    match (field, next_week(value)) {
+        ("week", Some(next)) => format!("after:{value} before:{next}"),
+        _ => clause(field, value),
+    }
+}
+
+fn next_week(monday: &str) -> Option<String> {
+    let monday: jiff::civil::Date = monday.parse().ok()?;
+    Some(monday.checked_add(jiff::Span::new().try_days(7).ok()?).ok()?.to_string())
+}
+
+/// A value as people read it.
+fn facet_value(field: &str, value: &str, language: Language) -> String {
+    match field {
+        "kind" => value.parse().map_or_else(|_| value.to_owned(), |kind| words(language).badge(kind).to_owned()),
+        "phase" => value.parse().map_or_else(|_| value.to_owned(), |phase| report::phase_name(phase, language).replace('_', " ")),
+        "cause" => crate::knowledge::titles(value).map_or(value, |title| title.in_language(language)).to_owned(),
+        "model" => model_name(value).to_owned(),
+        _ => value.to_owned(),
+    }
+}
+
+fn order_name(order: Order) -> &'static str {
+    match order {
+        Order::Time => "",
+        Order::Relevance => "relevance",
+    }
+}
+
+fn results(viewer: &Viewer<'_>, list: &IncidentList<'_>) -> Markup {
+    let words = words(viewer.language);
+    html! {
+        div.list-head {
+            p.count role="status" { @if list.error.is_none() { (words.counted(list.total)) } }
+            a.to-facets href="#facets" { (words.narrow) }
+            nav.order aria-label=(words.order) {
+                @for (order, name) in [(Order::Time, words.newest), (Order::Relevance, words.best)] {
+                    a href=(address("/", &[("q", list.query), ("order", order_name(order))]))
+                        aria-current=[(order == list.order).then_some("true")] { (name) }
+                }
+            }
+        }
+        @if list.is_empty {
+            (empty(words.nothing_yet, html! {
+                (words.nothing_yet_how) " " a href="/upload" { (words.upload) } br; code { "oomdoc analyze job.log --server URL" }
+            }))
+        } @else if list.rows.is_empty() && list.error.is_none() {
+            (empty(words.nothing_found, html! { (words.nothing_found_how) " " a href="/" { (words.all_incidents) } }))
+        } @else if !list.rows.is_empty() {
+            (rows(viewer, &list.rows))
+        }
+        @if list.cursor.is_some() || list.next.is_some() {
+            nav.paging {
+                @if list.cursor.is_some() { a.button href=(address("/", &[("q", list.query), ("order", order_name(list.order))])) { (words.first_page) } }
+                @if let Some(next) = list.next {
+                    a.button rel="next" href=(address("/", &[("q", list.query), ("order", order_name(list.order)), ("cursor", next)])) { (words.next_page) }
+                }
+            }
+        }
+    }
+}
+
+/// Incidents, one a row.
+pub(super) fn rows(viewer: &Viewer<'_>, rows: &[Row<'_>]) -> Markup {
+    let words = words(viewer.language);
+    html! {
+        div.row.head aria-hidden="true" {
+            span { (words.what) }
+            span.number { (words.requested) }
+            span.number { (words.seen) }
+            span { (words.state) }
+            span { (words.assignee) }
+            span.number { (words.when) }
+        }
+        ol.list { @for row in rows { (one_row(viewer, row)) } }
+    }
+}
+
+fn one_row(viewer: &Viewer<'_>, row: &Row<'_>) -> Markup {
+    let words = words(viewer.language);
+    let Row { document, count, .. } = *row;
+    html! {
+        li.row {
+            div.what {
+                a.title href=(incident_path(&document.id)) { (document.title) }
+                " " (badge(document.kind, viewer))
+                p.meta {
+                    span.id { (short(&document.id)) }
+                    span { (report::phase_name(document.phase, viewer.language).replace('_', " ")) }
+                    @for word in [document.model.as_deref().map(model_name), document.host.as_deref(), row.cluster, document.job.as_deref()].into_iter().flatten() {
+                        span { (word) }
+                    }
+                    (tags(&document.tags))
+                }
+            }
+            span.number.requested { span.hidden { (words.requested) " " } (requested(document.requested)) }
+            span.number.seen { span.hidden { (words.seen) " " } @if let Some(count) = count { (count) "×" } @else { span.nothing { "–" } } }
+            span.of-state { (state(row.state, viewer)) }
+            span.assignee { @if let Some(assignee) = row.assignee { (assignee) } @else { span.nothing { span.hidden { (words.unassigned) } span aria-hidden="true" { "–" } } } }
+            span.number.time { (time(&document.time)) }
+        }
+    }
+}

@@ -1,0 +1,132 @@
+//! The frame of every page: head, menu, switches, the place for what it is about.
+
+use maud::{DOCTYPE, Markup, html};
+
+use super::assets::{SCRIPT, STYLE};
+use super::narrow::address;
+use super::parts::csrf;
+use super::words::words;
+use super::{Theme, Viewer};
+use crate::knowledge::Language;
+
+/// The pages of the menu.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Tab {
+    Incidents,
+    Groups,
+    Trends,
+    Upload,
+    DeadLetters,
+    Audit,
+    /// None of them.
+    Other,
+}
+
+/// A whole page.
+pub(super) fn page(viewer: &Viewer<'_>, tab: Tab, title: &str, content: Markup) -> Markup {
+    let words = words(viewer.language);
+    html! {
+        (DOCTYPE)
+        html lang=(lang(viewer.language)) data-theme=[viewer.theme.name()] {
+            head {
+                meta charset="utf-8";
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                meta name="referrer" content="no-referrer";
+                meta name="color-scheme" content="light dark";
+                title { (title) " – oomdoc" }
+                link rel="icon" href="data:,";
+                link rel="stylesheet" href=(STYLE.path);
+                script src=(SCRIPT.path) defer {}
+            }
+            body {
+                a.skip href="#content" { (words.skip) }
+                (header(viewer, tab))
+                main #content tabindex="-1" { (content) }
+            }
+        }
+    }
+}
+
+fn lang(language: Language) -> &'static str {
+    match language {
+        Language::En => "en",
+        Language::Zh => "zh",
+    }
+}
+
+fn header(viewer: &Viewer<'_>, tab: Tab) -> Markup {
+    let words = words(viewer.language);
+    let public = [
+        (Tab::Incidents, "/", words.incidents),
+        (Tab::Groups, "/groups", words.groups),
+        (Tab::Trends, "/trends", words.trends),
+        (Tab::Upload, "/upload", words.upload),
+    ];
+    let own = [(Tab::DeadLetters, "/dead-letters", words.dead_letters), (Tab::Audit, "/audit", words.audit)];
+    let own = own.into_iter().filter(|_| viewer.is_admin);
+    html! {
+        header.top {
+            a.brand href="/" { span.mark aria-hidden="true" {} "oomdoc" }
+            nav aria-label=(words.main_menu) {
+                ul {
+                    @for (each, path, name) in public.into_iter().chain(own) {
+                        li { a href=(path) aria-current=[(each == tab).then_some("page")] { (name) } }
+                    }
+                }
+            }
+            div.switches {
+                (language_switch(viewer))
+                (theme_switch(viewer))
+                (who(viewer))
+            }
+        }
+    }
+}
+
+/// Both switches work without a script: they post, and come back to where they were.
+fn language_switch(viewer: &Viewer<'_>) -> Markup {
+    let other = match viewer.language {
+        Language::En => "zh",
+        Language::Zh => "en",
+    };
+    preference(viewer, "language", other, html! { span lang=(other) { (words(viewer.language).other_language) } })
+}
+
+fn theme_switch(viewer: &Viewer<'_>) -> Markup {
+    let words = words(viewer.language);
+    // Where the system decides nobody knows here which one it is: the style shows the button of the other one.
+    let offered: &[(&str, &str)] = match viewer.theme {
+        Theme::Light => &[("dark", words.to_dark)],
+        Theme::Dark => &[("light", words.to_light)],
+        Theme::System => &[("dark", words.to_dark), ("light", words.to_light)],
+    };
+    html! {
+        @for (name, word) in offered {
+            span class=(format!("to-{name}")) { (preference(viewer, "theme", name, html! { (word) })) }
+        }
+    }
+}
+
+fn preference(viewer: &Viewer<'_>, name: &str, value: &str, label: Markup) -> Markup {
+    html! {
+        form method="post" action="/preferences" {
+            (csrf(viewer))
+            input type="hidden" name="back" value=(viewer.path);
+            button.quiet name=(name) value=(value) { (label) }
+        }
+    }
+}
+
+fn who(viewer: &Viewer<'_>) -> Markup {
+    let words = words(viewer.language);
+    html! {
+        @match viewer.name {
+            Some(name) => form method="post" action="/logout" {
+                (csrf(viewer))
+                span.who { (name) }
+                button.quiet { (words.sign_out) }
+            },
+            None => a.quiet href=(address("/login", &[("back", viewer.path)])) { (words.sign_in) },
+        }
+    }
+}

@@ -1,0 +1,27 @@
+use maud::{Markup, html};
+
+use super::Viewer;
+use super::layout::{Tab, page};
+use super::parts::csrf;
+use super::words::words;
+
+/// Where people sign in with a token; `back` is where they wanted to go.
+pub fn login(viewer: &Viewer<'_>, back: &str, was_refused: bool) -> Markup {
+    let words = words(viewer.language);
+    let content = html! {
+        div.narrow {
+            h1 { (words.sign_in) }
+            form.card method="post" action="/login" {
+                (csrf(viewer))
+                input type="hidden" name="back" value=(back);
+                label for="token" { (words.token) }
+                input #token type="password" name="token" required autocomplete="current-password" autofocus
+                    aria-invalid=[was_refused.then_some("true")] aria-describedby="token-how";
+                @if was_refused { p.problem role="alert" { (words.wrong_token) } }
+                button.primary { (words.sign_in) }
+                p.dim #token-how { (words.token_how) " " code { "oomdoc serve token add NAME" } }
+            }
+        }
+    };
+    page(viewer, Tab::Other, words.sign_in, content)
+}

@@ -1,0 +1,90 @@
+//! Queries in addresses: one more clause, or one less.
+
+use std::fmt::Write;
+
+/// `field:value` as a clause of a query.
+pub(super) fn clause(field: &str, value: &str) -> String {
+    // A quotation mark cannot stand within quotation marks: the longest part beside them is enough to find it.
+    let value = value.split('"').max_by_key(|part| part.len()).unwrap_or_default();
+    match value.contains(char::is_whitespace) || value.is_empty() {
+        true => format!("{field}:\"{value}\""),
+        false => format!("{field}:{value}"),
+    }
+}
+
+/// Whether `query` has this clause.
+pub(super) fn has(query: &str, clause: &str) -> bool {
+    place(query, clause).is_some()
+}
+
+/// `query` with this clause, or without it where it has it.
+pub(super) fn toggled(query: &str, clause: &str) -> String {
+    match place(query, clause) {
+        Some(at) => {
+            let rest = [query[..at].trim_end(), query[at + clause.len()..].trim_start()];
+            rest.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ")
+        }
+        None if query.trim().is_empty() => clause.to_owned(),
+        None => format!("{} {clause}", query.trim_end()),
+    }
+}
+
+/// Where the clause stands, as a whole.
+fn place(query: &str, clause: &str) -> Option<usize> {
+    let is_blank = |sign: Option<char>| sign.is_none_or(char::is_whitespace);
+    query.match_indices(clause).map(|(at, _)| at).find(|at| {
+        is_blank(query[..*at].chars().next_back()) && is_blank(query[at + clause.len()..].chars().next())
+    })
+}
+
+/// `path?name=value&…`, without what is empty.
+pub(super) fn address(path: &str, parameters: &[(&str, &str)]) -> String {
+    let mut address = path.to_owned();
+    for (name, value) in parameters.iter().filter(|(_, value)| !value.is_empty()) {
+        address.push(if address.contains('?') { '&' } else { '?' });
+        let _ = write!(address, "{name}={}", encoded(value));
+    }
+    address
+}
+
+/// Percent-encoded, as a value of an address.
+pub(super) fn encoded(value: &str) -> String {
+    let mut text = String::new();
+    for byte in value.bytes() {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'~' | b':' | b'/' => text.push(byte.into()),
+            b' ' => text.push('+'),
+            _ => drop(write!(text, "%{byte:02X}")),
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_clause_is_added_once_and_taken_away_again() {
+        let kind = clause("kind", "gpu_oom");
+        let model = clause("model", "Qwen 2.5");
+        assert_eq!((kind.as_str(), model.as_str()), ("kind:gpu_oom", "model:\"Qwen 2.5\""));
+        let both = toggled(&toggled("  ", &kind), &model);
+        assert_eq!(both, "kind:gpu_oom model:\"Qwen 2.5\"");
+        assert_eq!(toggled(&both, &kind), model);
+        assert_eq!(toggled(&both, &model), kind);
+        assert!(!has("-kind:gpu_oom kind:gpu_oom_x", &kind));
+    }
+
+    #[test]
+    fn clauses_are_read_as_what_they_name() {
+        for value in ["a", "a b", "a\"b", "\"a b\"", "显存 不足", "a:b"] {
+            assert!(clause("model", value).parse::<crate::history::Query>().is_ok(), "{value}");
+        }
+    }
+
+    #[test]
+    fn addresses_are_of_safe_signs_only() {
+        assert_eq!(address("/", &[("q", "a b&c=\"<显>"), ("order", "")]), "/?q=a+b%26c%3D%22%3C%E6%98%BE%3E");
+    }
+}
