@@ -128,9 +128,9 @@ fn one(viewer: &Viewer<'_>, row: &GroupRow) -> Markup {
         li.row.of-groups {
             div.what {
                 a.title href=(group_path(&row.key)) { (row.title) }
-                " " (badge(row.kind, viewer))
                 @if row.is_new { " " span.flag { (words.new_this_week) } }
                 p.meta {
+                    (badge(row.kind, viewer))
                     span.id { (short(&row.key)) }
                     span { (report::phase_name(row.phase, viewer.language).replace('_', " ")) }
                     @if let Some(change) = &row.solved_by { span { (words.solved_by(change)) } }

@@ -261,8 +261,8 @@ fn one_row(viewer: &Viewer<'_>, row: &Row<'_>) -> Markup {
         li.row {
             div.what {
                 a.title href=(incident_path(&document.id)) { (document.title) }
-                " " (badge(document.kind, viewer))
                 p.meta {
+                    (badge(document.kind, viewer))
                     span.id { (short(&document.id)) }
                     span { (report::phase_name(document.phase, viewer.language).replace('_', " ")) }
                     @for word in [document.model.as_deref().map(model_name), document.host.as_deref(), row.cluster, document.job.as_deref()].into_iter().flatten() {
