@@ -67,6 +67,8 @@ pub use html::{SCRIPT as HTML_SCRIPT, STYLE as HTML_STYLE, embedded};
 pub use json::{json, json_of_jobs};
 #[cfg(feature = "render")]
 pub use markdown::{markdown, markdown_of_jobs};
+#[cfg(feature = "server")]
+pub(crate) use names::figure as figure_name;
 #[cfg(feature = "render")]
 pub use outgoing::outgoing;
 pub(crate) use parts::part_name;
@@ -76,8 +78,6 @@ pub use selection::{change, numbered, proposed, telling};
 #[cfg(feature = "render")]
 pub use text::{Length, text, text_of_jobs};
 pub(crate) use texts::phase as phase_name;
-#[cfg(feature = "server")]
-pub(crate) use names::figure as figure_name;
 
 /// The report on what was read and what happened.
 pub fn assemble(

@@ -35,7 +35,7 @@ pub fn compare(viewer: &Viewer<'_>, a: Side<'_>, b: Side<'_>) -> Markup {
     let sections = [
         (words.what, happened(viewer.language, words, a, b)),
         (words.job, job(words, a, b)),
-        (words.settings, settings(words, a, b)),
+        (words.settings, settings(a, b)),
         (words.figures, figures(viewer.language, a, b)),
     ];
     let differing = sections.iter().flat_map(|(_, lines)| lines).filter(|line| line.differs()).count();
@@ -127,23 +127,22 @@ fn job(words: &Words, a: Side<'_>, b: Side<'_>) -> Vec<Line> {
         line(words.job, a, b, |side| side.annotations.job.clone()),
         line(words.framework, a, b, framework),
         line(words.model, a, b, |side| side.job.model.clone()),
-        line("parameters", a, b, |side| Some(side.job.parameters?.to_string())),
-        line("world size", a, b, |side| Some(side.job.world_size?.to_string())),
+        line(words.parameters, a, b, |side| Some(side.job.parameters?.to_string())),
+        line(words.world_size, a, b, |side| Some(side.job.world_size?.to_string())),
         line(words.gpu, a, b, |side| side.job.gpu.clone()),
-        line("config digest", a, b, |side| side.job.config_digest.clone()),
+        line(words.config_digest, a, b, |side| side.job.config_digest.clone()),
     ];
     lines.into_iter().flatten().collect()
 }
 
 /// The settings that the reports name, with their values then.
-fn settings(words: &Words, a: Side<'_>, b: Side<'_>) -> Vec<Line> {
+fn settings(a: Side<'_>, b: Side<'_>) -> Vec<Line> {
     let of = |side: Side<'_>| -> BTreeMap<String, String> {
         let patches = side.incident.diagnoses.iter().flat_map(|diagnosis| &diagnosis.patches);
         patches.filter_map(|patch| Some((patch.knob.clone(), patch.from.clone()?))).collect()
     };
     let (of_a, of_b) = (of(a), of(b));
     let knobs: BTreeSet<&String> = of_a.keys().chain(of_b.keys()).collect();
-    let _ = words;
     let line = |knob: &String| Line { name: knob.clone(), a: of_a.get(knob).cloned(), b: of_b.get(knob).cloned() };
     knobs.into_iter().map(line).collect()
 }

@@ -7,8 +7,9 @@ use super::chart::{Weeks, bars, sparkline, table};
 use super::incidents::rows;
 use super::layout::{Tab, page};
 use super::narrow::{address, clause};
-use super::parts::{Row, State, badge, day, empty, group_path, short, state};
+use super::parts::{Row, badge, day, empty, group_path, short, state};
 use super::words::words;
+use crate::history::State;
 use crate::model::{Kind, Phase};
 use crate::report;
 

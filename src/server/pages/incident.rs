@@ -6,11 +6,9 @@ use super::Viewer;
 use super::chart::{Weeks, sparkline};
 use super::layout::{Tab, page};
 use super::narrow::{address, clause};
-use super::parts::{
-    Row, State, badge, csrf, day, group_path, incident_path, model_name, outward, short, state, tags, time,
-};
+use super::parts::{Row, badge, csrf, day, group_path, incident_path, model_name, outward, short, state, tags, time};
 use super::words::{Words, words};
-use crate::history::{Annotations, Likeness, Outcome};
+use crate::history::{Annotations, Likeness, Outcome, State};
 use crate::model::Report;
 use crate::report;
 
@@ -53,9 +51,9 @@ pub fn incident(viewer: &Viewer<'_>, shown: &IncidentPage<'_>) -> Markup {
     let content = html! {
         p.crumbs { a href="/" { (words.incidents) } " / " code { (short(&document.id)) } }
         p.badges {
-            (state(shown.row.state, viewer)) (badge(document.kind, viewer))
+            (state(shown.row.document.state, viewer)) (badge(document.kind, viewer))
             span { (report::phase_name(document.phase, viewer.language).replace('_', " ")) }
-            @for word in [document.model.as_deref().map(model_name), document.host.as_deref(), shown.row.cluster].into_iter().flatten() { span { (word) } }
+            @for word in [document.model.as_deref().map(model_name), document.host.as_deref(), document.cluster.as_deref()].into_iter().flatten() { span { (word) } }
             (time(&document.time))
         }
         div.with-about {
@@ -79,11 +77,11 @@ fn status(viewer: &Viewer<'_>, shown: &IncidentPage<'_>) -> Markup {
     html! {
         section {
             h2 { (words.state) }
-            p { (state(shown.row.state, viewer)) @if let Some(change) = &shown.row.document.change { " " span.dim { (change) } } }
-            p { span.dim { (words.assignee) ": " } @if let Some(assignee) = shown.row.assignee { (assignee) } @else { span.dim { (words.nobody) } } }
+            p { (state(shown.row.document.state, viewer)) @if let Some(change) = &shown.row.document.change { " " span.dim { (change) } } }
+            p { span.dim { (words.assignee) ": " } @if let Some(assignee) = &shown.row.document.assignee { (assignee) } @else { span.dim { (words.nobody) } } }
             @if viewer.may_write {
                 (resolve(viewer, shown, &action))
-                @if shown.row.state == State::Resolved {
+                @if shown.row.document.state == State::Resolved {
                     form method="post" action=(format!("{action}/reopen")) { (csrf(viewer)) button { (words.reopen) } }
                 }
                 details.action {
@@ -91,7 +89,7 @@ fn status(viewer: &Viewer<'_>, shown: &IncidentPage<'_>) -> Markup {
                     form.inline method="post" action=(format!("{action}/assign")) {
                         (csrf(viewer))
                         label.hidden for="assignee" { (words.assignee) }
-                        input #assignee name="assignee" maxlength="80" value=[shown.row.assignee.or(viewer.name)];
+                        input #assignee name="assignee" maxlength="80" value=[shown.row.document.assignee.as_deref().or(viewer.name)];
                         button { (words.assign) }
                     }
                 }

@@ -191,7 +191,9 @@ fn next_week(monday: &str) -> Option<String> {
 fn facet_value(field: &str, value: &str, language: Language) -> String {
     match field {
         "kind" => value.parse().map_or_else(|_| value.to_owned(), |kind| words(language).badge(kind).to_owned()),
-        "phase" => value.parse().map_or_else(|_| value.to_owned(), |phase| report::phase_name(phase, language).replace('_', " ")),
+        "phase" => value
+            .parse()
+            .map_or_else(|_| value.to_owned(), |phase| report::phase_name(phase, language).replace('_', " ")),
         "cause" => crate::knowledge::titles(value).map_or(value, |title| title.in_language(language)).to_owned(),
         "model" => model_name(value).to_owned(),
         _ => value.to_owned(),
@@ -265,7 +267,7 @@ fn one_row(viewer: &Viewer<'_>, row: &Row<'_>) -> Markup {
                     (badge(document.kind, viewer))
                     span.id { (short(&document.id)) }
                     span { (report::phase_name(document.phase, viewer.language).replace('_', " ")) }
-                    @for word in [document.model.as_deref().map(model_name), document.host.as_deref(), row.cluster, document.job.as_deref()].into_iter().flatten() {
+                    @for word in [document.model.as_deref().map(model_name), document.host.as_deref(), document.cluster.as_deref(), document.job.as_deref()].into_iter().flatten() {
                         span { (word) }
                     }
                     (tags(&document.tags))
@@ -273,8 +275,8 @@ fn one_row(viewer: &Viewer<'_>, row: &Row<'_>) -> Markup {
             }
             span.number.requested { span.hidden { (words.requested) " " } (requested(document.requested)) }
             span.number.seen { span.hidden { (words.seen) " " } @if let Some(count) = count { (count) "×" } @else { span.nothing { "–" } } }
-            span.of-state { (state(row.state, viewer)) }
-            span.assignee { @if let Some(assignee) = row.assignee { (assignee) } @else { span.nothing { span.hidden { (words.unassigned) } span aria-hidden="true" { "–" } } } }
+            span.of-state { (state(document.state, viewer)) }
+            span.assignee { @if let Some(assignee) = &document.assignee { (assignee) } @else { span.nothing { span.hidden { (words.unassigned) } span aria-hidden="true" { "–" } } } }
             span.number.time { (time(&document.time)) }
         }
     }

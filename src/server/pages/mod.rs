@@ -28,7 +28,7 @@ pub use incident::{GroupOf, IncidentPage, incident};
 pub use incidents::{Facet, IncidentList, Saved, incidents};
 pub use login::login;
 pub use maud::Markup;
-pub use parts::{Row, State};
+pub use parts::Row;
 pub use problem::{Problem, problem};
 pub use trends::{Fix, Series, TrendsPage, trends};
 pub use upload::{Keeping, result, upload};

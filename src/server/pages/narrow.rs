@@ -32,9 +32,10 @@ pub(super) fn toggled(query: &str, clause: &str) -> String {
 /// Where the clause stands, as a whole.
 fn place(query: &str, clause: &str) -> Option<usize> {
     let is_blank = |sign: Option<char>| sign.is_none_or(char::is_whitespace);
-    query.match_indices(clause).map(|(at, _)| at).find(|at| {
-        is_blank(query[..*at].chars().next_back()) && is_blank(query[at + clause.len()..].chars().next())
-    })
+    query
+        .match_indices(clause)
+        .map(|(at, _)| at)
+        .find(|at| is_blank(query[..*at].chars().next_back()) && is_blank(query[at + clause.len()..].chars().next()))
 }
 
 /// `path?name=value&…`, without what is empty.

@@ -5,20 +5,8 @@ use maud::{Markup, html};
 use super::Viewer;
 use super::narrow::{address, clause};
 use super::words::words;
-use crate::history::Document;
+use crate::history::{Document, State};
 use crate::model::{Bytes, Kind};
-
-/// How far people are with an incident or a group.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum State {
-    /// Nobody said that anything helped.
-    #[default]
-    Open,
-    /// A change made it go away.
-    Resolved,
-    /// It was thought to be resolved.
-    Reopened,
-}
 
 /// An incident as lists show it.
 #[derive(Debug, Clone, Copy)]
@@ -27,12 +15,6 @@ pub struct Row<'a> {
     pub document: &'a Document,
     /// How often its group was seen; absent where it has none.
     pub count: Option<u64>,
-    /// How far people are with it.
-    pub state: State,
-    /// Who looks after it.
-    pub assignee: Option<&'a str>,
-    /// Where it happened.
-    pub cluster: Option<&'a str>,
 }
 
 /// The state, as a word with a dot.

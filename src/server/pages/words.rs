@@ -153,6 +153,9 @@ words! {
     differences: "What differs", "不同之处";
     settings: "Settings", "设置";
     figures: "Figures", "数值";
+    parameters: "Parameters", "参数量";
+    world_size: "Ranks", "进程数";
+    config_digest: "Digest of the settings", "设置摘要";
     not_known: "not known", "未知";
     choose_two: "Name two incidents", "请指定两个事故";
     first: "First", "第一个";
