@@ -73,6 +73,8 @@ mod reading;
 mod recorder;
 #[cfg(any(feature = "history", feature = "render"))]
 mod redact;
+#[cfg(feature = "cli")]
+mod remote;
 mod report;
 #[cfg(feature = "cli")]
 mod rulebase;

@@ -93,6 +93,9 @@ pub(super) enum CliError {
     #[cfg(feature = "server")]
     #[error(transparent)]
     Token(#[from] crate::server::TokenError),
+    /// The team's server.
+    #[error(transparent)]
+    Remote(#[from] crate::remote::RemoteError),
     /// What should hold cannot.
     #[error(transparent)]
     Settings(#[from] SettingsError),
@@ -234,6 +237,7 @@ impl CliError {
             CliError::Store(error) => Some(error.advice()),
             CliError::History(error) => return Some(error.advice()),
             CliError::Settings(error) => return Some(error.advice()),
+            CliError::Remote(error) => return Some(error.advice()),
             #[cfg(feature = "server")]
             CliError::Server(error) => return Some(error.advice()),
             #[cfg(feature = "server")]

@@ -12,6 +12,7 @@ use super::screen::said;
 use crate::knowledge::{Knowledge, RuleFile};
 use crate::model::Experience;
 use crate::redact::Redactor;
+use crate::remote::Remote;
 use crate::rulebase::{RuleSource, SourcesError, nearest};
 use crate::settings::{Row, Settings, SettingsError, Site};
 use crate::store::{self, HomeUnknown, Snapshot};
@@ -22,6 +23,9 @@ pub(super) struct Home {
     /// The folder for your rules and history [default: $OOMDOC_HOME, `home` of oomdoc.toml, else your data folder]
     #[arg(long, global = true, value_name = "DIR")]
     pub home: Option<PathBuf>,
+    /// The team's server, which keeps incidents and is asked for the history; '' is none [default: $OOMDOC_SERVER, `server.url` of your oomdoc.toml]
+    #[arg(long, global = true, value_name = "URL")]
+    pub server: Option<String>,
     /// What holds, that flag included.
     #[arg(skip)]
     pub settings: Settings,
@@ -31,6 +35,18 @@ impl Home {
     /// The folder; it need not exist.
     pub fn path(&self) -> Result<PathBuf, HomeUnknown> {
         store::find_home(self.settings.home.as_ref().map(|home| home.value.clone()))
+    }
+
+    /// The team's server, where there is one.
+    pub fn remote(&self) -> Result<Option<Remote>, CliError> {
+        let Some(url) = self.settings.server.as_ref().filter(|url| !url.value.is_empty()) else { return Ok(None) };
+        let told = std::env::var("OOMDOC_SERVER_TOKEN").ok().filter(|token| !token.is_empty());
+        let token = match (told, &self.settings.server_token) {
+            (Some(token), _) => Some(token),
+            (None, Some(path)) => Some(Remote::token(&path.value)?),
+            (None, None) => None,
+        };
+        Ok(Some(Remote::new(&url.value, token.as_deref())?))
     }
 
     /// The user's own rules.

@@ -84,7 +84,12 @@ pub fn run() -> ExitCode {
         },
     };
     let Cli { command, home, color, files } = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
-    let flags = crate::settings::Flags { home: home.home.clone(), color: color.told(), ..Default::default() };
+    let flags = crate::settings::Flags {
+        home: home.home.clone(),
+        color: color.told(),
+        server: home.server.clone(),
+        ..Default::default()
+    };
     let settings = match &command {
         // Whoever only wants completions wants them whatever is set.
         Command::Completions(_) => Ok(Default::default()),

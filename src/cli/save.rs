@@ -5,6 +5,7 @@ use super::home::{Home, warn};
 use crate::history::{self, Annotations, HistoryError, Likeness, Record};
 use crate::model::{Earlier, Experience, Report};
 use crate::redact::Redactor;
+use crate::settings::Settings;
 
 /// Keeps the incident of `report` with what people call it. What goes wrong is said on standard error: it costs nobody the
 /// analysis.
@@ -12,6 +13,7 @@ pub(super) fn save(report: &Report, annotations: Annotations, redactor: &Redacto
     if report.incidents.is_empty() {
         return;
     }
+    let settings = &home.settings;
     let home = match home.path() {
         Ok(home) => home,
         Err(error) => {
@@ -19,7 +21,7 @@ pub(super) fn save(report: &Report, annotations: Annotations, redactor: &Redacto
         }
     };
     match keep(report, annotations, redactor, &home) {
-        Ok(()) => drain(&home),
+        Ok(()) => drain(&home, settings),
         Err(error) => warn(&format!("the incident is not kept: {error}"), &error.advice()),
     }
 }
@@ -64,10 +66,15 @@ fn keep(report: &Report, mut annotations: Annotations, redactor: &Redactor, home
 
 /// Starts a process that moves the spool into the store: opening that takes longer than anybody should wait. Where it
 /// cannot be started, the next command of `history` does it.
-pub(super) fn drain(home: &Path) {
+pub(super) fn drain(home: &Path, settings: &Settings) {
     let Ok(program) = std::env::current_exe() else { return };
     let mut command = Command::new(program);
     command.args(["history", "drain"]).arg("--no-config").env("OOMDOC_HOME", home);
+    // It reads no file of settings: what it brings to whom, and in whose name, it is told.
+    command.env("OOMDOC_SERVER", settings.server.as_ref().map_or("", |url| &url.value));
+    if let Some(token) = &settings.server_token {
+        command.env("OOMDOC_SERVER_TOKEN_FILE", &token.value);
+    }
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     #[cfg(unix)]
     {

@@ -1,4 +1,4 @@
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::outcome::told;
 use super::query::newest;
@@ -11,7 +11,7 @@ use crate::store::Store;
 pub(super) const LEAST: f64 = 0.4;
 
 /// An incident that is like another one, and in what.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Likeness {
     /// The other one.
     pub incident: Document,

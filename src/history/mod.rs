@@ -40,7 +40,7 @@ pub use prune::{Age, prune};
 pub use query::{Order, Page, Query, QueryError, search};
 pub use record::{Record, now};
 pub use reindex::reindex;
-pub use spool::{is_waiting, put, put_outcome};
+pub use spool::{Waiting, hand_over, is_waiting, put, put_outcome};
 pub use stats::{Stats, stats};
 pub use transfer::{export, import, read_lines};
 

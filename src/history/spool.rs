@@ -17,7 +17,7 @@ const UNREADABLE: &str = "unreadable";
 
 /// What waits.
 #[derive(Debug)]
-pub(super) enum Waiting {
+pub enum Waiting {
     /// An incident.
     Incident(Box<Record>),
     /// The outcome of a change.
@@ -83,6 +83,23 @@ pub(super) fn waiting(home: &Path) -> Result<Vec<PathBuf>, HistoryError> {
     }
     files.sort();
     Ok(files)
+}
+
+/// Hands what waits in the spool of `home` to `take_over`, oldest first; what it took goes, and how much that was. The first that it does not
+/// take ends this: it and what waits behind it stay.
+pub fn hand_over<E: From<HistoryError>>(
+    home: &Path,
+    mut take_over: impl FnMut(Waiting) -> Result<(), E>,
+) -> Result<usize, E> {
+    let mut taken = 0;
+    for path in waiting(home)? {
+        if let Some(waiting) = take(&path)? {
+            take_over(waiting)?;
+            remove(&path)?;
+            taken += 1;
+        }
+    }
+    Ok(taken)
 }
 
 /// What waits in a file of the spool; one that makes no sense is set aside.

@@ -1,7 +1,7 @@
 use std::collections::BTreeMap;
 
 use jiff::civil::Date;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::index::{Column, Counts, SEPARATOR};
 use super::outcome::told;
@@ -13,7 +13,8 @@ const WEEKS: usize = 26;
 pub(super) const DAY: i64 = 86_400;
 
 /// How many incidents there are of what.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Stats {
     /// Of all.
     pub total: u64,

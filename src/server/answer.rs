@@ -5,6 +5,8 @@ use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use sha2::{Digest, Sha256};
 
+use super::problem::Problem;
+
 /// Longer answers have no tag: they are written while they are sent.
 const TAGGED: u64 = 8 << 20;
 /// Nothing is fetched from elsewhere, framed, or run that stands in a page.
@@ -23,6 +25,18 @@ pub fn guard(response: &mut Response) {
         headers.insert(name, HeaderValue::from_static(value));
     }
     headers.entry(header::CACHE_CONTROL).or_insert(HeaderValue::from_static("private, no-cache"));
+}
+
+/// `response`, or as a problem where it says in plain words what was wrong with the request: whoever reads a request for us answers so.
+pub async fn explained(response: Response) -> Response {
+    let is_plain =
+        response.headers().get(header::CONTENT_TYPE).is_some_and(|kind| kind.as_bytes().starts_with(b"text/plain"));
+    let status = response.status();
+    if !status.is_client_error() || !is_plain {
+        return response;
+    }
+    let words = to_bytes(response.into_body(), TAGGED as usize).await.unwrap_or_default();
+    Problem::refused(status, String::from_utf8_lossy(&words)).into_response()
 }
 
 /// `response` with a tag of what stands in it, or no more than that nothing changed for whoever has it already.

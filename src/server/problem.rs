@@ -32,6 +32,11 @@ impl Problem {
         Problem { kind: "about:blank", title, status: status.as_u16(), detail: detail.into(), advice: None }
     }
 
+    /// That a request was refused with `status` before anybody of ours read it.
+    pub fn refused(status: StatusCode, detail: impl Into<String>) -> Problem {
+        Problem::new(status, "The request cannot be read", detail)
+    }
+
     pub fn advised(self, advice: impl Into<String>) -> Problem {
         Problem { advice: Some(advice.into()), ..self }
     }

@@ -159,6 +159,7 @@ async fn admit(State(guard): State<Guard>, request: Request, next: Next) -> Resp
         },
         Err(problem) => problem.into_response(),
     };
+    let response = if path.starts_with("/api/") { answer::explained(response).await } else { response };
     let is_tagged = method == Method::GET && path.starts_with("/api/");
     let response = if is_tagged { answer::tagged(response, &asked).await } else { response };
     let (status, took) = (response.status().as_u16(), begun.elapsed());

@@ -39,6 +39,9 @@ pub struct File {
     /// What `oomdoc triage` does where no flag says otherwise.
     #[serde(default)]
     pub triage: TriageTable,
+    /// The team's server, which keeps incidents and is asked for the history.
+    #[serde(default)]
+    pub server: ServerTable,
     /// Incidents that are known and accepted: they raise no alarm.
     #[serde(default)]
     pub ignore: Vec<IgnoreRow>,
@@ -88,6 +91,16 @@ pub struct TriageTable {
     pub fail_on: Option<Vec<FailOn>>,
     /// The address to which it posts a message about a failure. Only in your own file.
     pub notify: Option<String>,
+}
+
+/// `[server]`.
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ServerTable {
+    /// Its address, `https://oomdoc.example.org`. Only in your own file.
+    pub url: Option<String>,
+    /// The file that holds a token for it, and nothing else. Only in your own file.
+    pub token_file: Option<String>,
 }
 
 /// A row of `[[redaction]]`: what a secret looks like, or what it is called.

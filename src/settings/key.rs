@@ -46,6 +46,18 @@ pub const KEYS: &[Key] = &[
         flag: Some("--notify"),
         setter: Setter::User("a repository could have reports sent to whoever wrote it"),
     },
+    Key {
+        name: "server.url",
+        variable: Some("OOMDOC_SERVER"),
+        flag: Some("--server"),
+        setter: Setter::User("a repository could have incidents sent to whoever wrote it"),
+    },
+    Key {
+        name: "server.token_file",
+        variable: Some("OOMDOC_SERVER_TOKEN_FILE"),
+        flag: None,
+        setter: Setter::User("a repository could have any file sent as a token"),
+    },
     Key { name: "ignore", variable: None, flag: None, setter: Setter::Anybody },
 ];
 

@@ -32,6 +32,8 @@ pub struct Flags {
     pub home: Option<PathBuf>,
     /// `--color`.
     pub color: Option<Color>,
+    /// `--server`.
+    pub server: Option<String>,
 }
 
 /// What holds, and who says so.
@@ -57,6 +59,10 @@ pub struct Settings {
     pub fail_on: Held<Vec<FailOn>>,
     /// To whom `triage` posts messages.
     pub notify: Option<Held<String>>,
+    /// The address of the team's server.
+    pub server: Option<Held<String>>,
+    /// Where the token for it is.
+    pub server_token: Option<Held<PathBuf>>,
     /// What is accepted.
     pub ignore: Vec<Row<Ignore>>,
 }
@@ -91,8 +97,16 @@ impl Settings {
             .or_else(|| in_files(layers, &["triage", "fail_on"], |layer| layer.file.triage.fail_on.clone()))
             .unwrap_or_else(|| Held::default_of(vec![FailOn::Never]));
         let notify = environment
-            .read("OOMDOC_TRIAGE_NOTIFY", |address| Ok(address.to_owned()))?
+            .text("OOMDOC_TRIAGE_NOTIFY")
             .or_else(|| in_files(layers, &["triage", "notify"], |layer| layer.file.triage.notify.clone()));
+        let server = flagged(flags.server, "--server")
+            .or_else(|| environment.text("OOMDOC_SERVER"))
+            .or_else(|| in_files(layers, &["server", "url"], |layer| layer.file.server.url.clone()));
+        let of_file =
+            |layer: &Layer| layer.file.server.token_file.as_ref().map(|path| from_folder(path, layer, places));
+        let server_token = environment
+            .path("OOMDOC_SERVER_TOKEN_FILE")
+            .or_else(|| in_files(layers, &["server", "token_file"], of_file));
         Ok(Settings {
             files: layers.iter().map(|layer| (Arc::clone(&layer.found.shown), layer.found.whose)).collect(),
             language,
@@ -126,6 +140,8 @@ impl Settings {
             )?,
             fail_on,
             notify,
+            server,
+            server_token,
             ignore: rows(
                 layers,
                 "ignore",
@@ -186,6 +202,11 @@ impl Environment<'_> {
 
     fn path(&self, name: &'static str) -> Option<Held<PathBuf>> {
         self.set(name).map(|path| Held { value: path.into(), origin: Origin::Variable(name) })
+    }
+
+    fn text(&self, name: &'static str) -> Option<Held<String>> {
+        let value = self.set(name)?.to_string_lossy().into_owned();
+        Some(Held { value, origin: Origin::Variable(name) })
     }
 
     fn read<T>(

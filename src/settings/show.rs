@@ -50,7 +50,10 @@ impl Settings {
         let policy: Vec<&str> = self.fail_on.value.iter().map(|fail_on| fail_on.as_str()).collect();
         let fail_on = Shown { value: json!(policy), ..word("triage.fail_on", &self.fail_on, policy.join(", ")) };
         let notify = self.notify.as_ref().map(|address| word("triage.notify", address, server(&address.value)));
-        all.extend([Some(fail_on), notify].into_iter().flatten());
+        let server = self.server.as_ref().map(|url| word("server.url", url, server(&url.value)));
+        let path = |path: &Held<std::path::PathBuf>| path.value.to_string_lossy().into_owned();
+        let token = self.server_token.as_ref().map(|token| word("server.token_file", token, path(token)));
+        all.extend([Some(fail_on), notify, server, token].into_iter().flatten());
         for ignore in &self.ignore {
             let (words, value) = (ignore_words(&ignore.value), ignore_json(&ignore.value));
             all.push(Shown { key: "ignore", words, value, origin: Origin::File(ignore.place.clone()) });

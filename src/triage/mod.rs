@@ -22,7 +22,7 @@ pub use comment::{Posted, marker, say, solve};
 pub use environment::{Environment, Missing, Pipeline};
 pub use fail_on::FailOn;
 pub use forge::{Comment, Forge};
-pub use http::{HttpError, Patience};
+pub use http::{Client, HttpError, Patience};
 pub use notify::notify;
 
 /// What a report says of a job.

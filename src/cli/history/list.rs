@@ -1,11 +1,9 @@
-use std::path::Path;
-
 use clap::Args;
 
-use super::{ListFormat, found, page};
+use super::{HistoryPlace, ListFormat, page};
 use crate::cli::error::CliError;
 use crate::cli::language::Lang;
-use crate::history::{Order, Query, ask};
+use crate::history::{Order, Query};
 
 /// List incidents, newest first
 #[derive(Debug, Args)]
@@ -24,8 +22,8 @@ pub(super) struct List {
 }
 
 impl List {
-    pub fn run(self, home: &Path) -> Result<(), CliError> {
-        let page = found(home, ask(home, &Query::default(), Order::Time, self.offset, self.limit)?);
+    pub fn run(self, place: &HistoryPlace) -> Result<(), CliError> {
+        let page = place.ask("", &Query::default(), Order::Time, self.offset, self.limit)?;
         page::print(page.in_language(self.lang.language), self.format, self.offset, self.lang.language)
     }
 }

@@ -7,6 +7,7 @@ mod import;
 mod list;
 mod outcomes;
 mod page;
+mod place;
 mod prune;
 mod reindex;
 mod resolve;
@@ -28,6 +29,7 @@ use super::error::CliError;
 use super::home::{Home, warn};
 use crate::history::{self, Answer, HistoryError, IndexError, Query};
 use crate::store::DiskStore;
+use place::HistoryPlace;
 
 /// Find earlier incidents, and record what solved them.
 #[derive(Debug, Args)]
@@ -60,12 +62,12 @@ impl History {
     pub fn run(self, home: &Home) -> Result<ExitCode, CliError> {
         let (settings, home) = (home, &home.path()?);
         match self.command {
-            Command::List(list) => list.run(home),
-            Command::Search(search) => search.run(settings, home),
-            Command::Show(show) => show.run(home, || settings.knowledge()),
-            Command::Similar(similar) => similar.run(settings, home),
-            Command::Stats(stats) => stats.run(settings, home),
-            Command::Resolve(resolve) => resolve.run(home, &settings.redactor()?),
+            Command::List(list) => list.run(&HistoryPlace::of(settings)?),
+            Command::Search(search) => search.run(settings, &HistoryPlace::of(settings)?),
+            Command::Show(show) => show.run(&HistoryPlace::of(settings)?, || settings.knowledge()),
+            Command::Similar(similar) => similar.run(settings, &HistoryPlace::of(settings)?),
+            Command::Stats(stats) => stats.run(settings, &HistoryPlace::of(settings)?),
+            Command::Resolve(resolve) => resolve.run(&HistoryPlace::of(settings)?, &settings.redactor()?),
             Command::Tag(tag) => tag.run(home, &settings.redactor()?),
             Command::Outcomes(outcomes) => outcomes.run(home),
             Command::Export(export) => export.run(home),
@@ -75,7 +77,7 @@ impl History {
             Command::Verify(verify) => verify.run(home),
             Command::Compact(compact) => compact.run(home),
             Command::Salvage(salvage) => salvage.run(home),
-            Command::Drain(drain) => drain.run(home),
+            Command::Drain(drain) => drain.run(settings, home),
         }?;
         Ok(ExitCode::SUCCESS)
     }
@@ -93,12 +95,12 @@ pub(super) enum ListFormat {
 const PATIENCE: Duration = Duration::from_secs(3);
 
 /// What `words` ask for. Causes and frameworks that neither the rules nor the history know are errors: they could never be found.
-fn asked(words: &str, settings: &Home, home: &Path) -> Result<Query, CliError> {
+fn asked(words: &str, settings: &Home, place: &HistoryPlace) -> Result<Query, CliError> {
     let query: Query = words.parse().map_err(HistoryError::from)?;
     let is_closed = ["cause", "framework"].map(|field| query.asks_for(field));
     if is_closed.contains(&true) {
         let knowledge = settings.knowledge()?;
-        let kept = history::ask_stats(home, &Query::default())?.found;
+        let kept = place.stats("", &Query::default())?;
         let causes = knowledge.causes.iter().map(|rule| rule.cause.to_string()).chain(kept.causes.into_keys());
         let frameworks = knowledge.frameworks.iter().map(|known| known.name.to_string());
         let frameworks = frameworks.chain(kept.frameworks.into_keys());
@@ -118,7 +120,7 @@ fn found<T>(home: &Path, answer: Answer<T>) -> T {
     if let Some(error) = answer.without_index.filter(|error| !matches!(error, IndexError::Missing) || !is_being_made())
     {
         warn(&format!("{error}; the store was read instead"), "`oomdoc history reindex` rebuilds the index");
-        super::save::drain(home);
+        super::save::drain(home, &Default::default());
     }
     answer.found
 }

@@ -93,7 +93,7 @@ const FACETS: [&str; 5] = ["cause", "framework", "host", "kind", "phase"];
 /// How many there are of what, where it tells anything apart.
 fn facets(page: &Page) -> String {
     let mut text = String::new();
-    let shown = page.facets.iter().filter(|(name, values)| FACETS.contains(name) && values.len() > 1);
+    let shown = page.facets.iter().filter(|(name, values)| FACETS.contains(&name.as_ref()) && values.len() > 1);
     for (name, values) in shown {
         let mut values: Vec<(&String, &usize)> = values.iter().collect();
         values.sort_by(|a, b| b.1.cmp(a.1).then_with(|| a.0.cmp(b.0)));

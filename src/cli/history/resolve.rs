@@ -1,13 +1,10 @@
-use std::path::Path;
-
 use clap::{ArgGroup, Args};
 
-use super::{open, publish};
+use super::HistoryPlace;
 use crate::cli::error::CliError;
 use crate::cli::labels::note;
 use crate::history::{self, Annotations, Note, Outcome, Record};
 use crate::redact::Redactor;
-use crate::store::DiskStore;
 
 /// Record what was tried after an incident and how it went: the next diagnosis takes it into account
 #[derive(Debug, Args)]
@@ -42,13 +39,11 @@ pub(super) struct Resolve {
 }
 
 impl Resolve {
-    pub fn run(self, home: &Path, redactor: &Redactor) -> Result<(), CliError> {
-        let mut store = open(home)?;
-        let record = history::find(&store, &self.id)?;
-        let Some(mut outcome) = self.outcome(&record)? else { return self.write_down(&mut store, record, redactor) };
+    pub fn run(self, place: &HistoryPlace, redactor: &Redactor) -> Result<(), CliError> {
+        let record = place.find(&self.id)?;
+        let Some(mut outcome) = self.outcome(&record)? else { return self.write_down(place, record, redactor) };
         redactor.mask(&mut outcome);
-        history::resolve(&mut store, &outcome)?;
-        publish(&mut store)?;
+        place.resolve(&outcome)?;
         let how = if outcome.worked { "worked" } else { "failed" };
         let cause = outcome.cause.as_deref().map(|cause| format!(" against {cause}")).unwrap_or_default();
         anstream::println!("{}: {} {how}{cause}", outcome.incident, outcome.change);
@@ -76,13 +71,12 @@ impl Resolve {
     }
 
     /// Keeps a note, of which nobody says whether anything helped.
-    fn write_down(self, store: &mut DiskStore, mut record: Record, redactor: &Redactor) -> Result<(), CliError> {
+    fn write_down(self, place: &HistoryPlace, mut record: Record, redactor: &Redactor) -> Result<(), CliError> {
         let mut note = Note { text: self.note.unwrap_or_default(), link: self.link, time: history::now() };
         redactor.mask(&mut note);
         let said = Annotations { notes: vec![note], ..Annotations::default() };
         record.annotations = record.annotations.with(&said);
-        history::annotate(store, &record)?;
-        publish(store)?;
+        place.annotate(&record)?;
         anstream::println!("{}: noted", record.incident.id);
         Ok(())
     }

@@ -1,12 +1,10 @@
-use std::path::Path;
-
 use clap::{Args, ValueEnum};
 
-use super::{ListFormat, asked, found, page};
+use super::{HistoryPlace, ListFormat, asked, page};
 use crate::cli::error::CliError;
 use crate::cli::home::Home;
 use crate::cli::language::Lang;
-use crate::history::{Order, ask};
+use crate::history::Order;
 
 /// Find incidents by words, fields, figures and times: phase:optimizer_step requested:>2GiB "pinned memory"
 #[derive(Debug, Args)]
@@ -38,13 +36,14 @@ enum Sort {
 }
 
 impl Search {
-    pub fn run(self, settings: &Home, home: &Path) -> Result<(), CliError> {
-        let query = asked(&self.query.join(" "), settings, home)?;
+    pub fn run(self, settings: &Home, place: &HistoryPlace) -> Result<(), CliError> {
+        let words = self.query.join(" ");
+        let query = asked(&words, settings, place)?;
         let order = match self.sort {
             Sort::Relevance => Order::Relevance,
             Sort::Time => Order::Time,
         };
-        let page = found(home, ask(home, &query, order, self.offset, self.limit)?);
+        let page = place.ask(&words, &query, order, self.offset, self.limit)?;
         page::print(page.in_language(self.lang.language), self.format, self.offset, self.lang.language)
     }
 }

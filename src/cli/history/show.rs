@@ -1,10 +1,10 @@
 use std::io::Write;
-use std::path::Path;
 use std::sync::Arc;
 
 use clap::{Args, ValueEnum};
 use serde::Serialize;
 
+use super::HistoryPlace;
 use crate::cli::error::CliError;
 use crate::cli::language::Lang;
 use crate::cli::screen;
@@ -43,14 +43,10 @@ impl Show {
     /// Only text takes `knowledge`, which tells it in the reader's language.
     pub fn run(
         self,
-        home: &Path,
+        place: &HistoryPlace,
         knowledge: impl FnOnce() -> Result<Arc<Knowledge>, CliError>,
     ) -> Result<(), CliError> {
-        let store = history::look(home)?;
-        let mut record = history::find(&store, &self.id)?;
-        let outcomes = history::outcomes(&store, Some(&record.incident.id))?;
-        let experience = history::experience(&store)?;
-        record.incident.seen = experience.seen(&record.incident.fingerprint, &record.incident.id);
+        let (mut record, outcomes) = place.show(&self.id)?;
         let mut out = anstream::stdout();
         match self.format {
             ShowFormat::Json => writeln!(out, "{}", serde_json::to_string_pretty(&Shown { record, outcomes })?)?,

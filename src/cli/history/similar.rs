@@ -3,12 +3,12 @@ use std::path::Path;
 
 use clap::{Args, ValueEnum};
 
-use super::{found, page};
+use super::{HistoryPlace, page};
 use crate::Options;
 use crate::cli::error::CliError;
 use crate::cli::home::Home;
 use crate::cli::language::spoken;
-use crate::history::{self, Record};
+use crate::history::Record;
 use crate::redact::Redactor;
 
 /// Find incidents similar to another one, or to that of a log, and show what they share
@@ -32,12 +32,12 @@ enum SimilarFormat {
 }
 
 impl Similar {
-    pub fn run(self, settings: &Home, home: &Path) -> Result<(), CliError> {
+    pub fn run(self, settings: &Home, place: &HistoryPlace) -> Result<(), CliError> {
         let record = match Path::new(&self.what).exists() {
             true => self.analyzed(settings)?,
-            false => history::find(&history::look(home)?, &self.what)?,
+            false => place.find(&self.what)?,
         };
-        let found = found(home, history::ask_similar(home, &record, self.limit)?);
+        let found = place.similar(&record, self.limit)?;
         let mut out = anstream::stdout();
         match self.format {
             SimilarFormat::Json => {

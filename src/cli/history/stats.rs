@@ -1,11 +1,10 @@
 use std::collections::BTreeMap;
 use std::io::Write;
-use std::path::Path;
 
 use clap::{Args, ValueEnum};
 use serde_json::json;
 
-use super::{ListFormat, asked, found};
+use super::{HistoryPlace, ListFormat, asked};
 use crate::cli::error::CliError;
 use crate::cli::home::Home;
 use crate::cli::table::table;
@@ -91,11 +90,11 @@ fn since(words: &str) -> Result<String, String> {
 }
 
 impl Stats {
-    pub fn run(self, settings: &Home, home: &Path) -> Result<(), CliError> {
+    pub fn run(self, settings: &Home, place: &HistoryPlace) -> Result<(), CliError> {
         let since = self.since.iter().map(|since| format!("since:{since}"));
         let query: Vec<String> = self.query.iter().cloned().chain(since).collect();
-        let query = asked(&query.join(" "), settings, home)?;
-        let counts = found(home, history::ask_stats(home, &query)?);
+        let words = query.join(" ");
+        let counts = place.stats(&words, &asked(&words, settings, place)?)?;
         let mut out = anstream::stdout();
         match self.format {
             ListFormat::Json if self.by.is_empty() => writeln!(out, "{}", serde_json::to_string_pretty(&counts)?)?,

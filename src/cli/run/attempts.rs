@@ -233,7 +233,7 @@ impl Attempts<'_> {
             history::put_outcome(&path, outcome)?;
         }
         if !outcomes.is_empty() {
-            save::drain(&path);
+            save::drain(&path, &home.settings);
         }
         if !is_quiet {
             self.tell(&outcomes)?;

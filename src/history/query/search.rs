@@ -1,7 +1,8 @@
+use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::Query;
 use crate::history::outcome::told;
@@ -22,14 +23,14 @@ pub enum Order {
 }
 
 /// Some of what was found.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Page {
     /// In order.
     pub incidents: Vec<Document>,
     /// How many there are, on all pages.
     pub total: usize,
     /// How many there are of each kind, phase, cause, framework, model, host and cluster, and in each week, on all pages.
-    pub facets: BTreeMap<&'static str, BTreeMap<String, usize>>,
+    pub facets: BTreeMap<Cow<'static, str>, BTreeMap<String, usize>>,
 }
 
 impl Page {
@@ -41,7 +42,7 @@ impl Page {
 
     /// Counts `count` more of a facet's value.
     pub(in crate::history) fn count(&mut self, facet: &'static str, value: &str, count: usize) {
-        let values = self.facets.entry(facet).or_default();
+        let values = self.facets.entry(Cow::Borrowed(facet)).or_default();
         match values.get_mut(value) {
             Some(known) => *known += count,
             None => drop(values.insert(value.to_owned(), count)),

@@ -1,6 +1,6 @@
 use std::sync::Arc;
 
-use axum::extract::{Path, State};
+use axum::extract::{Path, Query, State};
 use axum::{Extension, Json};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -12,6 +12,7 @@ use crate::server::state::Server;
 
 /// Incidents that are told to be alike.
 const ALIKE: usize = 10;
+const MOST_ALIKE: usize = 100;
 /// A text has no more letters.
 const LONGEST: usize = 2000;
 
@@ -21,6 +22,14 @@ pub struct Shown {
     #[serde(flatten)]
     pub record: Record,
     pub outcomes: Vec<Outcome>,
+}
+
+/// How many.
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Alike {
+    /// As many; 10 unless told, 100 at most.
+    pub limit: Option<usize>,
 }
 
 /// What was tried: a patch of the report by its number, another knob, or anything else in words.
@@ -64,6 +73,15 @@ pub async fn similar(
 ) -> Result<Json<Vec<Likeness>>, Problem> {
     let Shown { record, .. } = server.incident(id).await?;
     Ok(Json(server.similar(record, ALIKE).await?))
+}
+
+/// Those that are like one that need not be kept here.
+pub async fn similar_to(
+    State(server): State<Arc<Server>>,
+    Query(asked): Query<Alike>,
+    Json(record): Json<Record>,
+) -> Result<Json<Vec<Likeness>>, Problem> {
+    Ok(Json(server.similar(record, asked.limit.unwrap_or(ALIKE).min(MOST_ALIKE)).await?))
 }
 
 /// Keeps what was tried.

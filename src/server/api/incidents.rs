@@ -26,6 +26,8 @@ pub struct Asked {
     pub order: Sort,
     /// As many at a time; 50 unless told, 500 at most.
     pub limit: Option<usize>,
+    /// As many are skipped, for who counts pages.
+    pub offset: Option<usize>,
     /// Where the page before said that the next one begins.
     pub cursor: Option<String>,
     /// The language of titles.
@@ -68,7 +70,7 @@ pub async fn search(State(server): State<Arc<Server>>, Asking(asked): Asking<Ask
     let query: Query = asked.q.parse().map_err(HistoryError::from)?;
     let limit = asked.limit.unwrap_or(SOME).clamp(1, MOST);
     let skip = match &asked.cursor {
-        None => 0,
+        None => asked.offset.unwrap_or(0),
         Some(cursor) => cursor.parse().map_err(|_| Problem::bad_request("the cursor is none of ours"))?,
     };
     let order = match asked.order {

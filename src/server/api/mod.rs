@@ -93,6 +93,18 @@ pub fn routes() -> Vec<Route> {
             describe::<Value>,
             get(incident::similar),
         ),
+        Route {
+            path: "/api/v1/similar",
+            method: Method::POST,
+            need: Some(Scope::Read),
+            about: Some(About {
+                summary: "Incidents that are like one that need not be kept here",
+                query: Some(describe::<incident::Alike>),
+                body: Sent::Json(describe::<Value>),
+                answer: Answered::Json(describe::<Value>),
+            }),
+            to: post(incident::similar_to),
+        },
         tell(
             "/api/v1/incidents/{id}/outcomes",
             "Say what was tried after an incident and how it went",

@@ -1,0 +1,184 @@
+//! A history that a team's server keeps.
+//!
+//! In go what waits in the spool and questions of the command line; out come the server's answers. What the server did not acknowledge
+//! stays in the spool, and is brought again.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+use std::{fs, io};
+
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+use thiserror::Error;
+use ureq::http::Method;
+
+use crate::history::{self, HistoryError, Likeness, Order, Outcome, Page, Record, Stats, Waiting};
+use crate::triage::{Client, HttpError, Patience};
+
+/// Whoever waits for an answer waits no longer than that, with all attempts.
+const PATIENCE: Patience = Patience {
+    attempts: 3,
+    first_wait: Duration::from_millis(500),
+    longest_wait: Duration::from_secs(5),
+    in_all: Duration::from_secs(20),
+};
+
+/// Why the server did not answer as it should. [`RemoteError::advice`] says what to do.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum RemoteError {
+    /// The token's file cannot be read.
+    #[error("the token in {} cannot be read: {error}", .path.display())]
+    Token {
+        /// The file.
+        path: PathBuf,
+        /// What the system says.
+        error: io::Error,
+    },
+    /// The server.
+    #[error("the server {url}: {error}")]
+    Http {
+        /// Its address.
+        url: String,
+        /// What went wrong.
+        error: HttpError,
+    },
+    /// It answered something else than it should.
+    #[error("the server {url} answers what this oomdoc does not know: {error}")]
+    Answer {
+        /// Its address.
+        url: String,
+        /// What is odd.
+        error: serde_json::Error,
+    },
+    /// What waits cannot be read.
+    #[error(transparent)]
+    History(#[from] HistoryError),
+}
+
+impl RemoteError {
+    /// What to do about it.
+    pub fn advice(&self) -> String {
+        match self {
+            RemoteError::Token { .. } => "check `server.token_file` of your oomdoc.toml".to_owned(),
+            RemoteError::Http { error: HttpError::NotAllowed(401 | 403), .. } => {
+                "ask whoever operates the server for a token, and name its file: docs/server.md".to_owned()
+            }
+            RemoteError::Http { error: HttpError::NotAllowed(_), .. } => {
+                "`oomdoc history list` lists what there is".to_owned()
+            }
+            RemoteError::Http { error: HttpError::Certificates { .. }, .. } => {
+                "name a file of certificates (PEM) with SSL_CERT_FILE, or unset it".to_owned()
+            }
+            RemoteError::Http { .. } => {
+                "check the address; what waits for it is kept, and `--server ''` asks the history here".to_owned()
+            }
+            RemoteError::Answer { .. } => "use an oomdoc as new as the server's".to_owned(),
+            RemoteError::History(error) => error.advice(),
+        }
+    }
+}
+
+/// A team's server.
+pub struct Remote {
+    url: String,
+    client: Client,
+}
+
+impl Remote {
+    /// The one at `url`, which knows us by `token`.
+    pub fn new(url: &str, token: Option<&str>) -> Result<Remote, RemoteError> {
+        let url = url.trim_end_matches('/').to_owned();
+        let headers = token.map(|token| ("authorization", format!("Bearer {token}"))).into_iter().collect();
+        match Client::new(headers, PATIENCE, None) {
+            Ok(client) => Ok(Remote { url, client }),
+            Err(error) => Err(RemoteError::Http { url, error }),
+        }
+    }
+
+    /// The token in the file at `path`.
+    pub fn token(path: &Path) -> Result<String, RemoteError> {
+        let text = fs::read_to_string(path).map_err(|error| RemoteError::Token { path: path.to_owned(), error })?;
+        Ok(text.trim().to_owned())
+    }
+
+    /// Hands over what waits in the spool of `home`; how much that was.
+    pub fn hand_over(&self, home: &Path) -> Result<usize, RemoteError> {
+        history::hand_over(home, |waiting| {
+            let line = match waiting {
+                Waiting::Incident(record) => json!({ "incident": record }),
+                Waiting::Outcome(outcome) => json!({ "outcome": outcome }),
+            };
+            self.ask(&Method::POST, "incidents", Some(&line)).map(|_: Value| ())
+        })
+    }
+
+    /// The incidents that `query` asks for.
+    pub fn search(&self, query: &str, order: Order, skip: usize, most: usize) -> Result<Page, RemoteError> {
+        let order = match order {
+            Order::Time => "time",
+            Order::Relevance => "relevance",
+        };
+        self.get(&format!("incidents?order={order}&offset={skip}&limit={most}&q={}", escaped(query)))
+    }
+
+    /// Counts what `query` asks for.
+    pub fn stats(&self, query: &str) -> Result<Stats, RemoteError> {
+        self.get(&format!("stats?q={}", escaped(query)))
+    }
+
+    /// The incident `id`, and what was tried after it.
+    pub fn show(&self, id: &str) -> Result<(Record, Vec<Outcome>), RemoteError> {
+        #[derive(Deserialize)]
+        struct Shown {
+            #[serde(flatten)]
+            record: Record,
+            outcomes: Vec<Outcome>,
+        }
+        let Shown { record, outcomes } = self.get(&format!("incidents/{}", escaped(id)))?;
+        Ok((record, outcomes))
+    }
+
+    /// The incidents most like `record`.
+    pub fn similar(&self, record: &Record, most: usize) -> Result<Vec<Likeness>, RemoteError> {
+        self.ask(&Method::POST, &format!("similar?limit={most}"), Some(&json!(record)))
+    }
+
+    /// Keeps what was tried after an incident.
+    pub fn resolve(&self, outcome: &Outcome) -> Result<(), RemoteError> {
+        self.ask(&Method::POST, "incidents", Some(&json!({ "outcome": outcome }))).map(|_: Value| ())
+    }
+
+    /// Keeps what the annotations of `record` say.
+    pub fn annotate(&self, record: &Record) -> Result<(), RemoteError> {
+        self.ask(&Method::POST, "incidents", Some(&json!({ "incident": record }))).map(|_: Value| ())
+    }
+
+    fn get<T: DeserializeOwned>(&self, path: &str) -> Result<T, RemoteError> {
+        self.ask(&Method::GET, path, None)
+    }
+
+    /// All that is asked may be asked twice: what is known already is known still.
+    fn ask<T: DeserializeOwned>(&self, method: &Method, path: &str, body: Option<&Value>) -> Result<T, RemoteError> {
+        let url = || self.url.clone();
+        let answer = self
+            .client
+            .send(method, &format!("{}/api/v1/{path}", self.url), body)
+            .map_err(|error| RemoteError::Http { url: url(), error })?;
+        serde_json::from_value(answer).map_err(|error| RemoteError::Answer { url: url(), error })
+    }
+}
+
+/// `text` as a part of an address.
+fn escaped(text: &str) -> String {
+    use std::fmt::Write as _;
+    text.bytes().fold(String::new(), |mut escaped, byte| {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'~' => escaped.push(byte.into()),
+            // Writing to a string does not fail.
+            _ => drop(write!(escaped, "%{byte:02X}")),
+        }
+        escaped
+    })
+}
