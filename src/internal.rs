@@ -34,9 +34,10 @@ pub mod fix {
 #[cfg(feature = "history")]
 pub mod history {
     pub use crate::history::{
-        Answer, IndexError, Order, Outcome, Page, Query, Record, Verdict, add, annotate, ask, ask_similar, ask_stats,
-        drain, export, find, import, is_waiting, look, now, outcomes, prune, publish, put, records, reindex, resolve,
-        search, similar, snapshot, stats,
+        Answer, Cursor, Document, Facet, FacetValue, Fix, FixFilter, Found, GroupFilter, GroupOrder, GroupPage,
+        GroupState, GroupSummary, IndexError, Live, Order, Outcome, Page, Query, Record, Series, Trend, TrendBy,
+        Verdict, add, annotate, ask, ask_similar, ask_stats, drain, export, find, fixes, import, is_waiting, look, now,
+        outcomes, prune, publish, put, records, reindex, resolve, search, settle, similar, snapshot, stats,
     };
 }
 

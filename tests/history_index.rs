@@ -5,99 +5,20 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::channel;
 
+use history_steps::make;
+use history_steps::{Step, query, record, step};
 use home::{HANGS, copy_folder};
-use oomdoc::internal::history::{self, Answer, IndexError, Order, Outcome, Page, Query, Record, Verdict};
+use oomdoc::internal::history::{self, Answer, IndexError, Order, Page, Query, Record};
 use oomdoc::internal::store::DiskStore;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-#[allow(dead_code)]
-#[path = "../benches/generate/mod.rs"]
-mod generate;
+mod history_steps;
 mod home;
 
 type Done = Result<(), Box<dyn Error>>;
 
 const ALL: usize = usize::MAX;
-
-/// What evidence is made of: words within words, slips, numbers, Chinese within English.
-const WORDS: [&str; 18] = [
-    "memory",
-    "pinned",
-    "pined",
-    "optimizer",
-    "optimizer_step",
-    "max_split_size_mb",
-    "_init_group",
-    "GiB",
-    "显存不足",
-    "显存",
-    "存",
-    "out of memory",
-    "buffer",
-    "bufer",
-    "0x7f",
-    "128",
-    "GPU显存",
-    "out",
-];
-const QUERIES: [&str; 26] = [
-    "memory",
-    "\"pinned memory\"",
-    "pinned",
-    "optimizer",
-    "optimzer",
-    "init",
-    "显存",
-    "存",
-    "\"显存不足\"",
-    "\"out of memory\"",
-    "\"memory memory\"",
-    "-memory",
-    "-pinned",
-    "-\"pinned memory\"",
-    "buffer",
-    "split",
-    "128",
-    "kind:gpu_oom",
-    "-kind:gpu_oom",
-    "phase:backward",
-    "framework:speed",
-    "host:node-0",
-    "requested:>2GiB",
-    "requested:[1GiB TO 8GiB]",
-    "resolved:yes",
-    "resolved:no",
-];
-const MORE: [&str; 19] = [
-    "after:2025",
-    "before:2026-02-03",
-    "model:qwen",
-    "file:rank_1",
-    "cause:memory",
-    "role:actor",
-    "gpu:h100",
-    "node_used:[300GiB TO *]",
-    "gpu_free:<1GiB",
-    "id:3",
-    "cluster:node-*",
-    "assignee:ann",
-    "assignee:*",
-    "-assignee:*",
-    "is:open",
-    "is:resolved",
-    "is:reopened",
-    "week:2026-02-04",
-    "-week:2025-06",
-];
-
-/// An incident with `words` as its evidence.
-fn record(number: u64, words: &[&str]) -> Result<Record, Box<dyn Error>> {
-    let mut line = generate::incidents::incident(7, number);
-    let evidence = json!([{"path": "job.log", "line": 1, "column": 1, "text": words.join(" ")}]);
-    line["incident"]["incident"]["evidence"] = evidence;
-    Ok(serde_json::from_value(line["incident"].take())?)
-}
 
 /// What is asked of both: ids and counts.
 fn compared(page: Page) -> (Vec<String>, usize, Value) {
@@ -124,47 +45,6 @@ fn home(count: u64) -> Result<tempfile::TempDir, Box<dyn Error>> {
     Ok(home)
 }
 
-/// What befalls a history.
-#[derive(Debug, Clone)]
-enum Step {
-    Keep(u64, Vec<&'static str>),
-    Wait(u64, Vec<&'static str>),
-    Resolve(u64, bool),
-    Say(u64, Option<bool>),
-    Prune,
-    Publish,
-}
-
-fn step() -> impl Strategy<Value = Step> {
-    let words = || proptest::collection::vec(proptest::sample::select(&WORDS[..]), 0..9);
-    prop_oneof![
-        6 => (0..12_u64, words()).prop_map(|(number, words)| Step::Keep(number, words)),
-        2 => (12..16_u64, words()).prop_map(|(number, words)| Step::Wait(number, words)),
-        2 => (0..12_u64, any::<bool>()).prop_map(|(number, worked)| Step::Resolve(number, worked)),
-        2 => (0..12_u64, any::<Option<bool>>()).prop_map(|(number, verdict)| Step::Say(number, verdict)),
-        1 => Just(Step::Prune),
-        2 => Just(Step::Publish),
-    ]
-}
-
-fn query() -> impl Strategy<Value = String> {
-    let clause = prop_oneof![proptest::sample::select(&QUERIES[..]), proptest::sample::select(&MORE[..])];
-    proptest::collection::vec(clause, 1..4).prop_map(|clauses| clauses.join(" "))
-}
-
-/// Says of the incident `id` who looks after it, or that it is resolved or is not.
-fn say(store: &mut DiskStore, id: &str, verdict: Option<bool>) -> Done {
-    let Ok(mut record) = history::find(store, id) else { return Ok(()) };
-    match verdict {
-        None => record.annotations.assignee = Some("Ann".to_owned()),
-        Some(resolved) => {
-            let verdict = Verdict { resolved, by: Some("Ann".to_owned()), time: history::now() };
-            record.annotations.verdict = Some(verdict);
-        }
-    }
-    Ok(history::annotate(store, &record)?)
-}
-
 /// Makes the history of `steps` and asks `queries` of the index, then of the store.
 fn check(steps: &[Step], queries: &[String]) -> Done {
     let home = tempfile::tempdir()?;
@@ -173,17 +53,9 @@ fn check(steps: &[Step], queries: &[String]) -> Done {
     let mut waiting = Vec::new();
     for step in steps {
         match step {
-            Step::Keep(number, words) => drop(history::add(&mut store, &[record(*number, words)?])?),
             Step::Wait(number, words) => waiting.push(record(*number, words)?),
-            Step::Resolve(number, worked) => {
-                let id = record(*number, &[])?.incident.id;
-                if let Ok(found) = history::find(&store, &id) {
-                    history::resolve(&mut store, &Outcome::of_knob(&found, "--zero_stage=3", *worked))?;
-                }
-            }
-            Step::Say(number, verdict) => say(&mut store, &record(*number, &[])?.incident.id, *verdict)?,
-            Step::Prune => drop(history::prune(&mut store, "2y".parse()?, true)?),
             Step::Publish => assert!(history::publish(&mut store)?.is_none()),
+            step => make(&mut store, step)?,
         }
     }
     assert!(history::publish(&mut store)?.is_none());

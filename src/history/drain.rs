@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use super::index::{IndexError, follow};
 use super::outcome::resolve_all;
-use super::{HistoryError, add, changes, experience, spool};
-use crate::store::{DiskStore, Snapshot, View};
+use super::{HistoryError, Live, add, changes, experience, spool};
+use crate::store::{DiskStore, Snapshot, Store, View};
 
 /// Records to a commit: few enough that a power cut repeats little, enough that a commit costs each next to nothing.
 const AT_ONCE: usize = 64;
@@ -68,6 +68,17 @@ pub fn publish(store: &mut DiskStore) -> Result<Option<IndexError>, HistoryError
     }
     snapshot(store)?;
     Ok(followed.err())
+}
+
+/// What [`publish`] does, for an owner who follows the store with `live` all the time: to be called seldom, since it reads all groups and
+/// outcomes. Analyses learn of what came since then; searches of others than the owner's see it as soon as `live` does.
+pub fn settle(store: &mut DiskStore, live: &Live) -> Result<(), HistoryError> {
+    live.follow(store)?;
+    if Snapshot::head(store.home()).is_some_and(|(change, _)| change == store.change()) {
+        return Ok(());
+    }
+    changes::trim(store)?;
+    snapshot(store)
 }
 
 /// Writes what analyses are told of the store.

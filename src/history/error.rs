@@ -64,6 +64,12 @@ pub enum HistoryError {
         /// How many there are.
         known: usize,
     },
+    /// A cursor that no page of this list ends with.
+    #[error("`{cursor}` is no place in this list")]
+    Cursor {
+        /// What was asked for.
+        cursor: String,
+    },
     /// The index.
     #[error(transparent)]
     Index(#[from] IndexError),
@@ -99,6 +105,7 @@ impl HistoryError {
             HistoryError::NoSuchPatch { id, .. } => {
                 format!("`oomdoc history show {id}` numbers them; name any other change with --knob")
             }
+            HistoryError::Cursor { .. } => "begin with the first page".to_owned(),
             HistoryError::Index(_) => "make room or give write access; searches read the store meanwhile".to_owned(),
             HistoryError::Line { .. } => {
                 "nothing of that line was imported; fix it and import again: what is already here is not duplicated"

@@ -10,11 +10,14 @@ mod annotations;
 mod ask;
 mod changes;
 mod cluster;
+mod cursor;
 mod document;
 mod drain;
 mod error;
 mod find;
+mod fixes;
 mod index;
+mod live;
 mod outcome;
 mod prune;
 mod query;
@@ -30,11 +33,17 @@ pub use alike::{Likeness, similar};
 pub use annotations::{Annotations, Note, State, Verdict, annotate};
 pub use ask::{Answer, ask, ask_similar, ask_stats, is_indexed};
 pub use cluster::cluster;
+pub use cursor::Cursor;
 pub use document::Document;
-pub use drain::{drain, look, publish, snapshot, take_spool};
+pub use drain::{drain, look, publish, settle, snapshot, take_spool};
 pub use error::HistoryError;
 pub use find::{find, records};
+pub use fixes::{Fix, FixFilter, fixes};
 pub use index::{IndexError, Progress, verify_index};
+pub use live::{
+    Facet, FacetValue, Found, GroupFilter, GroupOrder, GroupPage, GroupState, GroupSummary, Live, Series, Trend,
+    TrendBy,
+};
 pub use outcome::{Outcome, OutcomeSummary, Peak, PeakChange, experience, forget, outcomes, resolve, resolve_all};
 pub use prune::{Age, prune};
 pub use query::{Order, Page, Query, QueryError, search};

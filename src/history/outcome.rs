@@ -212,6 +212,14 @@ pub(super) fn told(store: &dyn Store) -> Result<BTreeMap<String, OutcomeSummary>
 }
 
 impl OutcomeSummary {
+    /// The same of one incident, of which `all` was told, the newest first.
+    pub(super) fn of(all: &[Outcome]) -> Option<OutcomeSummary> {
+        let (newest, earlier) = all.split_first()?;
+        let mut told = OutcomeSummary::first(newest);
+        earlier.iter().for_each(|outcome| told.hear(outcome));
+        Some(told)
+    }
+
     fn first(outcome: &Outcome) -> OutcomeSummary {
         OutcomeSummary { worked: outcome.worked, change: outcome.told(), time: outcome.time.clone() }
     }
@@ -222,15 +230,6 @@ impl OutcomeSummary {
             *self = OutcomeSummary::first(earlier);
         }
     }
-}
-
-/// The same of one incident.
-pub(super) fn told_of(store: &dyn Store, incident: &str) -> Result<Option<OutcomeSummary>, HistoryError> {
-    let all = outcomes(store, Some(incident))?;
-    let Some((newest, earlier)) = all.split_first() else { return Ok(None) };
-    let mut told = OutcomeSummary::first(newest);
-    earlier.iter().for_each(|outcome| told.hear(outcome));
-    Ok(Some(told))
 }
 
 /// What analyses are told: how often each trouble came up, and how remedies went.

@@ -9,7 +9,7 @@ use crate::model::FigureName;
 /// The column by which what happened last stands first.
 pub(super) const TIME: &str = "time";
 /// The column of kind, phase, cause and framework, as one word.
-pub(super) const FACETS: &str = "facets";
+pub(in crate::history) const FACETS: &str = "facets";
 /// The column by which incidents of one moment are told apart.
 pub(super) const NUMBER: &str = "number";
 /// The column of what incidents are grouped by; empty for one of which nobody can say that it was seen before.

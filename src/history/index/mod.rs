@@ -7,21 +7,31 @@
 mod document;
 mod error;
 mod fields;
+mod follower;
 mod lines;
 mod looking;
+mod newest;
 mod reader;
+mod segments;
 mod spelling;
 mod state;
 mod tally;
 mod translate;
+mod troubles;
 mod verified;
+mod weekly;
 mod writer;
 
 pub use error::IndexError;
+pub(super) use fields::FACETS;
+pub(super) use follower::Follower;
+pub(super) use newest::Moment;
 pub(super) use reader::Reader;
+pub(super) use segments::{Found, KEPT, SegmentKey};
 pub(super) use tally::{Column, Counts, SEPARATOR};
-pub(super) use writer::Building;
-pub(super) use writer::follow;
+pub(super) use troubles::Trouble;
+pub(super) use weekly::Weekly;
+pub(super) use writer::{Building, Told, follow};
 pub use writer::{Progress, verify_index};
 
 /// Where it is in the home folder.

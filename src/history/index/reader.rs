@@ -27,8 +27,8 @@ const MANY: u64 = 50_000;
 
 /// An index that follows the store, as far as that is known without opening it.
 pub(in crate::history) struct Reader {
-    searcher: Searcher,
-    fields: Fields,
+    pub(super) searcher: Searcher,
+    pub(super) fields: Fields,
 }
 
 impl Reader {
@@ -70,7 +70,7 @@ impl Reader {
 
     /// What `query` finds: the first `most` in `order`, and counts of all.
     pub fn search(&self, query: &Query, order: Order, most: usize) -> Result<(Vec<Document>, Counts), IndexError> {
-        let asked = translate(&self.searcher, &self.fields, query)?;
+        let asked = translate(self.searcher.segment_readers(), &self.fields, query)?;
         let all = self.searcher.num_docs() as usize;
         if most == 0 || all == 0 {
             return Ok((Vec::new(), self.searcher.search(&asked, &Tally(PAGE))??));
@@ -83,10 +83,7 @@ impl Reader {
                 (found.into_iter().map(|(_, place)| place).collect(), counts?)
             }
             // The best of a single word are found without looking at all that have it.
-            Order::Relevance if query.is_a_word() => {
-                let found = self.searcher.search(&asked, &first.order_by_score())?;
-                (found.into_iter().map(|(_, place)| place).collect(), self.searcher.search(&asked, &tally)??)
-            }
+            Order::Relevance if query.is_a_word() => (self.best(query, most)?, self.searcher.search(&asked, &tally)??),
             Order::Relevance => {
                 let (found, counts) = self.searcher.search(&asked, &(first.order_by_score(), tally))?;
                 (found.into_iter().map(|(_, place)| place).collect(), counts?)
@@ -96,9 +93,20 @@ impl Reader {
         Ok((found?, counts))
     }
 
+    /// Where the `most` are that fit `query` best.
+    pub fn best(&self, query: &Query, most: usize) -> Result<Vec<DocAddress>, IndexError> {
+        let most = most.min(self.searcher.num_docs() as usize);
+        if most == 0 {
+            return Ok(Vec::new());
+        }
+        let asked = translate(self.searcher.segment_readers(), &self.fields, query)?;
+        let found = self.searcher.search(&asked, &TopDocs::with_limit(most).order_by_score())?;
+        Ok(found.into_iter().map(|(_, place)| place).collect())
+    }
+
     /// Counts what `query` finds.
     pub fn count(&self, query: &Query, columns: &[Column]) -> Result<Counts, IndexError> {
-        let asked = translate(&self.searcher, &self.fields, query)?;
+        let asked = translate(self.searcher.segment_readers(), &self.fields, query)?;
         Ok(self.searcher.search(&asked, &Tally(columns))??)
     }
 
@@ -138,7 +146,8 @@ impl Reader {
         enough.map(|(_, place)| self.document(place)).collect()
     }
 
-    fn document(&self, place: DocAddress) -> Result<Document, IndexError> {
+    /// What stands there.
+    pub fn document(&self, place: DocAddress) -> Result<Document, IndexError> {
         let stored: TantivyDocument = self.searcher.doc(place)?;
         let words = stored.get_first(self.fields.document).and_then(|value| value.as_str());
         let words = words.ok_or_else(|| IndexError::Damaged("an incident is not stored".to_owned()))?;

@@ -2,18 +2,28 @@ use std::collections::BTreeSet;
 
 use tantivy::query::FuzzyTermQuery;
 use tantivy::schema::Field;
-use tantivy::{Searcher, Term};
+use tantivy::{SegmentReader, Term};
 
 use crate::history::tokens::slips;
 
+/// Whether any of `segments` has the word.
+pub(super) fn is_known(segments: &[SegmentReader], term: &Term) -> tantivy::Result<bool> {
+    for segment in segments {
+        if segment.inverted_index(term.field())?.doc_freq(term)? > 0 {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
 /// The words of `field` that are `word`, but for slips after its first letter.
-pub(super) fn like(searcher: &Searcher, field: Field, word: &str) -> tantivy::Result<BTreeSet<String>> {
+pub(super) fn like(segments: &[SegmentReader], field: Field, word: &str) -> tantivy::Result<BTreeSet<String>> {
     let mut found = BTreeSet::new();
     let Some(first) = word.chars().next() else { return Ok(found) };
     // With the first letter given, nearly all of the dictionary need not be looked at.
     let beyond = char::from_u32(first as u32 + 1).unwrap_or(char::MAX).to_string();
     let query = FuzzyTermQuery::new(Term::from_field_text(field, word), slips(word), true);
-    for segment in searcher.segment_readers() {
+    for segment in segments {
         let index = segment.inverted_index(field)?;
         let automaton = query.automaton()?;
         let mut terms = index.terms().search(automaton).ge(first.to_string()).lt(&beyond).into_stream()?;
@@ -25,9 +35,13 @@ pub(super) fn like(searcher: &Searcher, field: Field, word: &str) -> tantivy::Re
 }
 
 /// The words of `field` for which `holds` holds.
-pub(super) fn all(searcher: &Searcher, field: Field, holds: impl Fn(&str) -> bool) -> tantivy::Result<Vec<Term>> {
+pub(super) fn all(
+    segments: &[SegmentReader],
+    field: Field,
+    holds: impl Fn(&str) -> bool,
+) -> tantivy::Result<Vec<Term>> {
     let mut found = BTreeSet::new();
-    for segment in searcher.segment_readers() {
+    for segment in segments {
         let index = segment.inverted_index(field)?;
         let mut terms = index.terms().stream()?;
         while terms.advance() {
@@ -40,9 +54,9 @@ pub(super) fn all(searcher: &Searcher, field: Field, holds: impl Fn(&str) -> boo
 }
 
 /// The words of `field` that begin with `letters`.
-pub(super) fn beginning(searcher: &Searcher, field: Field, letters: &str) -> tantivy::Result<Vec<Term>> {
+pub(super) fn beginning(segments: &[SegmentReader], field: Field, letters: &str) -> tantivy::Result<Vec<Term>> {
     let mut found = BTreeSet::new();
-    for segment in searcher.segment_readers() {
+    for segment in segments {
         let index = segment.inverted_index(field)?;
         let mut terms = index.terms().range().ge(letters).into_stream()?;
         while terms.advance() && terms.key().starts_with(letters.as_bytes()) {

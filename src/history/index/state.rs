@@ -19,6 +19,7 @@ pub(super) struct State {
 }
 
 impl State {
+    /// Says that an index follows `store` to `change`.
     pub fn new(store: String, change: u64, incidents: u64) -> State {
         State { format: FORMAT, store, change, incidents }
     }

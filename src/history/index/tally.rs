@@ -3,9 +3,11 @@ use std::sync::Arc;
 
 use tantivy::collector::{Collector, SegmentCollector};
 use tantivy::columnar::{ColumnValues, StrColumn};
+use tantivy::query::Weight;
 use tantivy::{DocId, Score, SegmentOrdinal, SegmentReader};
 
-use super::fields::{FACETS, TIME};
+use super::fields::FACETS;
+use super::newest::times;
 use crate::history::stats::monday;
 
 /// Stands between kind, phase, cause and framework.
@@ -46,6 +48,11 @@ pub(in crate::history) struct Counts {
 }
 
 impl Counts {
+    /// How many names there are.
+    pub fn names(&self) -> usize {
+        self.facets.len() + self.columns.values().map(BTreeMap::len).sum::<usize>() + self.weeks.len()
+    }
+
     /// Those by `column`, taken out.
     pub fn take(&mut self, column: Column) -> BTreeMap<String, u64> {
         self.columns.remove(&column).unwrap_or_default()
@@ -67,6 +74,17 @@ impl Collector for Tally<'_> {
         false
     }
 
+    fn collect_segment(
+        &self,
+        weight: &dyn Weight,
+        ordinal: SegmentOrdinal,
+        segment: &SegmentReader,
+    ) -> tantivy::Result<tantivy::Result<Counts>> {
+        let mut tally = self.for_segment(ordinal, segment)?;
+        each_block(weight, segment, |documents| tally.collect_block(documents))?;
+        Ok(tally.harvest())
+    }
+
     fn merge_fruits(&self, segments: Vec<tantivy::Result<Counts>>) -> tantivy::Result<tantivy::Result<Counts>> {
         let mut all = Counts::default();
         for counts in segments {
@@ -74,6 +92,24 @@ impl Collector for Tally<'_> {
         }
         Ok(Ok(all))
     }
+}
+
+/// Hands out what `weight` finds in `segment`, many at once; what was removed is left out. The search engine's own way hands them
+/// out one by one as soon as anything was removed.
+pub(super) fn each_block(
+    weight: &dyn Weight,
+    segment: &SegmentReader,
+    mut each: impl FnMut(&[DocId]),
+) -> tantivy::Result<()> {
+    let Some(alive) = segment.alive_bitset() else {
+        return weight.for_each_no_score(segment, &mut |block| each(block));
+    };
+    let mut living = Vec::new();
+    weight.for_each_no_score(segment, &mut |block| {
+        living.clear();
+        living.extend(block.iter().copied().filter(|document| alive.is_alive(*document)));
+        each(&living);
+    })
 }
 
 impl std::ops::AddAssign<&Counts> for Counts {
@@ -111,6 +147,11 @@ impl SegmentTally {
         let columns = columns.collect::<tantivy::Result<_>>()?;
         Ok(SegmentTally { total: 0, facets: words(FACETS)?, columns, weeks: Weeks::new(segment)? })
     }
+
+    /// When those happened that were counted last, in their order.
+    pub fn times(&self) -> &[i64] {
+        &self.weeks.met
+    }
 }
 
 impl SegmentCollector for SegmentTally {
@@ -136,14 +177,14 @@ impl SegmentCollector for SegmentTally {
 }
 
 /// How often each word of a column was met.
-struct Words {
+pub(super) struct Words {
     column: Option<(StrColumn, Arc<dyn ColumnValues<u64>>)>,
     counts: Vec<u32>,
     met: Vec<u64>,
 }
 
 impl Words {
-    fn new(segment: &SegmentReader, name: &str) -> tantivy::Result<Words> {
+    pub fn new(segment: &SegmentReader, name: &str) -> tantivy::Result<Words> {
         let column = segment.fast_fields().str(name)?;
         let counts = vec![0; column.as_ref().map_or(0, |column| column.num_terms())];
         // Beyond the last word: there is none.
@@ -195,7 +236,7 @@ impl Weeks {
     const MOST: i64 = 52 * 200;
 
     fn new(segment: &SegmentReader) -> tantivy::Result<Weeks> {
-        let times = segment.fast_fields().column_first_or_default::<i64>(TIME)?;
+        let times = times(segment)?;
         let (first, last) = (monday(times.min_value()), monday(times.max_value()));
         let weeks = (last.saturating_sub(first) / 7 + 1).clamp(0, Weeks::MOST);
         Ok(Weeks { times, first, counts: vec![0; weeks as usize], others: BTreeMap::new(), met: Vec::new() })

@@ -5,7 +5,7 @@ use tantivy::query::{
     TermQuery, TermSetQuery,
 };
 use tantivy::schema::{Field, IndexRecordOption};
-use tantivy::{Searcher, Term};
+use tantivy::{SegmentReader, Term};
 
 use super::fields::Fields;
 use super::spelling;
@@ -14,13 +14,13 @@ use crate::history::query::{MISTYPED, Name, Query, What};
 use crate::history::stats::DAY;
 use crate::history::tokens::{is_ideograph, may_be_mistyped};
 
-/// `query` in the index' own terms.
-pub(super) fn translate(searcher: &Searcher, fields: &Fields, query: &Query) -> tantivy::Result<Box<dyn Asked>> {
+/// `query` in the index' own terms, as far as `segments` have them.
+pub(super) fn translate(segments: &[SegmentReader], fields: &Fields, query: &Query) -> tantivy::Result<Box<dyn Asked>> {
     let mut clauses: Vec<(Occur, Box<dyn Asked>)> = Vec::new();
     for clause in &query.clauses {
         let asked = match &clause.what {
-            What::Words(wanted) => words(searcher, fields, wanted, !clause.negated)?,
-            what => Box::new(ConstScoreQuery::new(field(searcher, fields, what)?, 0.0)),
+            What::Words(wanted) => words(segments, fields, wanted, !clause.negated)?,
+            what => Box::new(ConstScoreQuery::new(field(segments, fields, what)?, 0.0)),
         };
         clauses.push((if clause.negated { Occur::MustNot } else { Occur::Must }, asked));
     }
@@ -33,12 +33,12 @@ pub(super) fn translate(searcher: &Searcher, fields: &Fields, query: &Query) -> 
     }
 }
 
-fn field(searcher: &Searcher, fields: &Fields, what: &What) -> tantivy::Result<Box<dyn Asked>> {
+fn field(segments: &[SegmentReader], fields: &Fields, what: &What) -> tantivy::Result<Box<dyn Asked>> {
     Ok(match what {
         What::Words(_) => Box::new(AllQuery),
         What::Kind(kind) => exactly(fields.kind, kind.as_str()),
         What::Phase(phase) => exactly(fields.phase, phase.as_str()),
-        What::Name(name, letters) => named(searcher, fields, *name, letters)?,
+        What::Name(name, letters) => named(segments, fields, *name, letters)?,
         What::Figure(name, low, high) => {
             let field = fields.figure(*name);
             let bound = |at: f64| Bound::Included(Term::from_field_f64(field, at));
@@ -68,9 +68,9 @@ fn except(asked: Box<dyn Asked>) -> Box<dyn Asked> {
     Box::new(BooleanQuery::new(vec![(Occur::Must, Box::new(AllQuery)), (Occur::MustNot, asked)]))
 }
 
-fn named(searcher: &Searcher, fields: &Fields, name: Name, letters: &str) -> tantivy::Result<Box<dyn Asked>> {
+fn named(segments: &[SegmentReader], fields: &Fields, name: Name, letters: &str) -> tantivy::Result<Box<dyn Asked>> {
     let field = match name {
-        Name::Id => return Ok(one_of(spelling::beginning(searcher, fields.id, letters)?)),
+        Name::Id => return Ok(one_of(spelling::beginning(segments, fields.id, letters)?)),
         Name::Group => return Ok(exactly(fields.group, letters)),
         Name::Cause => fields.cause,
         Name::Framework => fields.framework,
@@ -81,10 +81,10 @@ fn named(searcher: &Searcher, fields: &Fields, name: Name, letters: &str) -> tan
         Name::Cluster => fields.cluster,
         Name::Assignee => fields.assignee,
         Name::Job => fields.job,
-        Name::Tag => return Ok(one_of(spelling::all(searcher, fields.tag, |tag| tag.to_lowercase() == letters)?)),
+        Name::Tag => return Ok(one_of(spelling::all(segments, fields.tag, |tag| tag.to_lowercase() == letters)?)),
         Name::File => fields.file,
     };
-    Ok(one_of(spelling::all(searcher, field, |name| name.to_lowercase().contains(letters))?))
+    Ok(one_of(spelling::all(segments, field, |name| name.to_lowercase().contains(letters))?))
 }
 
 fn one_of(terms: Vec<Term>) -> Box<dyn Asked> {
@@ -96,25 +96,30 @@ fn one_of(terms: Vec<Term>) -> Box<dyn Asked> {
 }
 
 /// These words in a row; `likely` ones count, too, where a word stands alone.
-fn words(searcher: &Searcher, fields: &Fields, wanted: &[String], likely: bool) -> tantivy::Result<Box<dyn Asked>> {
+fn words(
+    segments: &[SegmentReader],
+    fields: &Fields,
+    wanted: &[String],
+    likely: bool,
+) -> tantivy::Result<Box<dyn Asked>> {
     let pair = |pair: &[String]| Term::from_field_text(fields.pairs, &format!("{} {}", pair[0], pair[1]));
     match wanted {
-        [one] => word(searcher, fields, one, likely),
+        [one] => word(segments, fields, one, likely),
         [_, _] => Ok(scored(pair(wanted))),
         _ => Ok(Box::new(PhraseQuery::new(wanted.windows(2).map(pair).collect()))),
     }
 }
 
-fn word(searcher: &Searcher, fields: &Fields, wanted: &str, likely: bool) -> tantivy::Result<Box<dyn Asked>> {
+fn word(segments: &[SegmentReader], fields: &Fields, wanted: &str, likely: bool) -> tantivy::Result<Box<dyn Asked>> {
     let mut ways: Vec<Box<dyn Asked>> = Vec::new();
     let part = Term::from_field_text(fields.parts, wanted);
     for term in [Term::from_field_text(fields.words, wanted), part] {
-        if searcher.doc_freq(&term)? > 0 {
+        if spelling::is_known(segments, &term)? {
             ways.push(scored(term));
         }
     }
     if likely && may_be_mistyped(wanted) && !wanted.chars().all(is_ideograph) {
-        for like in spelling::like(searcher, fields.words, wanted)? {
+        for like in spelling::like(segments, fields.words, wanted)? {
             let term = scored(Term::from_field_text(fields.words, &like));
             ways.push(Box::new(BoostQuery::new(term, MISTYPED as f32)));
         }

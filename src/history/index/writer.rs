@@ -1,3 +1,4 @@
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -7,6 +8,7 @@ use std::thread::{self, sleep};
 use std::time::{Duration, Instant};
 
 use tantivy::directory::error::LockError;
+use tantivy::indexer::IndexWriterOptions;
 use tantivy::merge_policy::NoMergePolicy;
 use tantivy::{Index, IndexWriter, TantivyError, Term};
 
@@ -18,15 +20,15 @@ use super::state::State;
 use super::{FOLDER, verified};
 use crate::durable;
 use crate::history::changes::{self, Touched};
-use crate::history::outcome::{told, told_of};
+use crate::history::outcome::{Outcome, outcomes, told};
 use crate::history::{INCIDENTS, OutcomeSummary, Record};
 use crate::store::{DiskStore, Store, quietly};
 
 /// Memory of a writer that adds a few incidents, and of each thread of one that adds all.
-const FEW: usize = 20 << 20;
+pub(super) const FEW: usize = 20 << 20;
 const ALL: usize = 96 << 20;
 /// With more segments than that, searching gets slow.
-const SEGMENTS: usize = 20;
+pub(super) const SEGMENTS: usize = 20;
 /// The lock of a writer that was killed may linger.
 const PATIENCE: Duration = Duration::from_secs(3);
 /// Records that are handed to a thread at once.
@@ -47,6 +49,11 @@ pub(in crate::history) fn follow(store: &DiskStore) -> Result<(), IndexError> {
         Some(Err(error @ (IndexError::Store(_) | IndexError::Record(_)))) => return Err(error),
         Some(Err(_)) | None => {}
     }
+    make_anew(store)
+}
+
+/// Makes the index of `store`'s home anew, whatever is there.
+pub(super) fn make_anew(store: &DiskStore) -> Result<(), IndexError> {
     let made = Building::begin(store, &|_, _| {}, &mut |_| {}).and_then(|index| index.put_in_place(store));
     if made.is_err() && DiskStore::is_full(store.home()) {
         // Nobody asks one that does not follow, and what it takes is wanted for what does not follow from anything.
@@ -59,29 +66,57 @@ pub(in crate::history) fn follow(store: &DiskStore) -> Result<(), IndexError> {
 fn catch_up(store: &DiskStore) -> Result<(), IndexError> {
     let folder = store.home().join(FOLDER);
     let (reader, state) = Reader::open_any(&folder, false)?;
-    let id = DiskStore::id(store.home()).unwrap_or_default();
-    if state.store != id || state.change > store.change() {
-        return Err(IndexError::Foreign);
-    }
-    let incidents = store.count(INCIDENTS.trim_end_matches('/'))?;
-    let touched = match changes::after(store, state.change)? {
-        Touched::None if incidents == state.incidents => return Ok(()),
-        Touched::Some(ids) if (ids.len() as u64) <= incidents / 2 + 100 => ids,
-        _ => return Err(IndexError::Behind { follows: state.change, last: store.change() }),
-    };
+    let Some(missing) = Missing::of(store, &state)? else { return Ok(()) };
     drop(reader);
     let (index, fields) = open(&folder)?;
-    let writer = writer(&index, 1, FEW)?;
+    let writer = writer(&index, 1, 4, FEW)?;
     if index.searchable_segment_ids()?.len() <= SEGMENTS {
         writer.set_merge_policy(Box::new(NoMergePolicy));
     }
-    for id in &touched {
-        writer.delete_term(Term::from_field_text(fields.id, id));
-        if let Some(bytes) = store.get(&format!("{INCIDENTS}{id}"))? {
-            add(&writer, &fields, &bytes, |id| told_of(store, id).map_err(IndexError::from))?;
+    missing.write(store, &writer, &fields)?;
+    finish(&index, &folder, writer, &missing.state)
+}
+
+/// What was told of incidents, the newest first.
+pub(in crate::history) type Told = BTreeMap<String, Vec<Outcome>>;
+
+/// What an index does not know yet.
+pub(super) struct Missing {
+    /// The incidents that came, went, or had something told of them.
+    pub touched: BTreeSet<String>,
+    /// What it is when it knows them.
+    pub state: State,
+}
+
+impl Missing {
+    /// What an index that says `state` of itself does not know of `store`; an error where it must be made anew.
+    pub fn of(store: &DiskStore, state: &State) -> Result<Option<Missing>, IndexError> {
+        let id = DiskStore::id(store.home()).unwrap_or_default();
+        if state.store != id || state.change > store.change() {
+            return Err(IndexError::Foreign);
         }
+        let incidents = store.count(INCIDENTS.trim_end_matches('/'))?;
+        let touched = match changes::after(store, state.change)? {
+            Touched::None if incidents == state.incidents => return Ok(None),
+            Touched::Some(ids) if (ids.len() as u64) <= incidents / 2 + 100 => ids,
+            _ => return Err(IndexError::Behind { follows: state.change, last: store.change() }),
+        };
+        Ok(Some(Missing { touched, state: State::new(id, store.change(), incidents) }))
     }
-    finish(&index, &folder, writer, &State::new(id, store.change(), incidents))
+
+    /// Hands it to `writer`, which has yet to commit it; what was told of each incident.
+    pub fn write(&self, store: &DiskStore, writer: &IndexWriter, fields: &Fields) -> Result<Told, IndexError> {
+        let mut told = Told::new();
+        for id in &self.touched {
+            writer.delete_term(Term::from_field_text(fields.id, id));
+            let tried = outcomes(store, Some(id))?;
+            if let Some(bytes) = store.get(&format!("{INCIDENTS}{id}"))? {
+                add(writer, fields, &bytes, |_| OutcomeSummary::of(&tried))?;
+            }
+            told.insert(id.clone(), tried);
+        }
+        Ok(told)
+    }
 }
 
 /// Reads every file of the index of `store`'s home: whether all are as they were written, and all incidents are known.
@@ -122,7 +157,7 @@ impl Building {
         let incidents = store.count(INCIDENTS.trim_end_matches('/'))?;
         // What is small needs no more than one, which costs less to start.
         let (threads, memory) = if incidents > 10_000 { (threads, ALL) } else { (1, FEW) };
-        let writer = writer(&index, threads, memory)?;
+        let writer = writer(&index, threads, 4, memory)?;
         fill(store, &writer, &fields, threads, &|done| progress(done, incidents), look)?;
         Ok(Building { index, writer, folder, old, incidents })
     }
@@ -164,7 +199,7 @@ fn fill(
         while let Some(batch) = next(&receive) {
             let mut each = batch.iter();
             while let (Ok(()), Some(bytes)) = (&taken, each.next()) {
-                taken = add(writer, fields, bytes, |id| Ok(told.get(id).cloned()));
+                taken = add(writer, fields, bytes, |id| told.get(id).cloned());
             }
             progress(done.fetch_add(batch.len() as u64, Ordering::Relaxed) + batch.len() as u64);
         }
@@ -194,19 +229,24 @@ fn add(
     writer: &IndexWriter,
     fields: &Fields,
     bytes: &[u8],
-    told: impl Fn(&str) -> Result<Option<OutcomeSummary>, IndexError>,
+    told: impl Fn(&str) -> Option<OutcomeSummary>,
 ) -> Result<(), IndexError> {
     let record = Record::read(bytes).map_err(|error| IndexError::Record(error.to_string()))?;
-    let told = told(&record.incident.id)?;
+    let told = told(&record.incident.id);
     writer.add_document(document(fields, &record, told.as_ref())?)?;
     Ok(())
 }
 
 /// Opens the writer, and clears away what a killed one left: its files would stand in the way of the next commits for ever.
-fn writer(index: &Index, threads: usize, memory: usize) -> Result<IndexWriter, IndexError> {
+pub(super) fn writer(index: &Index, threads: usize, merging: usize, memory: usize) -> Result<IndexWriter, IndexError> {
+    let options = IndexWriterOptions::builder()
+        .num_worker_threads(threads)
+        .num_merge_threads(merging)
+        .memory_budget_per_thread(memory)
+        .build();
     let begun = Instant::now();
     loop {
-        match index.writer_with_num_threads(threads, threads * memory) {
+        match index.writer_with_options(options.clone()) {
             Ok(writer) => {
                 writer.garbage_collect_files().wait()?;
                 return Ok(writer);
@@ -220,12 +260,18 @@ fn writer(index: &Index, threads: usize, memory: usize) -> Result<IndexWriter, I
 }
 
 fn finish(index: &Index, folder: &Path, mut writer: IndexWriter, state: &State) -> Result<(), IndexError> {
-    let mut commit = writer.prepare_commit()?;
-    commit.set_payload(&state.payload()?);
-    commit.commit()?;
+    commit(&mut writer, state)?;
     // One that ends before its merges would leave ever more segments.
     writer.wait_merging_threads()?;
     verified::note(&index.load_metas()?, folder);
+    Ok(())
+}
+
+/// Makes durable what `writer` was handed.
+pub(super) fn commit(writer: &mut IndexWriter, state: &State) -> Result<(), IndexError> {
+    let mut commit = writer.prepare_commit()?;
+    commit.set_payload(&state.payload()?);
+    commit.commit()?;
     Ok(())
 }
 

@@ -26,6 +26,14 @@ impl Query {
         matches!(self.clauses.as_slice(), [Clause { negated: false, what: What::Words(words), .. }] if words.len() <= 2)
     }
 
+    /// The same within a group.
+    pub(in crate::history) fn in_group(&self, group: &str) -> Query {
+        let what = What::Name(Name::Group, group.to_owned());
+        let mut query = self.clone();
+        query.clauses.push(Clause { negated: false, at: 0, what });
+        query
+    }
+
     /// Whether some fit better than others: fields hold or don't.
     pub(in crate::history) fn is_ranked(&self) -> bool {
         self.clauses.iter().any(|clause| !clause.negated && matches!(clause.what, What::Words(_)))
