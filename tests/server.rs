@@ -230,8 +230,14 @@ fn whatever_was_acknowledged_is_there_after_it_was_killed() -> Outcome {
                     }
                 });
             }
-            // At another moment each time.
-            std::thread::sleep(Duration::from_millis(300 + 37 * (round % 11)));
+            // At another moment each time, when something was acknowledged: a loaded machine takes long for the first.
+            let count = || acknowledged.lock().map_or(0, |all| all.len());
+            let before = count();
+            let begun = std::time::Instant::now();
+            while count() == before && begun.elapsed() < HANGS {
+                std::thread::sleep(Duration::from_millis(10));
+            }
+            std::thread::sleep(Duration::from_millis(37 * (round % 11)));
             over.store(true, Ordering::Relaxed);
             let pid = i32::try_from(served.child.id()).ok().and_then(rustix::process::Pid::from_raw);
             let killed = pid.map(|pid| rustix::process::kill_process(pid, rustix::process::Signal::KILL));

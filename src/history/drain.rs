@@ -14,13 +14,16 @@ const AT_ONCE: usize = 64;
 /// spool.
 pub fn drain(home: &Path, patience: Duration) -> Result<DiskStore, HistoryError> {
     let mut store = DiskStore::open_within(home, patience)?;
-    take_spool(&mut store)?;
+    take_spool(&mut store, &mut |store| publish(store).map(drop))?;
     Ok(store)
 }
 
 /// Moves into `store` what waits in the spool of its home. A file goes only after the store has acknowledged its record and searches find
-/// it elsewhere.
-pub fn take_spool(store: &mut DiskStore) -> Result<(), HistoryError> {
+/// it elsewhere, for which `publish` sees.
+pub fn take_spool(
+    store: &mut DiskStore,
+    publish: &mut dyn FnMut(&mut DiskStore) -> Result<(), HistoryError>,
+) -> Result<(), HistoryError> {
     let home = store.home().to_owned();
     spool::sweep(&home);
     let mut drained: BTreeSet<PathBuf> = BTreeSet::new();

@@ -24,6 +24,9 @@ const PATIENCE: Patience = Patience {
     in_all: Duration::from_secs(20),
 };
 
+/// Incidents that are asked for at a time.
+const AT_ONCE: usize = 100;
+
 /// Why the server did not answer as it should. [`RemoteError::advice`] says what to do.
 #[derive(Debug, Error)]
 #[non_exhaustive]
@@ -114,13 +117,27 @@ impl Remote {
         })
     }
 
-    /// The incidents that `query` asks for.
+    /// The incidents that `query` asks for, without the first `skip`, `most` at most.
     pub fn search(&self, query: &str, order: Order, skip: usize, most: usize) -> Result<Page, RemoteError> {
+        #[derive(Deserialize)]
+        struct Part {
+            #[serde(flatten)]
+            page: Page,
+            next: Option<String>,
+        }
         let order = match order {
             Order::Time => "time",
             Order::Relevance => "relevance",
         };
-        self.get(&format!("incidents?order={order}&offset={skip}&limit={most}&q={}", escaped(query)))
+        let asked = format!("incidents?order={order}&limit={AT_ONCE}&q={}", escaped(query));
+        let Part { mut page, mut next } = self.get(&asked)?;
+        while let Some(cursor) = next.take().filter(|_| page.incidents.len() < skip.saturating_add(most)) {
+            let more: Part = self.get(&format!("{asked}&cursor={}", escaped(&cursor)))?;
+            page.incidents.extend(more.page.incidents);
+            next = more.next;
+        }
+        page.incidents = page.incidents.into_iter().skip(skip).take(most).collect();
+        Ok(page)
     }
 
     /// Counts what `query` asks for.

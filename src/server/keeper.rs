@@ -7,16 +7,18 @@
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError, mpsc as sync_mpsc};
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use thiserror::Error;
 use tokio::sync::{mpsc, oneshot};
 
-use crate::history::{self, HistoryError, Record};
-use crate::store::{DiskStore, Store, quietly};
+use crate::history::{self, HistoryError, Live, Record};
+use crate::store::{DiskStore, quietly};
 
 /// How long to wait for a process that has the store open.
 const PATIENCE: Duration = Duration::from_secs(5);
+/// How often analyses of other processes are told what came up, which takes reading all groups.
+const SETTLE: Duration = Duration::from_secs(60);
 /// Incidents to a commit.
 const AT_ONCE: usize = 64;
 /// More requests do not wait: who brings more is asked to come again.
@@ -75,28 +77,28 @@ pub struct Keeper {
 }
 
 impl Keeper {
-    /// Opens the store in `home`, and takes over what waits in its spool.
-    pub fn start(home: &Path) -> Result<Keeper, HistoryError> {
+    /// Opens the store in `home`, takes over what waits in its spool, and holds the index open.
+    pub fn start(home: &Path) -> Result<(Keeper, Arc<Live>), HistoryError> {
         let (send, receive) = mpsc::channel(WAITING);
         let (opened, is_open) = sync_mpsc::channel();
         let home = home.to_owned();
         let thread = std::thread::Builder::new().name("keeper".to_owned()).spawn(move || {
-            let store = history::drain(&home, PATIENCE).and_then(|mut store| {
-                history::publish(&mut store)?;
-                Ok(store)
+            let store = history::drain(&home, PATIENCE).and_then(|store| {
+                let live = Arc::new(Live::open(&store)?);
+                Ok((store, live))
             });
             match store {
-                Ok(store) => {
+                Ok((store, live)) => {
                     // Whoever asked waits for it.
-                    let _ = opened.send(Ok(()));
-                    keep(store, receive);
+                    let _ = opened.send(Ok(Arc::clone(&live)));
+                    keep(store, &live, receive);
                 }
                 Err(error) => drop(opened.send(Err(error))),
             }
         });
         let thread = thread.map_err(|error| HistoryError::File { path: "thread".into(), error })?;
-        is_open.recv().unwrap_or_else(|_| Err(KeeperError::Failed.into_history()))?;
-        Ok(Keeper { send, thread: Mutex::new(Some(thread)) })
+        let live = is_open.recv().unwrap_or_else(|_| Err(KeeperError::Failed.into_history()))?;
+        Ok((Keeper { send, thread: Mutex::new(Some(thread)) }, live))
     }
 
     /// Keeps `record`: it survives a power cut when this returns.
@@ -157,26 +159,26 @@ impl Keeper {
     }
 }
 
-fn keep(mut store: DiskStore, mut receive: mpsc::Receiver<Request>) {
-    let mut published = store.change();
+fn keep(mut store: DiskStore, live: &Live, mut receive: mpsc::Receiver<Request>) {
+    let mut settled = Instant::now();
     let mut next = None;
     while let Some(request) = next.take().or_else(|| receive.blocking_recv()) {
         match request {
             Request::Add(record, reply) => next = add(&mut store, (record, reply), &mut receive),
             Request::Do(work) => work(&mut store),
             Request::Tick => {
-                take_spool(&mut store);
-                if store.change() != published {
-                    publish(&mut store);
-                    published = store.change();
+                follow(&mut store, live);
+                if settled.elapsed() > SETTLE {
+                    settle(&mut store, live);
+                    settled = Instant::now();
                 }
             }
             Request::Stop => break,
         }
     }
     receive.close();
-    take_spool(&mut store);
-    publish(&mut store);
+    follow(&mut store, live);
+    settle(&mut store, live);
 }
 
 /// Writes `first` and what waits behind it; what else waits comes back.
@@ -210,17 +212,25 @@ fn add(
     other
 }
 
-fn take_spool(store: &mut DiskStore) {
-    if let Some(Err(error)) = quietly(|| history::take_spool(store)) {
-        tracing::warn!(%error, "what waits in the spool is not taken over");
+/// Takes over what waits in the spool, and has searches find what is new.
+fn follow(store: &mut DiskStore, live: &Live) {
+    let mut followed = |store: &mut DiskStore| live.follow(store).map(drop).map_err(HistoryError::from);
+    match quietly(|| history::take_spool(store, &mut followed)) {
+        Some(Ok(())) => {}
+        Some(Err(error)) => tracing::warn!(%error, "what waits in the spool is not taken over"),
+        None => tracing::error!("the spool failed unexpectedly"),
+    }
+    match quietly(|| live.follow(store)) {
+        Some(Ok(_)) => {}
+        Some(Err(error)) => tracing::warn!(%error, "the index is out of date"),
+        None => tracing::error!("the index failed unexpectedly"),
     }
 }
 
-fn publish(store: &mut DiskStore) {
-    match quietly(|| history::publish(store)) {
-        Some(Ok(None)) => {}
-        Some(Ok(Some(error))) => tracing::warn!(%error, "the index is out of date"),
-        Some(Err(error)) => tracing::warn!(%error, "what is new is not published"),
-        None => tracing::error!("the index failed unexpectedly"),
+fn settle(store: &mut DiskStore, live: &Live) {
+    match quietly(|| history::settle(store, live)) {
+        Some(Ok(())) => {}
+        Some(Err(error)) => tracing::warn!(%error, "analyses are not told what is new"),
+        None => tracing::error!("the snapshot failed unexpectedly"),
     }
 }

@@ -129,6 +129,7 @@ impl From<&HistoryError> for Problem {
         match error {
             HistoryError::NotFound { id } => Problem::not_found(format!("there is no incident `{id}`")),
             HistoryError::Ambiguous { .. } => Problem::not_found(error.to_string()).advised(error.advice()),
+            HistoryError::Cursor { .. } => Problem::bad_request(error.to_string()).advised(error.advice()),
             HistoryError::Query(error) => Problem::bad_request(error.to_string()).advised(error.advice()),
             HistoryError::NoSuchPatch { .. } | HistoryError::TooManyNotes { .. } | HistoryError::Line { .. } => {
                 Problem::unprocessable(error.to_string()).advised(error.advice())

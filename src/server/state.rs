@@ -10,7 +10,7 @@ use super::error::ServerError;
 use super::health::Metrics;
 use super::keeper::Keeper;
 use crate::Options;
-use crate::history;
+use crate::history::{self, Live};
 use crate::knowledge::{Knowledge, Language};
 use crate::model::Experience;
 use crate::redact::Redactor;
@@ -33,6 +33,8 @@ pub struct Server {
     pub(super) home: PathBuf,
     /// Who owns the store.
     pub(super) keeper: Keeper,
+    /// Who answers questions about the history.
+    pub(super) live: Arc<Live>,
     /// With what logs are analysed.
     pub(super) rules: Rules,
     pub(super) redactor: Redactor,
@@ -49,7 +51,7 @@ impl Server {
     pub fn open(home: PathBuf, config: Config, rules: Rules) -> Result<Server, ServerError> {
         let redactor = Redactor::new(&rules.knowledge.secrets)?;
         let access = Access::open(&home, &config)?;
-        let keeper = Keeper::start(&home)?;
+        let (keeper, live) = Keeper::start(&home)?;
         let experience = keeper.wait(|store| history::experience(store)).map_err(|error| error.into_history())??;
         Ok(Server {
             analyses: Arc::new(Semaphore::new(config.limits.analyses)),
@@ -59,6 +61,7 @@ impl Server {
             config,
             home,
             keeper,
+            live,
             rules,
             redactor,
             access,

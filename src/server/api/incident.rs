@@ -120,9 +120,8 @@ impl Server {
 
     /// The incidents most like `record`.
     pub(in crate::server) async fn similar(&self, record: Record, most: usize) -> Result<Vec<Likeness>, Problem> {
-        let home = self.home.clone();
-        let asked = tokio::task::spawn_blocking(move || history::ask_similar(&home, &record, most));
-        Ok(asked.await.map_err(|error| Problem::internal(&error))??.found)
+        let found = self.find(move |live| live.similar(&record, most)).await?;
+        Ok(Arc::unwrap_or_clone(found))
     }
 
     /// Keeps what `visitor` says was tried after an incident.

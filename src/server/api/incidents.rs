@@ -1,3 +1,4 @@
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use axum::body::Bytes;
@@ -6,7 +7,7 @@ use axum::{Extension, Json};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::history::{self, HistoryError, Order, Page, Query};
+use crate::history::{self, Cursor, Document, Facet, Found, HistoryError, Live, Order, Query};
 use crate::knowledge::Language;
 use crate::server::access::Visitor;
 use crate::server::problem::Problem;
@@ -14,7 +15,7 @@ use crate::server::state::Server;
 
 /// Incidents on a page, unless told, and at most.
 const SOME: usize = 50;
-const MOST: usize = 500;
+const MOST: usize = 100;
 
 /// What is looked for.
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
@@ -24,10 +25,8 @@ pub struct Asked {
     pub q: String,
     /// What stands first.
     pub order: Sort,
-    /// As many at a time; 50 unless told, 500 at most.
+    /// As many at a time; 50 unless told, 100 at most.
     pub limit: Option<usize>,
-    /// As many are skipped, for who counts pages.
-    pub offset: Option<usize>,
     /// Where the page before said that the next one begins.
     pub cursor: Option<String>,
     /// The language of titles.
@@ -47,10 +46,14 @@ pub enum Sort {
 
 /// A page of what was found.
 #[derive(Debug, Serialize, JsonSchema)]
-pub struct Found {
-    #[serde(flatten)]
-    #[schemars(with = "serde_json::Value")]
-    page: Page,
+pub struct Page {
+    /// In order.
+    #[schemars(with = "Vec<serde_json::Value>")]
+    incidents: Vec<Document>,
+    /// How many there are, on all pages.
+    total: u64,
+    /// How many there are of what, on all pages: the most frequent values.
+    facets: BTreeMap<&'static str, BTreeMap<String, u64>>,
     /// Where the next page begins; absent on the last.
     #[serde(skip_serializing_if = "Option::is_none")]
     next: Option<String>,
@@ -66,22 +69,23 @@ pub struct Taken {
 }
 
 /// Searches.
-pub async fn search(State(server): State<Arc<Server>>, Asking(asked): Asking<Asked>) -> Result<Json<Found>, Problem> {
+pub async fn search(State(server): State<Arc<Server>>, Asking(asked): Asking<Asked>) -> Result<Json<Page>, Problem> {
     let query: Query = asked.q.parse().map_err(HistoryError::from)?;
     let limit = asked.limit.unwrap_or(SOME).clamp(1, MOST);
-    let skip = match &asked.cursor {
-        None => asked.offset.unwrap_or(0),
-        Some(cursor) => cursor.parse().map_err(|_| Problem::bad_request("the cursor is none of ours"))?,
-    };
+    let cursor: Option<Cursor> = asked.cursor.as_deref().map(str::parse).transpose()?;
     let order = match asked.order {
         Sort::Time => Order::Time,
         Sort::Relevance => Order::Relevance,
     };
-    let page = server.search(query, order, skip, limit).await?;
-    let end = skip + page.incidents.len();
-    let next = (end < page.total && !page.incidents.is_empty()).then(|| end.to_string());
-    let page = page.in_language(asked.language.unwrap_or(server.config.language));
-    Ok(Json(Found { page, next }))
+    let found = server.search(query, order, cursor, limit).await?;
+    let language = asked.language.unwrap_or(server.config.language);
+    let counts = |facet: &Facet| facet.values.iter().map(|value| (value.value.clone(), value.count)).collect();
+    Ok(Json(Page {
+        incidents: found.incidents.iter().map(|document| document.clone().in_language(language)).collect(),
+        total: found.total,
+        facets: found.facets.iter().map(|facet| (facet.name, counts(facet))).collect(),
+        next: found.next.as_ref().map(Cursor::to_string),
+    }))
 }
 
 /// Takes over what a client's spool held.
@@ -107,16 +111,24 @@ pub async fn take(
 }
 
 impl Server {
-    /// The incidents that `query` asks for.
+    /// The incidents that `query` asks for, behind `after`.
     pub(in crate::server) async fn search(
         &self,
         query: Query,
         order: Order,
-        skip: usize,
+        after: Option<Cursor>,
         most: usize,
-    ) -> Result<Page, Problem> {
-        let home = self.home.clone();
-        let asked = tokio::task::spawn_blocking(move || history::ask(&home, &query, order, skip, most));
-        Ok(asked.await.map_err(|error| Problem::internal(&error))??.found)
+    ) -> Result<Arc<Found>, Problem> {
+        self.find(move |live| live.search(&query, order, after.as_ref(), most)).await
+    }
+
+    /// What `ask` finds, on a thread that may take its time.
+    pub(in crate::server) async fn find<T: Send + 'static>(
+        &self,
+        ask: impl FnOnce(&Live) -> Result<T, HistoryError> + Send + 'static,
+    ) -> Result<T, Problem> {
+        let live = Arc::clone(&self.live);
+        let asked = tokio::task::spawn_blocking(move || ask(&live));
+        Ok(asked.await.map_err(|error| Problem::internal(&error))??)
     }
 }

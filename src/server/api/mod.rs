@@ -64,7 +64,7 @@ pub fn routes() -> Vec<Route> {
             "/api/v1/incidents",
             "Search incidents",
             Some(describe::<incidents::Asked>),
-            describe::<incidents::Found>,
+            describe::<incidents::Page>,
             get(incidents::search),
         ),
         Route {
@@ -120,6 +120,27 @@ pub fn routes() -> Vec<Route> {
             post(incident::note),
         ),
         ask("/api/v1/stats", "Count incidents", Some(describe::<stats::Asked>), describe::<Value>, get(stats::stats)),
+        ask(
+            "/api/v1/groups",
+            "Troubles, each with its occurrences over time",
+            Some(describe::<stats::AskedGroups>),
+            describe::<Value>,
+            get(stats::groups),
+        ),
+        ask(
+            "/api/v1/trends",
+            "Incidents by week, for each cause, cluster, model or kind",
+            Some(describe::<stats::AskedTrend>),
+            describe::<Value>,
+            get(stats::trend),
+        ),
+        ask(
+            "/api/v1/fixes",
+            "What was tried against what, and how that went",
+            Some(describe::<stats::AskedFixes>),
+            describe::<Value>,
+            get(stats::fixes),
+        ),
         ask("/api/v1/rules", "The causes that rules know", None, describe::<Vec<rules::Cause>>, get(rules::list)),
         Route {
             path: "/api/v1/rules/check",
