@@ -7,21 +7,22 @@ use clap::{Args, Subcommand, ValueEnum};
 use super::error::CliError;
 use super::home::{Home, warn};
 use super::table::table;
-use crate::server::{self, Anonymous, Config, Rules, Scope, Server, Token, Tokens};
+use crate::server::{self, Anonymous, Config, Limits, Rules, Scope, Server, Token, Tokens, TrustedProxy};
+use crate::settings::{AnonymousWord, ProxyScope, ProxyTable};
 
 /// Serve the history to a team: pages, an interface for programs, and a bot that answers failed jobs
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true)]
 pub(super) struct Serve {
-    /// Where to listen; only this machine reaches it unless told
-    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8673")]
-    listen: SocketAddr,
+    /// Where to listen [default: `serve.listen` of your oomdoc.toml, else 127.0.0.1:8673, which only this machine reaches]
+    #[arg(long, value_name = "ADDRESS")]
+    listen: Option<SocketAddr>,
     /// The address that people see, where a proxy stands before it: https://oomdoc.example.org
     #[arg(long, value_name = "URL")]
     public_url: Option<String>,
-    /// What somebody without a token may do
-    #[arg(long, value_enum, default_value_t = Nobody::Nothing)]
-    anonymous: Nobody,
+    /// What somebody without a token may do [default: nothing]
+    #[arg(long, value_enum)]
+    anonymous: Option<Nobody>,
     #[command(subcommand)]
     command: Option<Command>,
 }
@@ -81,17 +82,7 @@ impl Serve {
         let folder = home.path()?;
         let knowledge = home.knowledge()?;
         let site = home.site(&knowledge)?;
-        let anonymous = match self.anonymous {
-            Nobody::Nothing => Anonymous::Nothing,
-            Nobody::Read => Anonymous::Read,
-        };
-        let config = Config {
-            listen: self.listen,
-            public_url: self.public_url,
-            anonymous,
-            language: home.settings.language.value,
-            ..Config::default()
-        };
+        let config = self.config(home);
         tracing_subscriber::fmt().json().with_writer(std::io::stderr).init();
         if Tokens::open(&folder).and_then(|tokens| tokens.list()).is_ok_and(|tokens| tokens.is_empty()) {
             warn(
@@ -105,6 +96,42 @@ impl Serve {
             let _ = writeln!(std::io::stdout(), "oomdoc: serving on http://{address}");
         })?;
         Ok(ExitCode::SUCCESS)
+    }
+}
+
+impl Serve {
+    /// What flags and settings say together.
+    fn config(&self, home: &Home) -> Config {
+        let table = home.settings.serve.as_ref().map(|held| held.value.clone()).unwrap_or_default();
+        let default = Config::default();
+        let nobody = self.anonymous.or(table.anonymous.map(|word| match word {
+            AnonymousWord::Nothing => Nobody::Nothing,
+            AnonymousWord::Read => Nobody::Read,
+        }));
+        let proxy = |ProxyTable { addresses, header, scope }| TrustedProxy {
+            addresses,
+            header,
+            scope: match scope {
+                ProxyScope::Read => Scope::Read,
+                ProxyScope::Write => Scope::Write,
+            },
+        };
+        let limits = Limits {
+            upload: table.largest_log.map_or(default.limits.upload, |gib| gib << 30),
+            requests_per_second: table.requests_per_second.unwrap_or(default.limits.requests_per_second),
+            ..default.limits
+        };
+        Config {
+            listen: self.listen.or(table.listen).unwrap_or(default.listen),
+            public_url: self.public_url.clone().or(table.public_url),
+            anonymous: match nobody {
+                Some(Nobody::Read) => Anonymous::Read,
+                Some(Nobody::Nothing) | None => Anonymous::Nothing,
+            },
+            proxy: table.proxy.map(proxy),
+            language: home.settings.language.value,
+            limits,
+        }
     }
 }
 

@@ -20,7 +20,7 @@ mod routes;
 mod state;
 
 pub use access::{Scope, Token, TokenError, Tokens};
-pub use config::{Anonymous, Config};
+pub use config::{Anonymous, Config, Limits, TrustedProxy};
 pub use error::ServerError;
 pub use listen::serve;
 pub use routes::openapi;

@@ -8,6 +8,7 @@ use schemars::JsonSchema;
 use serde::de::{Deserializer, Error as _};
 use serde::{Deserialize, Serialize};
 
+use super::serve::ServeTable;
 use crate::facts::Value;
 use crate::knowledge::Language;
 use crate::model::Kind;
@@ -42,6 +43,8 @@ pub struct File {
     /// The team's server, which keeps incidents and is asked for the history.
     #[serde(default)]
     pub server: ServerTable,
+    /// How `oomdoc serve` serves. Only in your own file.
+    pub serve: Option<ServeTable>,
     /// Incidents that are known and accepted: they raise no alarm.
     #[serde(default)]
     pub ignore: Vec<IgnoreRow>,

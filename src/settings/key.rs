@@ -58,6 +58,12 @@ pub const KEYS: &[Key] = &[
         flag: None,
         setter: Setter::User("a repository could have any file sent as a token"),
     },
+    Key {
+        name: "serve",
+        variable: None,
+        flag: None,
+        setter: Setter::User("a repository could open this machine to others"),
+    },
     Key { name: "ignore", variable: None, flag: None, setter: Setter::Anybody },
 ];
 

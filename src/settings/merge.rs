@@ -12,6 +12,7 @@ use super::ignore::Ignore;
 use super::origin::{Held, Origin, Row};
 use super::pattern::{NamePattern, PathPattern};
 use super::read::Layer;
+use super::serve::ServeTable;
 use super::site::Site;
 use crate::knowledge::{Language, Secret};
 use crate::triage::FailOn;
@@ -63,6 +64,8 @@ pub struct Settings {
     pub server: Option<Held<String>>,
     /// Where the token for it is.
     pub server_token: Option<Held<PathBuf>>,
+    /// How `oomdoc serve` serves.
+    pub serve: Option<Held<ServeTable>>,
     /// What is accepted.
     pub ignore: Vec<Row<Ignore>>,
 }
@@ -142,6 +145,7 @@ impl Settings {
             notify,
             server,
             server_token,
+            serve: in_files(layers, &["serve"], |layer| layer.file.serve.clone()),
             ignore: rows(
                 layers,
                 "ignore",

@@ -24,6 +24,8 @@ mod read;
 #[cfg(feature = "cli")]
 mod schema;
 #[cfg(feature = "cli")]
+mod serve;
+#[cfg(feature = "cli")]
 mod show;
 mod site;
 #[cfg(feature = "cli")]
@@ -44,6 +46,8 @@ pub use origin::{Origin, Place, Row};
 pub use read::Layer;
 #[cfg(feature = "cli")]
 pub use schema::schema;
+#[cfg(feature = "cli")]
+pub use serve::{AnonymousWord, ProxyScope, ProxyTable, RetentionTable};
 #[cfg(feature = "cli")]
 pub use show::Shown;
 pub use site::Site;

@@ -6,6 +6,7 @@ use super::host::HostFacts;
 use super::ignore::Ignore;
 use super::merge::Settings;
 use super::origin::{Held, Origin};
+use super::serve::ServeTable;
 use crate::facts::{Facts, Value};
 
 /// A value as it is shown, and who set it.
@@ -53,7 +54,10 @@ impl Settings {
         let server = self.server.as_ref().map(|url| word("server.url", url, server(&url.value)));
         let path = |path: &Held<std::path::PathBuf>| path.value.to_string_lossy().into_owned();
         let token = self.server_token.as_ref().map(|token| word("server.token_file", token, path(token)));
-        all.extend([Some(fail_on), notify, server, token].into_iter().flatten());
+        let listen =
+            |serve: &Held<ServeTable>| serve.value.listen.map_or("set".to_owned(), |listen| listen.to_string());
+        let serve = self.serve.as_ref().map(|serve| word("serve", serve, listen(serve)));
+        all.extend([Some(fail_on), notify, server, token, serve].into_iter().flatten());
         for ignore in &self.ignore {
             let (words, value) = (ignore_words(&ignore.value), ignore_json(&ignore.value));
             all.push(Shown { key: "ignore", words, value, origin: Origin::File(ignore.place.clone()) });
