@@ -3,6 +3,7 @@
 import asyncio
 import json
 import os
+import subprocess
 import sys
 import tempfile
 from datetime import timedelta
@@ -11,6 +12,7 @@ from pathlib import Path
 
 from mcp import ClientSession, StdioServerParameters
 from mcp.client.stdio import stdio_client
+from mcp.client.streamable_http import streamablehttp_client
 
 CASE = "corpus/llama3-8b-optimizer-step"
 # What no result is longer than, in bytes.
@@ -84,12 +86,48 @@ async def converse(session):
     check(all(one["reports"][0]["id"] == report["id"] for one in many), "calls at once answer differently")
 
 
+async def converse_with_team(session):
+    """The tools of a server, which reads no files."""
+    await session.initialize()
+    tools = {tool.name: tool for tool in (await session.list_tools()).tools}
+    check("paths" not in tools["analyze"].inputSchema["properties"], "a server offers to read its files")
+    log = {"name": "job.log", "text": Path(CASE, "job.log").read_text()}
+    script = {"name": "launch.sh", "text": Path(CASE, "launch.sh").read_text()}
+    report = (await call(session, "analyze", texts=[log, script]))["reports"][0]
+    check(report["kept"] and report["causes"][0]["cause"] == "optimizer_states_on_gpu", report)
+    shown = await call(session, "show_incident", incident=report["id"])
+    check(shown["id"] == report["id"], shown)
+    fix = await call(session, "propose_fix", texts=[log, script])
+    check("+   --adam_offload" in fix["proposals"][0]["diff"], fix)
+    await call(session, "explain", word="fragmentation")
+    await call(session, "estimate", model="8b", gpus=8, zero=3)
+    await refused(session, "analyze", "reads no files", paths=[CASE])
+
+
+async def serve(oomdoc, environment):
+    token = [oomdoc, "serve", "token", "create", "assistant", "--scope", "write"]
+    token = subprocess.run(token, env=environment, check=True, capture_output=True, text=True).stdout.strip()
+    server = [oomdoc, "serve", "--listen", "127.0.0.1:0"]
+    with subprocess.Popen(server, env=environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as server:
+        try:
+            url = server.stdout.readline().split()[-1] + "/mcp"
+            headers = {"Authorization": f"Bearer {token}"}
+            async with streamablehttp_client(url, headers=headers) as (read, write, _), ClientSession(read, write) as session:
+                await converse_with_team(session)
+        finally:
+            server.terminate()
+
+
 async def main(oomdoc):
+    oomdoc = str(Path(oomdoc).resolve())
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as home:
         environment = {**os.environ, "OOMDOC_HOME": home}
-        server = StdioServerParameters(command=str(Path(oomdoc).resolve()), args=["mcp"], env=environment)
+        server = StdioServerParameters(command=oomdoc, args=["mcp"], env=environment)
         async with stdio_client(server) as (read, write), ClientSession(read, write) as session:
             await converse(session)
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as home:
+        print("  over HTTP")
+        await serve(oomdoc, {**os.environ, "OOMDOC_HOME": home})
     print("mcp: every tool answers the official client")
 
 

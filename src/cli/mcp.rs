@@ -12,6 +12,7 @@ use crate::Options;
 use crate::history::{self, Likeness, Order, Page, Record};
 use crate::mcp::{self, Backend, Kept, Problem, Reach, Tools};
 use crate::redact::Redactor;
+use crate::when::Calendar;
 
 /// Serve oomdoc's tools to assistants that speak the Model Context Protocol, on standard input and output: docs/mcp.md
 #[derive(Debug, Args)]
@@ -55,7 +56,8 @@ impl Backend for Local {
     fn options(&self) -> Result<Options, Problem> {
         let (knowledge, experience) = self.home.knowledge_and_experience()?;
         let site = self.home.site(&knowledge)?;
-        Ok(Options { knowledge: Some(knowledge), experience, site, ..Options::default() })
+        let calendar = Calendar { told: None, clocks: true };
+        Ok(Options { knowledge: Some(knowledge), experience, site, calendar, ..Options::default() })
     }
 
     fn redactor(&self) -> &Redactor {

@@ -48,6 +48,11 @@ impl Tools {
         Tools { backend, saves, seats: Arc::new(Semaphore::new(AT_ONCE)), recent: Arc::default() }
     }
 
+    /// The same, taking turns with whoever else takes these seats.
+    pub fn seated(self, seats: Arc<Semaphore>) -> Tools {
+        Tools { seats, ..self }
+    }
+
     pub(super) fn backend(&self) -> &dyn Backend {
         &*self.backend
     }

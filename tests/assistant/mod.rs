@@ -2,6 +2,7 @@
 
 use std::error::Error;
 use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
 use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
 
@@ -130,5 +131,65 @@ impl Assistant {
             let _ = input.write_all(format!("{ping}\n").as_bytes());
         }
         Ok(server.wait()?)
+    }
+}
+
+/// `oomdoc serve`, to whoever has a token.
+pub struct Team {
+    server: Child,
+    address: String,
+}
+
+impl Team {
+    pub fn new(home: &Path) -> Outcome<Team> {
+        let mut command = Command::new(assert_cmd::cargo::cargo_bin!("oomdoc"));
+        command.args(["serve", "--listen", "127.0.0.1:0"]).env("OOMDOC_HOME", home);
+        let mut server = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn()?;
+        let mut line = String::new();
+        BufReader::new(server.stdout.take().ok_or("no output")?).read_line(&mut line)?;
+        let address = line.trim().rsplit('/').next().unwrap_or_default().to_owned();
+        Ok(Team { server, address })
+    }
+
+    /// The status and the body that `POST /mcp` answers.
+    pub fn post(&self, token: Option<&str>, host: Option<&str>, body: &str) -> Outcome<(u16, String)> {
+        let mut stream = TcpStream::connect(&self.address)?;
+        let host = host.unwrap_or(&self.address);
+        let token = token.map(|token| format!("Authorization: Bearer {token}\r\n")).unwrap_or_default();
+        let head = format!(
+            "POST /mcp HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\nContent-Type: application/json\r\n\
+             Accept: application/json, text/event-stream\r\nContent-Length: {}\r\n{token}\r\n",
+            body.len()
+        );
+        stream.write_all(head.as_bytes())?;
+        // Who refuses it need not read all of it.
+        let _ = stream.write_all(body.as_bytes());
+        let mut answer = Vec::new();
+        let _ = stream.read_to_end(&mut answer);
+        let answer = String::from_utf8(answer)?;
+        let (head, body) = answer.split_once("\r\n\r\n").ok_or("no answer")?;
+        let status = head.split(' ').nth(1).ok_or("no status")?.parse()?;
+        Ok((status, body.to_owned()))
+    }
+
+    /// What a method answers.
+    pub fn ask(&self, token: &str, method: &str, parameters: Value) -> Outcome<Value> {
+        let message = json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": parameters });
+        match self.post(Some(token), None, &message.to_string())? {
+            (200, body) => Ok(serde_json::from_str(&body)?),
+            (status, body) => Err(format!("{method}: {status} {body}").into()),
+        }
+    }
+
+    /// What a tool answers.
+    pub fn call(&self, token: &str, tool: &str, arguments: Value) -> Outcome<Value> {
+        Ok(self.ask(token, "tools/call", json!({ "name": tool, "arguments": arguments }))?["result"].take())
+    }
+}
+
+impl Drop for Team {
+    fn drop(&mut self) {
+        let _ = self.server.kill();
+        let _ = self.server.wait();
     }
 }

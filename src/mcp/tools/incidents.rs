@@ -32,6 +32,11 @@ pub(super) struct Line {
     job: Option<String>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     tags: Vec<String>,
+    /// Who looks after it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    assignee: Option<String>,
+    /// Whether anybody still has to look at it: open, resolved, reopened.
+    state: &'static str,
     /// Size of the allocation that failed.
     #[serde(skip_serializing_if = "Option::is_none")]
     requested: Option<String>,
@@ -67,6 +72,8 @@ impl Line {
             host: document.host.map(cut),
             job: document.job.map(cut),
             tags: document.tags.into_iter().take(8).map(cut).collect(),
+            assignee: document.assignee.map(cut),
+            state: document.state.as_str(),
             requested: document.requested.map(|bytes| bytes.to_string()),
             log: document.inputs.into_iter().next().map(cut),
             solved: document.worked,

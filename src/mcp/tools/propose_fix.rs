@@ -9,6 +9,7 @@ use super::super::inputs::{Inputs, Pasted};
 use super::super::{Problem, Tools};
 use super::analyze::{keep, no_log, options};
 use super::{Tool, told};
+use crate::diagnosis::UNKNOWN;
 use crate::fix;
 use crate::knowledge::Language;
 use crate::model::{Bytes, Diagnosis, Incident, Kind, NotAdvised, Outcomes, Patch, Report};
@@ -78,9 +79,11 @@ struct Cause<'a> {
 struct Proposal<'a> {
     /// `oomdoc fix --pick` takes it.
     number: usize,
-    /// Against which cause it is, and how likely that is the one.
+    /// Against which cause it is.
     cause: &'a str,
-    confidence: f64,
+    /// How likely that is the one; absent where the cause cannot be told, and this is what helps most jobs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    confidence: Option<f64>,
     /// The setting, from what to what.
     change: String,
     /// The user's file, where it is known.
@@ -226,7 +229,7 @@ impl<'a> Proposal<'a> {
         Proposal {
             number,
             cause: &of.cause,
-            confidence: rounded(of.confidence),
+            confidence: (&*of.cause != UNKNOWN).then(|| rounded(of.confidence)),
             change: report::change(patch),
             file: patch.file.as_deref(),
             diff: patch.diff.as_deref().filter(|_| has_diff),

@@ -18,9 +18,9 @@ pub(super) struct SearchHistory;
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Arguments {
-    /// Words, "words in a row", field:value (kind, phase, cause, framework, model, gpu, host, role, job, tag, file, id), figures
-    /// (requested:>2GiB, requested:[1GiB TO *]), since:30d or since:2026-10-01, resolved:yes, a minus before what must not hold. All must
-    /// hold. Empty: the newest incidents.
+    /// Words, "words in a row", field:value (kind, phase, cause, framework, model, gpu, host, cluster, role, job, tag, assignee, file,
+    /// id), figures (requested:>2GiB, requested:[1GiB TO *]), since:30d or since:2026-10-01, is:open, is:resolved, a minus before what must
+    /// not hold. All must hold. Empty: the newest incidents.
     #[serde(default)]
     query: String,
     /// At most this many, 1 to 20.
