@@ -63,6 +63,8 @@ pub mod internal;
 mod jobs;
 mod knowledge;
 mod launch;
+#[cfg(feature = "mcp")]
+mod mcp;
 mod memory;
 pub mod model;
 mod options;

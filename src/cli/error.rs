@@ -67,6 +67,16 @@ pub(super) enum CliError {
     /// What should leave the process cannot be freed of secrets, so it does not leave.
     #[error("nothing was sent because secrets could not be masked: {0}")]
     Redact(#[from] RedactError),
+    /// A folder that should be read is none.
+    #[cfg(feature = "mcp")]
+    #[error("cannot read {}: {error}", .path.display())]
+    Root {
+        /// Which.
+        path: PathBuf,
+        /// What the system says.
+        #[source]
+        error: io::Error,
+    },
     /// The report could not be written as JSON.
     #[error("the report could not be written: {0}")]
     Json(#[from] serde_json::Error),
@@ -179,7 +189,8 @@ impl CliError {
         ExitCode::from(2)
     }
 
-    fn hint(&self) -> Option<String> {
+    /// What to do about it.
+    pub fn hint(&self) -> Option<String> {
         let fixed = match self {
             CliError::NoCommand { path } => return Some(format!("`oomdoc analyze {path}` says what happened there")),
             CliError::NoLog(_)
@@ -261,6 +272,8 @@ impl CliError {
                 Some("a label says `kind` and `cause`: docs/accuracy.md shows how")
             }
             CliError::Fit(_) => None,
+            #[cfg(feature = "mcp")]
+            CliError::Root { .. } => Some("name a folder that is there with --root"),
             CliError::Write { .. } => Some("name a place that you can write to"),
             CliError::Json(_) | CliError::Redact(_) | CliError::Output(_) => None,
         };

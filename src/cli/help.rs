@@ -52,6 +52,15 @@ fn said(english: Option<&StyledStr>) -> Option<&'static str> {
 
 const TABLE: &[(&str, &str)] = &[
     (
+        "Serve oomdoc's tools to assistants that speak the Model Context Protocol, on standard input and output: docs/mcp.md",
+        "通过标准输入输出，向支持模型上下文协议（MCP）的助手提供 oomdoc 的工具：docs/mcp.md",
+    ),
+    (
+        "Read only files below this folder; may be repeated [default: whatever you may read]",
+        "只读取此文件夹中的文件；可重复给出 [默认：您可读取的一切]",
+    ),
+    ("Keep no incident in the history, whatever the assistant asks", "不把任何事件存入历史，无论助手如何要求"),
+    (
         "Run a command and record its memory, so that its end can be explained without the kernel's log",
         "运行命令并记录其内存，使其结局无需内核日志也能解释",
     ),

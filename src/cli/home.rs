@@ -18,7 +18,7 @@ use crate::settings::{Row, Settings, SettingsError, Site};
 use crate::store::{self, HomeUnknown, Snapshot};
 
 /// Where oomdoc keeps what is the user's.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 pub(super) struct Home {
     /// The folder for your rules and history [default: $OOMDOC_HOME, `home` of oomdoc.toml, else your data folder]
     #[arg(long, global = true, value_name = "DIR")]

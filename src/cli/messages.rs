@@ -182,6 +182,7 @@ const TABLE: &[(&str, &str)] = &[
     ("it is a link out of its folder", "是指向其文件夹之外的链接"),
     ("docs/configuration.md shows every key", "docs/configuration.md 列出所有键"),
     ("did you mean `{key}`?", "您是否想写 `{key}`？"),
+    ("name a folder that is there with --root", "请用 --root 指定已有的文件夹"),
     ("name a folder with --home, or say --no-save", "请用 --home 指定文件夹，或使用 --no-save"),
     (
         "wait until that process is done, or end it; analyses go on meanwhile",

@@ -17,6 +17,8 @@ mod history;
 mod home;
 mod labels;
 mod language;
+#[cfg(feature = "mcp")]
+mod mcp;
 mod messages;
 mod outputs;
 mod progress;
@@ -63,6 +65,8 @@ enum Command {
     Explain(explain::Explain),
     Rules(rules::Rules),
     History(history::History),
+    #[cfg(feature = "mcp")]
+    Mcp(mcp::Mcp),
     Config(config::Config),
     Completions(completions::Completions),
 }
@@ -111,6 +115,8 @@ pub fn run() -> ExitCode {
         Command::Fix(fix) => fix.run(&home),
         Command::Rules(rules) => rules.run(&home),
         Command::History(history) => history.run(&home),
+        #[cfg(feature = "mcp")]
+        Command::Mcp(mcp) => mcp.run(&home),
         Command::Config(config) => config.run(&home),
         Command::Completions(completions) => completions.run(),
     };

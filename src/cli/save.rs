@@ -82,5 +82,8 @@ pub(super) fn drain(home: &Path, settings: &Settings) {
         // What ends the job that this is part of must not end it in the middle.
         command.process_group(0);
     }
-    let _ = command.spawn();
+    if let Ok(mut drain) = command.spawn() {
+        // A process that goes on answering would be left with its corpse.
+        std::thread::spawn(move || drain.wait());
+    }
 }

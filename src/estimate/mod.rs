@@ -4,6 +4,8 @@
 //! and on a host ([`Estimate`]), and the cheapest change that makes it fit ([`Fit`]). The arithmetic is `memory`'s, the
 //! reading of configurations `launch`'s: nothing is computed here that an analysis would compute otherwise.
 
+#[cfg(feature = "mcp")]
+mod compact;
 mod fit;
 #[cfg(feature = "render")]
 mod markdown;
@@ -23,6 +25,8 @@ use crate::memory::{Amount, Component, Layout, ModelSize, Moment, MomentPlan, St
 use crate::model::Bytes;
 use crate::report::phase_name;
 
+#[cfg(feature = "mcp")]
+pub use compact::{Compact, compact};
 pub use fit::{Change, Fit, Fits, Limits, Spare};
 #[cfg(feature = "render")]
 pub use markdown::markdown;

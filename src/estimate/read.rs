@@ -63,7 +63,7 @@ pub fn estimate(planned: &PlannedJob, options: &Options) -> Result<Estimate, Est
         }
         USUAL
     });
-    let (model, size) = model(planned, &known, &launch, knowledge)?;
+    let (model, size) = model(planned, &known, &launch, knowledge, site)?;
     let layout = launch.layout(&known, &size, trains).ok_or(EstimateError::Unbounded)?;
     let serving = is_served.then(|| Serving { memory_share: known.number("config.kv_cache_share") });
     let Plan { moments, assumptions } = match &serving {
@@ -113,6 +113,7 @@ fn model(
     facts: &Facts,
     launch: &JobConfig<'_>,
     knowledge: &Knowledge,
+    site: &Site,
 ) -> Result<(String, ModelSize), EstimateError> {
     let Some(asked) = &planned.model else {
         let named = ["model", "config.model", "job.model"].into_iter().find_map(|name| facts.text(name));
@@ -126,6 +127,9 @@ fn model(
         return Ok((name.or_else(|| described_name(facts)).unwrap_or_default(), size));
     };
     if asked.ends_with(".json") {
+        if let Some(refused) = site.refuses(asked) {
+            return Err(Error::NothingRead(vec![refused]).into());
+        }
         let text = fs::read_to_string(asked).map_err(|error| EstimateError::File { path: asked.clone(), error })?;
         let shape =
             Shape::from_hf_config(&text).map_err(|error| EstimateError::Config { path: asked.clone(), error })?;

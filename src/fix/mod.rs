@@ -99,10 +99,10 @@ pub enum Done {
 
 /// Analyses `paths`, configurations as they were before an earlier fix.
 pub fn analyze(paths: &[String], options: &Options) -> Result<Report, FixError> {
-    let (files, mut unreadable) = source::walk(paths);
+    let (files, mut unreadable) = files(paths);
     let mut inputs = Vec::new();
-    for file in files.iter().filter(|file| !file.ends_with(write::BEFORE)) {
-        match open(file) {
+    for file in files {
+        match open(&file, options) {
             Ok(input) => inputs.push(input),
             Err(error) => unreadable.push(error),
         }
@@ -110,8 +110,18 @@ pub fn analyze(paths: &[String], options: &Options) -> Result<Report, FixError> 
     if inputs.is_empty() {
         return Err(FixError::Analysis(crate::Error::NothingRead(unreadable)));
     }
-    let mut reports = crate::analyze_inputs_by_job(inputs, unreadable, paths, options)?;
-    // The only job that ran out of memory is meant; a change is never one of two jobs.
+    only_job(crate::analyze_inputs_by_job(inputs, unreadable, paths, options)?)
+}
+
+/// Every file that `paths` name, without what earlier fixes left beside them, and what cannot be read.
+pub fn files(paths: &[String]) -> (Vec<String>, Vec<source::SourceError>) {
+    let (mut files, unreadable) = source::walk(paths);
+    files.retain(|file| !file.ends_with(write::BEFORE));
+    (files, unreadable)
+}
+
+/// The report of the only job that ran out of memory: a change is never one of two jobs.
+pub fn only_job(mut reports: Vec<Report>) -> Result<Report, FixError> {
     reports.sort_by_key(|report| report.incidents.is_empty());
     let jobs: Vec<String> = reports.iter().filter(|report| !report.incidents.is_empty()).map(first_log).collect();
     match jobs.len() {
@@ -126,9 +136,9 @@ fn first_log(report: &Report) -> String {
     log.map(|input| input.path.to_string()).unwrap_or_default()
 }
 
-/// Opens a file, as it was where that is kept.
-fn open(file: &str) -> Result<Input<'static>, source::SourceError> {
-    let input = Input::open(file)?;
+/// Opens a file, as it was where that is kept, unless settings say that it is never read.
+pub fn open(file: &str, options: &Options) -> Result<Input<'static>, source::SourceError> {
+    let input = options.site.refuses(file).map_or_else(|| Input::open(file), Err)?;
     let is_config = matches!(input.role, Role::Config | Role::Script);
     match write::kept(Path::new(file)) {
         Some(bytes) if is_config => Input::new(file, Cursor::new(bytes))

@@ -13,6 +13,8 @@ use crate::model::{
 const MOST: usize = 4000;
 /// Cited words, in characters, where there is room.
 const WORDS: usize = 200;
+/// The words that state a figure, in characters.
+const FIGURE: usize = 80;
 /// The summary, in characters.
 const SUMMARY: usize = 500;
 const CAUSES: usize = 3;
@@ -23,7 +25,8 @@ const CATEGORIES: usize = 4;
 
 /// What is left of a report; every field means what it means there.
 #[derive(Serialize)]
-struct Compact<'a> {
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Compact<'a> {
     schema: &'static str,
     verdict: Kind,
     summary: String,
@@ -44,6 +47,7 @@ struct Compact<'a> {
 
 /// The memory snapshot of the device that ran out.
 #[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct SnapshotOnly<'a> {
     path: String,
     device: u32,
@@ -53,18 +57,21 @@ struct SnapshotOnly<'a> {
 }
 
 #[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct CategoryOnly<'a> {
     name: &'a str,
     bytes: Bytes,
 }
 
 #[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct PhaseOnly {
     name: Phase,
     confidence: f64,
 }
 
 #[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct Cause<'a> {
     cause: &'a str,
     confidence: f64,
@@ -73,6 +80,7 @@ struct Cause<'a> {
 }
 
 #[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct Step<'a> {
     lever: &'a str,
     knob: &'a str,
@@ -85,23 +93,36 @@ struct Step<'a> {
     effect: &'a PatchEffect,
 }
 
+/// Words of an input, and where they stand.
 #[derive(Serialize)]
-struct Cite {
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Cite {
     path: String,
     line: u64,
     text: String,
 }
 
+impl Cite {
+    /// `cite`, as long as there is room.
+    pub fn of(cite: &Citation) -> Cite {
+        let text = cite.text.chars().take(WORDS).collect();
+        Cite { path: cite.location.path.to_string(), line: cite.location.line.0, text }
+    }
+}
+
 #[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct Amount {
     name: FigureName,
     bytes: Option<Bytes>,
     value: Option<f64>,
     path: String,
     line: u64,
+    text: String,
 }
 
 #[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct EndOnly {
     #[serde(flatten)]
     ending: Ending,
@@ -110,8 +131,13 @@ struct EndOnly {
     time: Option<String>,
 }
 
-/// As one line of JSON of at most 4,000 bytes: what is least needed is left out first.
+/// As one line of JSON of at most 4,000 bytes.
 pub fn compact(report: &Report) -> Result<String, serde_json::Error> {
+    serde_json::to_string(&compacted(report, MOST)?)
+}
+
+/// What is left of `report` in at most so many bytes of JSON: what is least needed is left out first.
+pub fn compacted(report: &Report, most: usize) -> Result<Compact<'_>, serde_json::Error> {
     let mut compact = Compact::of(report);
     let shorter: [fn(&mut Compact<'_>); 10] = [
         |compact| compact.sequence.iter_mut().for_each(|end| end.ranks.truncate(8)),
@@ -126,13 +152,12 @@ pub fn compact(report: &Report) -> Result<String, serde_json::Error> {
         |compact| compact.forget_places(),
     ];
     for step in shorter {
-        let text = serde_json::to_string(&compact)?;
-        if text.len() <= MOST {
-            return Ok(text);
+        if serde_json::to_string(&compact)?.len() <= most {
+            break;
         }
         step(&mut compact);
     }
-    serde_json::to_string(&compact)
+    Ok(compact)
 }
 
 impl Compact<'_> {
@@ -157,7 +182,7 @@ impl Compact<'_> {
                 .map(cause)
                 .collect(),
             patch: root.and_then(|root| proposed(root).into_iter().next()).map(step),
-            evidence: evidence.into_iter().flatten().take(CITES).map(cite).collect(),
+            evidence: evidence.into_iter().flatten().take(CITES).map(Cite::of).collect(),
             figures: root
                 .map(|root| figures(&root.figures))
                 .unwrap_or_default()
@@ -200,7 +225,7 @@ fn ignored(ignored: &Ignored) -> Ignored {
 }
 
 fn cause(diagnosis: &Diagnosis) -> Cause<'_> {
-    let evidence = diagnosis.evidence.iter().take(CITES).map(cite).collect();
+    let evidence = diagnosis.evidence.iter().take(CITES).map(Cite::of).collect();
     let confidence = rounded(diagnosis.confidence);
     Cause { cause: &diagnosis.cause, confidence, title: diagnosis.title.clone(), evidence }
 }
@@ -220,14 +245,10 @@ fn step(patch: &Patch) -> Step<'_> {
     }
 }
 
-fn cite(cite: &Citation) -> Cite {
-    let text = cite.text.chars().take(WORDS).collect();
-    Cite { path: cite.location.path.to_string(), line: cite.location.line.0, text }
-}
-
 fn amount(figure: &Figure) -> Amount {
-    let Figure { name, bytes, value, source, .. } = figure;
-    Amount { name: *name, bytes: *bytes, value: *value, path: source.path.to_string(), line: source.line.0 }
+    let Figure { name, bytes, value, source, text, .. } = figure;
+    let text = text.chars().take(FIGURE).collect();
+    Amount { name: *name, bytes: *bytes, value: *value, path: source.path.to_string(), line: source.line.0, text }
 }
 
 fn snapshot(shown: &Snapshot) -> SnapshotOnly<'_> {

@@ -54,7 +54,7 @@ pub use brief::brief;
 #[cfg(feature = "render")]
 pub use ci_run::{run, solved};
 #[cfg(feature = "render")]
-pub use compact::compact;
+pub use compact::{Cite, Compact, compact, compacted};
 #[cfg(feature = "render")]
 pub use context_lines::neighbours;
 #[cfg(feature = "render")]

@@ -14,6 +14,8 @@ mod forged;
 mod health;
 mod keeper;
 mod listen;
+#[cfg(feature = "mcp")]
+mod mcp;
 mod pages;
 mod problem;
 mod routes;

@@ -90,6 +90,14 @@ pub fn routes() -> Vec<Route> {
         plain("/metrics", Some(Scope::Read), axum::routing::get(health::metrics)),
     ];
     all.extend(api::routes());
+    #[cfg(feature = "mcp")]
+    all.push(Route {
+        path: "/mcp",
+        method: Method::POST,
+        need: Some(Scope::Read),
+        about: None,
+        to: axum::routing::post(super::mcp::answer),
+    });
     all
 }
 

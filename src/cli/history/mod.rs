@@ -29,7 +29,7 @@ use super::error::CliError;
 use super::home::{Home, warn};
 use crate::history::{self, Answer, HistoryError, IndexError, Query};
 use crate::store::DiskStore;
-use place::HistoryPlace;
+pub(super) use place::HistoryPlace;
 
 /// Find earlier incidents, and record what solved them.
 #[derive(Debug, Args)]
@@ -95,7 +95,7 @@ pub(super) enum ListFormat {
 const PATIENCE: Duration = Duration::from_secs(3);
 
 /// What `words` ask for. Causes and frameworks that neither the rules nor the history know are errors: they could never be found.
-fn asked(words: &str, settings: &Home, place: &HistoryPlace) -> Result<Query, CliError> {
+pub(in crate::cli) fn asked(words: &str, settings: &Home, place: &HistoryPlace) -> Result<Query, CliError> {
     let query: Query = words.parse().map_err(HistoryError::from)?;
     let is_closed = ["cause", "framework"].map(|field| query.asks_for(field));
     if is_closed.contains(&true) {

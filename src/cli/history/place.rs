@@ -9,7 +9,7 @@ use crate::history::{self, Likeness, Order, Outcome, Page, Query, Record, Stats}
 use crate::remote::Remote;
 
 /// Where it is.
-pub(super) enum HistoryPlace {
+pub(in crate::cli) enum HistoryPlace {
     /// In this home folder.
     Here(PathBuf),
     /// With this server.

@@ -1,0 +1,102 @@
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use clap::Args;
+
+use super::error::CliError;
+use super::history::{asked, found};
+use super::home::Home;
+use super::save;
+use crate::Options;
+use crate::history::{self, Likeness, Order, Page, Record};
+use crate::mcp::{self, Backend, Kept, Problem, Reach, Tools};
+use crate::redact::Redactor;
+use crate::when::Calendar;
+
+/// Serve oomdoc's tools to assistants that speak the Model Context Protocol, on standard input and output: docs/mcp.md
+#[derive(Debug, Args)]
+pub(super) struct Mcp {
+    /// Read only files below this folder; may be repeated [default: whatever you may read]
+    #[arg(long, value_name = "DIR")]
+    root: Vec<PathBuf>,
+    /// Keep no incident in the history, whatever the assistant asks
+    #[arg(long)]
+    no_save: bool,
+}
+
+impl Mcp {
+    pub fn run(self, home: &Home) -> Result<ExitCode, CliError> {
+        let real = |root: &PathBuf| root.canonicalize().map_err(|error| CliError::Root { path: root.clone(), error });
+        let below = self.root.iter().map(real).collect::<Result<_, _>>()?;
+        let knowledge = home.knowledge()?;
+        // What is wrong with settings is told now, to who started this.
+        home.site(&knowledge)?;
+        let redactor = Redactor::new(&knowledge.secrets)?;
+        let local = Local { home: home.clone(), redactor, reach: Reach::Files { below } };
+        mcp::serve(Tools::new(Arc::new(local), !self.no_save))?;
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
+/// The user's own rules, settings and history on this machine.
+struct Local {
+    home: Home,
+    redactor: Redactor,
+    reach: Reach,
+}
+
+impl Local {
+    fn folder(&self) -> Result<PathBuf, Problem> {
+        self.home.path().map_err(|error| CliError::from(error).into())
+    }
+}
+
+impl Backend for Local {
+    fn options(&self) -> Result<Options, Problem> {
+        let (knowledge, experience) = self.home.knowledge_and_experience()?;
+        let site = self.home.site(&knowledge)?;
+        let calendar = Calendar { told: None, clocks: true };
+        Ok(Options { knowledge: Some(knowledge), experience, site, calendar, ..Options::default() })
+    }
+
+    fn redactor(&self) -> &Redactor {
+        &self.redactor
+    }
+
+    fn reach(&self) -> &Reach {
+        &self.reach
+    }
+
+    fn search(&self, query: &str, order: Order, skip: usize, most: usize) -> Result<Page, Problem> {
+        let folder = self.folder()?;
+        let query = asked(query, &self.home, &folder)?;
+        Ok(found(&folder, history::ask(&folder, &query, order, skip, most)?))
+    }
+
+    fn similar(&self, record: &Record, most: usize) -> Result<Vec<Likeness>, Problem> {
+        let folder = self.folder()?;
+        Ok(found(&folder, history::ask_similar(&folder, record, most)?))
+    }
+
+    fn find(&self, id: &str) -> Result<Kept, Problem> {
+        let store = history::look(&self.folder()?)?;
+        let record = history::find(&store, id)?;
+        let outcomes = history::outcomes(&store, Some(&record.incident.id))?;
+        Ok(Kept { record, outcomes })
+    }
+
+    fn keep(&self, record: &Record) -> Result<(), Problem> {
+        let folder = self.folder()?;
+        history::put(&folder, record)?;
+        save::drain(&folder);
+        Ok(())
+    }
+}
+
+impl From<CliError> for Problem {
+    fn from(error: CliError) -> Problem {
+        let advice = error.hint().unwrap_or_else(|| "see what `oomdoc` says on standard error".to_owned());
+        Problem::new(error.to_string(), advice)
+    }
+}
