@@ -17,7 +17,7 @@ use serde_json::Value;
 use super::access::Scope;
 use super::problem::Problem;
 use super::state::Server;
-use super::{answer, api, forged, health};
+use super::{answer, api, bot, forged, health};
 
 /// Where a request comes from, as the listener knows it.
 #[derive(Debug, Clone, Copy)]
@@ -98,6 +98,7 @@ pub fn routes() -> Vec<Route> {
         about: None,
         to: axum::routing::post(super::mcp::answer),
     });
+    all.extend(bot::routes());
     all
 }
 
