@@ -10,6 +10,7 @@ use tantivy::DocAddress;
 use super::trends::weeks_until;
 use super::{Live, Now};
 use crate::history::index::{IndexError, KEPT, Trouble};
+use crate::history::record::moment;
 use crate::history::stats::{day_name, monday};
 use crate::history::{Cursor, Document, HistoryError, Query};
 
@@ -152,11 +153,11 @@ impl Live {
                 groups.push(GroupSummary {
                     group: group.clone(),
                     count,
-                    first: time(of.first),
-                    last: time(of.last.time),
+                    first: moment(of.first),
+                    last: moment(of.last.time),
                     weeks: self.weeks(&now, query, group, week)?,
                     state: state(of),
-                    resolved: of.resolved.map(time),
+                    resolved: of.resolved.map(moment),
                     is_new: is_new(of),
                     newest: now.reader.document(of.newest)?,
                 });
@@ -189,9 +190,4 @@ fn state<P>(of: &Trouble<P>) -> GroupState {
         },
         _ => GroupState::Open,
     }
-}
-
-fn time(seconds: i64) -> String {
-    let time = jiff::Timestamp::from_second(seconds).unwrap_or_default();
-    time.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
 }
