@@ -13,9 +13,7 @@ use oomdoc::internal::history::{self, Outcome, Query, Retention};
 use oomdoc::internal::store::{Change, DiskStore, Snapshot, Store};
 use predicates::str::contains;
 
-#[allow(dead_code)]
 mod history_steps;
-#[allow(dead_code)]
 mod home;
 
 type Done = Result<(), Box<dyn Error>>;

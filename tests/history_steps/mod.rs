@@ -1,5 +1,8 @@
 //! Histories of any kind, step by step.
 
+// No test needs all of it.
+#![allow(dead_code)]
+
 use std::error::Error;
 
 use oomdoc::internal::history::{self, Outcome, Record, Retention, Verdict};
@@ -7,7 +10,6 @@ use oomdoc::internal::store::DiskStore;
 use proptest::prelude::*;
 use serde_json::json;
 
-#[allow(dead_code)]
 #[path = "../../benches/generate/mod.rs"]
 pub mod generate;
 
