@@ -12,7 +12,6 @@ use std::time::{Duration, Instant};
 
 use generate::Random;
 use oomdoc::internal::history::{self, GroupFilter, GroupOrder, Live, Order, Query, Record, TrendBy};
-use oomdoc::internal::store::DiskStore;
 
 #[allow(dead_code)]
 #[path = "../benches/generate/mod.rs"]
@@ -53,6 +52,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     println!("opened in {:.1} s, {} incidents", begun.elapsed().as_secs_f64(), store.count("incidents")?);
     let (is_over, answered) = (AtomicBool::new(false), AtomicU64::new(0));
     let times: Mutex<Vec<(u64, usize)>> = Mutex::default();
+    let worked = processor();
     let mut followed = Vec::new();
     let mut added = 0;
     thread::scope(|scope| -> Result<(), Box<dyn Error>> {
@@ -103,6 +103,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         answered.load(Ordering::Relaxed) / seconds.max(1),
         std::fs::read_to_string("/proc/loadavg").unwrap_or_default().trim()
     );
+    println!("processor: {:.1} s of {seconds} s, all that is measured here together", processor() - worked);
     println!("all: {}", spread(of(None)));
     println!("following: {}", spread(followed));
     for (which, name) in ASKED.iter().map(|(words, _)| *words).chain(["groups", "trends", "similar"]).enumerate() {
@@ -158,6 +159,14 @@ fn spread(mut times: Vec<u64>) -> String {
     let at = |share: f64| times.get(((times.len().max(1) - 1) as f64 * share) as usize).copied().unwrap_or(0) as f64;
     let [half, most, worst] = [0.5, 0.99, 1.0].map(|share| at(share) / 1000.0);
     format!("{:7} times, median {half:7.2} ms, 99 % within {most:7.2} ms, all within {worst:7.2} ms", times.len())
+}
+
+/// Seconds that processors worked for this process. A busy machine takes longer, and no more of these.
+fn processor() -> f64 {
+    let words = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
+    // Behind the name: state first; the 12th and 13th are hundredths of seconds.
+    let of = |place: usize| words.rsplit(')').next()?.split_whitespace().nth(place)?.parse::<f64>().ok();
+    (of(11).unwrap_or(0.0) + of(12).unwrap_or(0.0)) / 100.0
 }
 
 /// What the system says of this process' memory.

@@ -39,11 +39,11 @@ pub mod fix {
 #[cfg(feature = "history")]
 pub mod history {
     pub use crate::history::{
-        Answer, Cursor, Document, Facet, FacetValue, Fix, FixFilter, Found, GroupFilter, GroupOrder, GroupPage,
-        GroupState, GroupSummary, HistoryError, IndexError, Likeness, Live, Order, Outcome, Page, Query, Record,
-        Series, Trend, TrendBy, Verdict, add, annotate, ask, ask_similar, ask_stats, drain, export, find, fixes,
-        import, is_waiting, look, now, outcomes, prune, publish, put, records, reindex, resolve, search, settle,
-        similar, snapshot, stats,
+        Answer, BackedUp, Cursor, Document, Expired, Facet, FacetValue, Fix, FixFilter, Found, GroupFilter, GroupOrder,
+        GroupPage, GroupState, GroupSummary, HistoryError, IndexError, Likeness, Live, Order, Outcome, Page, Query,
+        Record, Retention, Series, Trend, TrendBy, Verdict, add, annotate, ask, ask_similar, ask_stats, backup, drain,
+        export, find, fixes, import, is_waiting, look, now, outcomes, prune, publish, put, records, reindex,
+        remove_expired, resolve, restore, search, settle, similar, snapshot, stats, verify_backup,
     };
 }
 

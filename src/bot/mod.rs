@@ -32,7 +32,7 @@ use std::time::Duration;
 use serde_json::Value;
 use ureq::http::HeaderMap;
 
-pub use config::BotConfig;
+pub use config::{BotConfig, Channel, GitHubConfig, GitLabConfig, Name};
 pub use error::{QueueError, Refusal};
 pub use services::{Act, Services};
 pub use work::{ForgeName, Moment, Work};

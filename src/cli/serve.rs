@@ -123,6 +123,8 @@ impl Serve {
         };
         Config {
             listen: self.listen.or(table.listen).unwrap_or(default.listen),
+            bot: table.bot(),
+            retention: table.retention.retention(),
             public_url: self.public_url.clone().or(table.public_url),
             anonymous: match nobody {
                 Some(Nobody::Read) => Anonymous::Read,

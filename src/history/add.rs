@@ -68,24 +68,11 @@ pub struct OccurredIncident {
     fingerprint: Fingerprint,
 }
 
-/// Counts the occurrences of every trouble anew, leaving out those that are not to be `kept`; with the same commit those
-/// incidents go.
-pub fn regroup(store: &mut dyn Store, kept: impl Fn(&Occurred) -> bool) -> Result<u64, HistoryError> {
-    let (mut groups, mut gone) = (Groups::default(), Vec::new());
-    let mut read = Ok(());
-    store.scan(INCIDENTS, &mut |_, value| match serde_json::from_slice::<Occurred>(value) {
-        Ok(occurred) if kept(&occurred) => groups.add(occurred),
-        Ok(occurred) => gone.push(occurred.incident.id),
-        Err(error) => read = Err(error),
-    })?;
-    read?;
-    let mut changes = Vec::new();
-    for id in &gone {
-        changes.push(Change::remove(format!("{INCIDENTS}{id}")));
-        store.scan(&format!("{}{id}/", super::OUTCOMES), &mut |key, _| changes.push(Change::remove(key)))?;
+impl OccurredIncident {
+    /// What groups it with others; none where nobody can say that it was seen before.
+    pub fn group(&self) -> Option<String> {
+        Some(self.fingerprint.group()).filter(|_| self.fingerprint.is_telling())
     }
-    groups.commit(store, changes)?;
-    Ok(gone.len() as u64)
 }
 
 /// All troubles, counted anew.
@@ -95,15 +82,15 @@ pub(super) struct Groups(BTreeMap<String, Group>);
 impl Groups {
     /// Counts an occurrence.
     pub fn add(&mut self, occurred: Occurred) {
-        let Occurred { time, incident: OccurredIncident { id, fingerprint } } = occurred;
-        if !fingerprint.is_telling() {
-            return;
+        if let Some(group) = occurred.incident.group() {
+            let Occurred { time, incident: OccurredIncident { id, .. } } = occurred;
+            self.0.entry(format!("{GROUPS}{group}")).or_default().add(Occurrence { id, time });
         }
-        self.0.entry(format!("{GROUPS}{}", fingerprint.group())).or_default().add(Occurrence { id, time });
     }
 
-    /// Puts them in the place of those in `store`; with the same commit come `changes`.
-    pub fn commit(self, store: &mut dyn Store, mut changes: Vec<Change>) -> Result<(), HistoryError> {
+    /// Puts them in the place of those in `store`.
+    pub fn commit(self, store: &mut dyn Store) -> Result<(), HistoryError> {
+        let mut changes = Vec::new();
         store.scan(GROUPS, &mut |key, _| changes.push(Change::remove(key)))?;
         for (key, group) in self.0 {
             changes.push(Change::put(key, serde_json::to_vec(&group)?));

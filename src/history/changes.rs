@@ -75,6 +75,11 @@ pub(super) fn trim(store: &mut dyn Store) -> Result<(), HistoryError> {
     Ok(())
 }
 
+/// Whether `key` is of the log, which says nothing to another store.
+pub(super) fn is_log(key: &str) -> bool {
+    key.starts_with(LOG)
+}
+
 fn trimmed(store: &dyn Store) -> Result<u64, HistoryError> {
     let number = store.get(TRIMMED)?.and_then(|bytes| String::from_utf8(bytes).ok()?.parse().ok());
     Ok(number.unwrap_or(0))

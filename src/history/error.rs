@@ -70,6 +70,20 @@ pub enum HistoryError {
         /// What was asked for.
         cursor: String,
     },
+    /// A file is no backup, or not all of one.
+    #[error("{path} is no whole backup: {problem}")]
+    Backup {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong.
+        problem: String,
+    },
+    /// Something is there where a backup should be restored.
+    #[error("there is a history in {home} already")]
+    NotEmpty {
+        /// The folder.
+        home: PathBuf,
+    },
     /// The index.
     #[error(transparent)]
     Index(#[from] IndexError),
@@ -104,6 +118,10 @@ impl HistoryError {
             HistoryError::Query(error) => error.advice(),
             HistoryError::NoSuchPatch { id, .. } => {
                 format!("`oomdoc history show {id}` numbers them; name any other change with --knob")
+            }
+            HistoryError::Backup { .. } => "take another copy of it, or an older one; nothing was restored".to_owned(),
+            HistoryError::NotEmpty { .. } => {
+                "restore into another folder with --home, or move this one away".to_owned()
             }
             HistoryError::Cursor { .. } => "begin with the first page".to_owned(),
             HistoryError::Index(_) => "make room or give write access; searches read the store meanwhile".to_owned(),

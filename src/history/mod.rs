@@ -8,6 +8,7 @@ mod add;
 mod alike;
 mod annotations;
 mod ask;
+mod backup;
 mod changes;
 mod cluster;
 mod cursor;
@@ -28,10 +29,11 @@ mod stats;
 mod tokens;
 mod transfer;
 
-pub use add::{add, regroup};
+pub use add::add;
 pub use alike::{Likeness, similar};
 pub use annotations::{Annotations, Note, State, Verdict, annotate};
 pub use ask::{Answer, ask, ask_similar, ask_stats, is_indexed};
+pub use backup::{BackedUp, backup, restore, verify_backup};
 pub use cluster::cluster;
 pub use cursor::Cursor;
 pub use document::Document;
@@ -45,7 +47,7 @@ pub use live::{
     TrendBy,
 };
 pub use outcome::{Outcome, OutcomeSummary, Peak, PeakChange, experience, forget, outcomes, resolve, resolve_all};
-pub use prune::{Age, prune};
+pub use prune::{Age, Expired, Retention, prune, remove_expired};
 pub use query::{Order, Page, Query, QueryError, search};
 pub use record::{Record, now};
 pub use reindex::reindex;

@@ -1,8 +1,14 @@
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::str::FromStr;
 
-use super::{HistoryError, outcomes, regroup};
-use crate::store::Store;
+use super::add::Occurred;
+use super::record::seconds;
+use super::{GROUPS, HistoryError, INCIDENTS, OUTCOMES, changes, outcomes};
+use crate::model::Group;
+use crate::store::{Change, Store};
+
+/// Incidents that go with one commit.
+const AT_ONCE: usize = 1024;
 
 /// A number of days: `90d`, `12w`, `6m`, `1y` (a month has 30 days, a year 365).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,15 +42,141 @@ impl Age {
     }
 }
 
-/// Removes the incidents that are older than `age`, with what was told of them; `keep_resolved` spares those that a change
-/// made go away. How many went.
-pub fn prune(store: &mut dyn Store, age: Age, keep_resolved: bool) -> Result<u64, HistoryError> {
-    let oldest = jiff::Timestamp::from_second(age.ago()).unwrap_or(jiff::Timestamp::MIN);
-    let oldest = oldest.strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
-    let told = outcomes(store, None)?;
-    let resolved: BTreeSet<&str> =
-        told.iter().filter(|outcome| outcome.worked).map(|outcome| outcome.incident.as_str()).collect();
-    regroup(store, |record| record.time >= oldest || keep_resolved && resolved.contains(record.incident.id.as_str()))
+/// What a history is not to exceed. What is oldest goes first.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Retention {
+    /// Nothing is older.
+    pub age: Option<Age>,
+    /// There are no more incidents.
+    pub incidents: Option<u64>,
+    /// The incidents have no more bytes, as an export writes them.
+    pub bytes: Option<u64>,
+    /// What a change made go away stays in any case, and counts.
+    pub keep_resolved: bool,
+}
+
+/// What is to go.
+#[derive(Debug, Default)]
+pub struct Expired {
+    incidents: Vec<Gone>,
+    /// When the first of what stays of a group happened.
+    first: BTreeMap<String, String>,
+}
+
+/// An incident that is to go.
+#[derive(Debug)]
+struct Gone {
+    id: String,
+    /// The key of its group; none where it is a group by itself.
+    group: Option<String>,
+}
+
+/// What must be known of an incident to tell whether it goes.
+struct Aged {
+    seconds: i64,
+    id: String,
+    group: Option<String>,
+    bytes: u64,
+}
+
+impl Retention {
+    /// What exceeds it in `store`. Reads all incidents; a [`View`](crate::store::View) does, beside the store's owner.
+    pub fn expired(&self, store: &dyn Store) -> Result<Expired, HistoryError> {
+        if (self.age, self.incidents, self.bytes) == (None, None, None) {
+            return Ok(Expired::default());
+        }
+        let (mut all, mut read) = (Vec::new(), Ok(()));
+        store.scan(INCIDENTS, &mut |_, value| match serde_json::from_slice::<Occurred>(value) {
+            Ok(one) => all.push(Aged {
+                seconds: seconds(&one.time).unwrap_or(0),
+                group: one.incident.group(),
+                id: one.incident.id,
+                bytes: value.len() as u64,
+            }),
+            Err(error) => read = Err(error),
+        })?;
+        read?;
+        let told = outcomes(store, None)?;
+        let spared = told.iter().filter(|outcome| self.keep_resolved && outcome.worked);
+        let spared: BTreeSet<&str> = spared.map(|outcome| outcome.incident.as_str()).collect();
+        all.sort_unstable_by(|a, b| b.seconds.cmp(&a.seconds).then_with(|| a.id.cmp(&b.id)));
+        let oldest = self.age.map_or(i64::MIN, Age::ago);
+        let (mut incidents, mut bytes) = (0, 0);
+        let is_spared = |one: &Aged| spared.contains(one.id.as_str());
+        for one in all.iter().filter(|one| is_spared(one)) {
+            (incidents, bytes) = (incidents + 1, bytes + one.bytes);
+        }
+        let mut expired = Expired::default();
+        let mut is_full = false;
+        for one in all {
+            let stays = is_spared(&one) || {
+                is_full = is_full
+                    || one.seconds < oldest
+                    || self.incidents.is_some_and(|most| incidents >= most)
+                    || self.bytes.is_some_and(|most| bytes + one.bytes > most);
+                !is_full
+            };
+            if !stays {
+                expired.incidents.push(Gone { id: one.id, group: one.group });
+                continue;
+            }
+            if !spared.contains(one.id.as_str()) {
+                (incidents, bytes) = (incidents + 1, bytes + one.bytes);
+            }
+            if let Some(group) = one.group {
+                // The newest come first.
+                expired.first.insert(group, super::record::moment(one.seconds));
+            }
+        }
+        Ok(expired)
+    }
+}
+
+/// Removes what is `expired`, with what was told of it. How many went.
+pub fn remove_expired(store: &mut dyn Store, expired: &Expired) -> Result<u64, HistoryError> {
+    let mut gone = 0;
+    for incidents in expired.incidents.chunks(AT_ONCE) {
+        let mut changes = Vec::new();
+        let mut groups: BTreeMap<&str, (u64, BTreeSet<&str>)> = BTreeMap::new();
+        for Gone { id, group } in incidents {
+            let key = format!("{INCIDENTS}{id}");
+            if store.get(&key)?.is_none() {
+                continue;
+            }
+            changes.push(Change::remove(key));
+            store.scan(&format!("{OUTCOMES}{id}/"), &mut |key, _| changes.push(Change::remove(key)))?;
+            if let Some(group) = group {
+                let (count, ids) = groups.entry(group).or_default();
+                *count += 1;
+                ids.insert(id);
+            }
+            gone += 1;
+        }
+        for (name, (count, ids)) in groups {
+            let key = format!("{GROUPS}{name}");
+            let Some(bytes) = store.get(&key)? else { continue };
+            let mut group: Group = serde_json::from_slice(&bytes)?;
+            group.count = group.count.saturating_sub(count);
+            group.recent.retain(|occurrence| !ids.contains(occurrence.id.as_str()));
+            // What came meanwhile is newer.
+            let first = expired.first.get(name).or_else(|| group.recent.last().map(|oldest| &oldest.time));
+            group.first = first.cloned().unwrap_or(group.first);
+            changes.push(match group.count {
+                0 => Change::remove(key),
+                _ => Change::put(key, serde_json::to_vec(&group)?),
+            });
+        }
+        if !changes.is_empty() {
+            changes::commit(store, changes)?;
+        }
+    }
+    Ok(gone)
+}
+
+/// Removes what exceeds `retention`, with what was told of it. How many went.
+pub fn prune(store: &mut dyn Store, retention: &Retention) -> Result<u64, HistoryError> {
+    let expired = retention.expired(store)?;
+    remove_expired(store, &expired)
 }
 
 #[cfg(test)]

@@ -204,6 +204,11 @@ pub fn now() -> String {
     jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
 }
 
+/// So many seconds since 1970 as a time in RFC 3339, UTC.
+pub(super) fn moment(seconds: i64) -> String {
+    jiff::Timestamp::from_second(seconds).unwrap_or_default().strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
+}
+
 /// A time in RFC 3339, UTC, as seconds since 1970.
 pub(super) fn seconds(time: &str) -> Option<i64> {
     let time: jiff::civil::DateTime = time.trim_end_matches('Z').parse().ok()?;

@@ -12,6 +12,6 @@ pub fn reindex(store: &mut DiskStore, progress: Progress) -> Result<(), HistoryE
         Err(error) => read = Err(error),
     })?;
     read?;
-    groups.commit(store, Vec::new())?;
+    groups.commit(store)?;
     Ok(index.put_in_place(store)?)
 }

@@ -3,6 +3,7 @@ use std::time::Duration;
 
 use super::access::Scope;
 use crate::bot::BotConfig;
+use crate::history::Retention;
 use crate::knowledge::Language;
 
 /// How the server serves.
@@ -16,6 +17,8 @@ pub struct Config {
     pub anonymous: Anonymous,
     /// Who may say in a header which person asks.
     pub proxy: Option<TrustedProxy>,
+    /// What the history is not to exceed.
+    pub retention: Option<Retention>,
     /// The language of those whose browser names none.
     pub language: Language,
     /// What nobody may exceed.
@@ -88,6 +91,7 @@ impl Default for Config {
             language: Language::default(),
             limits: Limits::default(),
             bot: None,
+            retention: None,
         }
     }
 }

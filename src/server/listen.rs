@@ -20,11 +20,14 @@ use super::bot::Workers;
 use super::error::ServerError;
 use super::routes::{Peer, router};
 use super::state::Server;
+use crate::history;
 
 /// How often the index follows the store: as long it takes until searches find what was added.
 const TICK: Duration = Duration::from_secs(1);
 /// How often analyses are told what came up since.
 const LEARN: Duration = Duration::from_secs(60);
+/// How often is looked whether the history has more than it should.
+const FORGET: Duration = Duration::from_secs(3600);
 /// A request's head is there within this.
 const HEAD: Duration = Duration::from_secs(10);
 
@@ -52,11 +55,13 @@ async fn run(server: &Arc<Server>, bot: &Workers, ready: impl FnOnce(SocketAddr)
     tokio::pin!(told);
     let mut tick = tokio::time::interval(TICK);
     let mut learn = tokio::time::interval(LEARN);
+    let mut forget = tokio::time::interval(FORGET);
     loop {
         tokio::select! {
             () = &mut told => break,
             _ = tick.tick() => server.keeper.tick(),
             _ = learn.tick() => { tokio::spawn(learned(Arc::clone(server))); }
+            _ = forget.tick() => { tokio::spawn(forgotten(Arc::clone(server))); }
             taken = listener.accept() => match taken {
                 Ok((stream, peer)) => {
                     // With no place left the connection is closed: waiting would take the place of somebody else.
@@ -111,10 +116,28 @@ fn connection(
 
 /// Tells analyses what came up since the last time.
 async fn learned(server: Arc<Server>) {
-    match server.keeper.ask(|store| crate::history::experience(store)).await {
+    match server.keeper.ask(|store| history::experience(store)).await {
         Ok(Ok(experience)) => server.learn(experience),
         Ok(Err(error)) => tracing::warn!(%error, "analyses are told of an older history"),
         Err(error) => tracing::warn!(%error, "analyses are told of an older history"),
+    }
+}
+
+/// Forgets what the history has more than it should; what that is, is found beside the keeper.
+async fn forgotten(server: Arc<Server>) {
+    let Some(retention) = server.config.retention else { return };
+    let home = server.home.clone();
+    let expired = tokio::task::spawn_blocking(move || retention.expired(&history::look(&home)?));
+    let done = match expired.await {
+        Ok(Ok(expired)) => server.keeper.ask(move |store| history::remove_expired(store, &expired)).await,
+        Ok(Err(error)) => Ok(Err(error)),
+        Err(_) => return,
+    };
+    match done {
+        Ok(Ok(0)) => {}
+        Ok(Ok(incidents)) => tracing::info!(incidents, "forgotten, as the retention says"),
+        Ok(Err(error)) => tracing::warn!(%error, "nothing was forgotten"),
+        Err(error) => tracing::warn!(%error, "nothing was forgotten"),
     }
 }
 

@@ -3,6 +3,10 @@ use std::net::{IpAddr, SocketAddr};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+#[cfg(feature = "server")]
+use crate::bot::{BotConfig, Channel, GitHubConfig, GitLabConfig, Name};
+use crate::history::Retention;
+
 /// `[serve]`: how `oomdoc serve` serves.
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
@@ -19,8 +23,64 @@ pub struct ServeTable {
     pub retention: RetentionTable,
     /// The largest log that may be sent, in GiB; 64 unless told.
     pub largest_log: Option<u64>,
+    /// Webhooks of GitHub, and as whom the bot answers.
+    #[cfg(feature = "server")]
+    pub github: Option<GitHubConfig>,
+    /// Webhooks of GitLab, and as whom the bot answers.
+    #[cfg(feature = "server")]
+    pub gitlab: Option<GitLabConfig>,
+    /// Chats and mailboxes that are told of failures.
+    #[cfg(feature = "server")]
+    pub channel: Vec<Channel>,
+    /// What else the bot is told.
+    #[cfg(feature = "server")]
+    pub bot: BotTable,
     /// Requests that one token may make in a second, on average; 1000 unless told.
     pub requests_per_second: Option<u32>,
+}
+
+/// `[serve.bot]`.
+#[cfg(feature = "server")]
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct BotTable {
+    /// Also comments on failures that are no lack of memory.
+    pub other_failures: bool,
+    /// The name by which it is addressed in comments, without the `@`: `oomdoc` unless told.
+    pub name: Option<Name>,
+    /// The longest log that is read whole, in MiB.
+    pub longest_log: Option<u64>,
+}
+
+#[cfg(feature = "server")]
+impl ServeTable {
+    /// Whom the bot listens to, and whom it tells; none where it listens to nobody.
+    pub fn bot(&self) -> Option<BotConfig> {
+        let ServeTable { github, gitlab, channel, bot, .. } = self;
+        if github.is_none() && gitlab.is_none() {
+            return None;
+        }
+        let default = BotConfig::default();
+        Some(BotConfig {
+            github: github.clone(),
+            gitlab: gitlab.clone(),
+            channels: channel.clone(),
+            other_failures: bot.other_failures,
+            name: bot.name.clone().unwrap_or(default.name),
+            longest_log: bot.longest_log.filter(|longest| *longest > 0).unwrap_or(default.longest_log),
+        })
+    }
+}
+
+impl RetentionTable {
+    /// What the history is not to exceed; none where it may grow.
+    pub fn retention(&self) -> Option<Retention> {
+        let RetentionTable { days, incidents, gib } = *self;
+        let age = days.and_then(|days| format!("{days}d").parse().ok());
+        let bytes = gib.map(|gib| gib << 30);
+        let is_told = age.is_some() || incidents.is_some() || bytes.is_some();
+        is_told.then_some(Retention { age, incidents, bytes, keep_resolved: false })
+    }
 }
 
 /// What somebody without a token may do.

@@ -1,13 +1,15 @@
 //! Histories of any kind, step by step.
 
+// No test needs all of it.
+#![allow(dead_code)]
+
 use std::error::Error;
 
-use oomdoc::internal::history::{self, Outcome, Record, Verdict};
+use oomdoc::internal::history::{self, Outcome, Record, Retention, Verdict};
 use oomdoc::internal::store::DiskStore;
 use proptest::prelude::*;
 use serde_json::json;
 
-#[allow(dead_code)]
 #[path = "../../benches/generate/mod.rs"]
 pub mod generate;
 
@@ -146,7 +148,10 @@ pub fn make(store: &mut DiskStore, step: &Step) -> Done {
             }
         }
         Step::Say(number, verdict) => say(store, &record(*number, &[])?.incident.id, *verdict)?,
-        Step::Prune => drop(history::prune(store, "2y".parse()?, true)?),
+        Step::Prune => {
+            let retention = Retention { age: Some("2y".parse()?), keep_resolved: true, ..Retention::default() };
+            history::prune(store, &retention)?;
+        }
         Step::Publish => {}
     }
     Ok(())

@@ -1,5 +1,6 @@
 //! `oomdoc history`: what came up before, one file a command.
 
+mod backup;
 mod compact;
 mod drain;
 mod export;
@@ -11,6 +12,7 @@ mod place;
 mod prune;
 mod reindex;
 mod resolve;
+mod restore;
 mod salvage;
 mod search;
 mod show;
@@ -50,6 +52,8 @@ enum Command {
     Outcomes(outcomes::Outcomes),
     Export(export::Export),
     Import(import::Import),
+    Backup(backup::Backup),
+    Restore(restore::Restore),
     Prune(prune::Prune),
     Reindex(reindex::Reindex),
     Verify(verify::Verify),
@@ -72,6 +76,8 @@ impl History {
             Command::Outcomes(outcomes) => outcomes.run(home),
             Command::Export(export) => export.run(home),
             Command::Import(import) => import.run(home, &settings.redactor()?),
+            Command::Backup(backup) => backup.run(home),
+            Command::Restore(restore) => restore.run(home),
             Command::Prune(prune) => prune.run(home),
             Command::Reindex(reindex) => reindex.run(home),
             Command::Verify(verify) => verify.run(home),

@@ -4,14 +4,21 @@ use clap::Args;
 
 use super::{open, publish};
 use crate::cli::error::CliError;
-use crate::history::{self, Age};
+use crate::facts::Value;
+use crate::history::{self, Age, Retention};
 
 /// Remove old incidents
 #[derive(Debug, Args)]
 pub(super) struct Prune {
     /// Remove those older than this: `90d`, `12w`, `6m`, `1y`
-    #[arg(long, value_name = "AGE")]
-    older_than: Age,
+    #[arg(long, value_name = "AGE", required_unless_present_any = ["keep_incidents", "keep_bytes"])]
+    older_than: Option<Age>,
+    /// Keep so many of the newest
+    #[arg(long, value_name = "NUMBER")]
+    keep_incidents: Option<u64>,
+    /// Keep so much of the newest, as an export writes them: `20GiB`
+    #[arg(long, value_name = "BYTES", value_parser = amount)]
+    keep_bytes: Option<u64>,
     /// Keep those that a change solved
     #[arg(long)]
     keep_resolved: bool,
@@ -20,12 +27,22 @@ pub(super) struct Prune {
 impl Prune {
     pub fn run(self, home: &Path) -> Result<(), CliError> {
         let mut store = open(home)?;
-        let gone = history::prune(&mut store, self.older_than, self.keep_resolved)?;
+        let Prune { older_than, keep_incidents, keep_bytes, keep_resolved } = self;
+        let retention = Retention { age: older_than, incidents: keep_incidents, bytes: keep_bytes, keep_resolved };
+        let gone = history::prune(&mut store, &retention)?;
         publish(&mut store)?;
         anstream::println!("{gone} removed");
         if store.is_bloated() {
             store.compact()?;
         }
         Ok(())
+    }
+}
+
+/// An amount of memory, as queries have it.
+fn amount(words: &str) -> Result<u64, String> {
+    match Value::read(words) {
+        Value::Number(bytes) if bytes.is_finite() && bytes >= 0.0 => Ok(bytes as u64),
+        _ => Err("write an amount: 500MiB, 20GiB".to_owned()),
     }
 }

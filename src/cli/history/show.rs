@@ -8,7 +8,7 @@ use super::HistoryPlace;
 use crate::cli::error::CliError;
 use crate::cli::language::Lang;
 use crate::cli::screen;
-use crate::history::{self, Annotations, Outcome, Record};
+use crate::history::{self, Annotations, Outcome, Record, Verdict};
 use crate::knowledge::{Knowledge, Language, retell};
 use crate::model::Incident;
 use crate::report::{self, Length};
@@ -89,6 +89,10 @@ fn said(annotations: &Annotations, outcomes: &[Outcome], language: Language) -> 
         Language::En => ("Job", "Tags", "What was done", "Notes", "worked", "failed"),
         Language::Zh => ("作业", "标签", "采取的措施", "备注", "有效", "无效"),
     };
+    let (assignee, state, resolved, reopened) = match language {
+        Language::En => ("Assignee", "State", "resolved", "reopened"),
+        Language::Zh => ("负责人", "状态", "已解决", "重新打开"),
+    };
     let day = |time: &str| time.get(..10).unwrap_or(time).to_owned();
     let joined = |parts: &[Option<&str>]| parts.iter().copied().flatten().collect::<Vec<_>>().join("  ");
     let mut sections: Vec<(&str, Vec<String>)> = vec![
@@ -108,6 +112,12 @@ fn said(annotations: &Annotations, outcomes: &[Outcome], language: Language) -> 
         let text = Some(note.text.as_str()).filter(|text| !text.is_empty());
         format!("{}  {}", day(&note.time), joined(&[text, note.link.as_deref()]))
     };
+    sections.push((assignee, annotations.assignee.iter().cloned().collect()));
+    let verdict = |verdict: &Verdict| {
+        let how = if verdict.resolved { resolved } else { reopened };
+        joined(&[Some(how), Some(&day(&verdict.time)), verdict.by.as_deref()])
+    };
+    sections.push((state, annotations.verdict.iter().map(verdict).collect()));
     sections.push((notes, annotations.notes.iter().map(note).collect()));
     sections.retain(|(_, lines)| !lines.is_empty());
     sections.iter().map(|(name, lines)| format!("\n{name}\n  {}\n", lines.join("\n  "))).collect()

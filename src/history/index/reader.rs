@@ -118,7 +118,19 @@ impl Reader {
     /// The `most` incidents that have most of `traits`, but for `without`; the heavier the trait, the more.
     pub fn alike(&self, traits: &[Trait], without: &str, most: usize) -> Result<Vec<Document>, IndexError> {
         let fields = &self.fields;
-        let mut clauses: Vec<(Occur, Box<dyn Asked>)> = vec![(Occur::MustNot, exactly(fields.id, without))];
+        let itself = || (Occur::MustNot, exactly(fields.id, without));
+        // Nothing is more alike than the same trouble, and where there is enough of it nothing else need be looked at.
+        let group = traits.iter().find(|each| each.name == "group" && !is_alone(&each.word));
+        if let Some(group) = group.filter(|_| most > 0 && self.searcher.num_docs() > 0) {
+            let same = BooleanQuery::new(vec![(Occur::Must, exactly(fields.group, &group.word)), itself()]);
+            let newest = TopDocs::with_limit(most.min(self.searcher.num_docs() as usize));
+            let newest = newest.order_by_fast_field::<i64>(TIME, Direction::Desc);
+            let found = self.searcher.search(&same, &newest)?;
+            if found.len() == most {
+                return found.into_iter().map(|(_, place)| self.document(place)).collect();
+            }
+        }
+        let mut clauses: Vec<(Occur, Box<dyn Asked>)> = vec![itself()];
         if traits.iter().any(|each| each.name == "group" && is_alone(&each.word)) {
             clauses.push((Occur::MustNot, exactly(fields.group, ALONE)));
         }

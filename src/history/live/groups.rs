@@ -10,6 +10,7 @@ use tantivy::DocAddress;
 use super::trends::weeks_until;
 use super::{Live, Now};
 use crate::history::index::{IndexError, KEPT, Trouble};
+use crate::history::record::moment;
 use crate::history::stats::{day_name, monday};
 use crate::history::{Cursor, Document, HistoryError, Query};
 
@@ -152,11 +153,11 @@ impl Live {
                 groups.push(GroupSummary {
                     group: group.clone(),
                     count,
-                    first: time(of.first),
-                    last: time(of.last.time),
+                    first: moment(of.first),
+                    last: moment(of.last.time),
                     weeks: self.weeks(&now, query, group, week)?,
                     state: state(of),
-                    resolved: of.resolved.map(time),
+                    resolved: of.resolved.map(moment),
                     is_new: is_new(of),
                     newest: now.reader.document(of.newest)?,
                 });
@@ -166,8 +167,12 @@ impl Live {
     }
 
     fn troubles(&self, now: &Now, query: &Query) -> Result<Arc<Troubles>, IndexError> {
-        let question = format!("troubles {query:?}");
-        self.answers.ask(now.generation, question, || now.reader.troubles(query, &self.segments))
+        let find = || now.reader.troubles(query, &self.segments);
+        match *query == Query::default() {
+            // Every page asks for all of them, and there are as many of others as people think of.
+            true => self.answers.ask(now.generation, "troubles".to_owned(), find),
+            false => Ok(Arc::new(find()?)),
+        }
     }
 
     /// How many of `group` the query finds in each of the last weeks.
@@ -189,9 +194,4 @@ fn state<P>(of: &Trouble<P>) -> GroupState {
         },
         _ => GroupState::Open,
     }
-}
-
-fn time(seconds: i64) -> String {
-    let time = jiff::Timestamp::from_second(seconds).unwrap_or_default();
-    time.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
 }

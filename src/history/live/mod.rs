@@ -30,6 +30,8 @@ use crate::store::DiskStore;
 /// An index that could not be made anew is not tried again for so many times as long as that took, and at least for so long.
 const REST: u32 = 4;
 const LEAST_REST: Duration = Duration::from_secs(5);
+/// An index that made no sense to somebody is read through no more often than that: it takes seconds.
+const SOUND: Duration = Duration::from_secs(600);
 
 /// See the [module](self).
 pub struct Live {
@@ -48,6 +50,8 @@ struct Following {
     follower: Option<Follower>,
     /// Not before.
     again: Option<Instant>,
+    /// When all of it was read last.
+    read: Option<Instant>,
 }
 
 /// What is asked.
@@ -67,7 +71,7 @@ impl Live {
         let follower = Follower::open(store)?;
         let reader = follower.reader()?;
         Ok(Live {
-            following: Mutex::new(Following { follower: Some(follower), again: None }),
+            following: Mutex::new(Following { follower: Some(follower), again: None, read: None }),
             now: RwLock::new(Now { reader, generation: 1 }),
             told: RwLock::new(told),
             segments: Segments::default(),
@@ -77,13 +81,19 @@ impl Live {
     }
 
     /// Brings it to where `store` is; whether there was anything new. Where it is damaged it is made anew, which takes minutes for
-    /// a million incidents; after an error the last state goes on to be asked.
+    /// a million incidents; after an error the last state goes on to be asked, and for a while nothing is tried.
     pub fn follow(&self, store: &DiskStore) -> Result<bool, IndexError> {
         let mut following = self.following.lock().unwrap_or_else(PoisonError::into_inner);
         if following.again.is_some_and(|again| Instant::now() < again) {
             return Ok(false);
         }
-        let is_sound = !self.is_suspect.swap(false, Ordering::Relaxed) || super::verify_index(store).is_ok();
+        let is_doubted = self.is_suspect.swap(false, Ordering::Relaxed);
+        let is_sound = if is_doubted && following.read.is_none_or(|read| read.elapsed() > SOUND) {
+            following.read = Some(Instant::now());
+            super::verify_index(store).is_ok()
+        } else {
+            true
+        };
         // Whoever fails is not asked again.
         let follower = following.follower.take().filter(|_| is_sound);
         let followed = follower.map(|mut follower| {

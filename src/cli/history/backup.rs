@@ -1,0 +1,24 @@
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+
+use crate::cli::error::CliError;
+use crate::history;
+use crate::model::Bytes;
+
+/// Write everything to one file, while others go on writing
+#[derive(Debug, Args)]
+pub(super) struct Backup {
+    /// The file; one that is there is replaced when the new one is complete
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+}
+
+impl Backup {
+    pub fn run(self, home: &Path) -> Result<(), CliError> {
+        let done = history::backup(home, &self.file)?;
+        let bytes = Bytes(i64::try_from(done.bytes).unwrap_or(i64::MAX));
+        anstream::println!("{} records, {bytes}: {}", done.records, self.file.display());
+        Ok(())
+    }
+}

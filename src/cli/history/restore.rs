@@ -1,0 +1,22 @@
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+
+use crate::cli::error::CliError;
+use crate::history;
+
+/// Make an empty home's history of a backup, after checking all of it
+#[derive(Debug, Args)]
+pub(super) struct Restore {
+    /// The backup
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+}
+
+impl Restore {
+    pub fn run(self, home: &Path) -> Result<(), CliError> {
+        let done = history::restore(&self.file, home)?;
+        anstream::println!("{} records restored", done.records);
+        Ok(())
+    }
+}
