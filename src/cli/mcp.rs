@@ -5,7 +5,7 @@ use std::sync::Arc;
 use clap::Args;
 
 use super::error::CliError;
-use super::history::{asked, found};
+use super::history::{HistoryPlace, asked};
 use super::home::Home;
 use super::save;
 use crate::Options;
@@ -39,17 +39,11 @@ impl Mcp {
     }
 }
 
-/// The user's own rules, settings and history on this machine.
+/// The user's own rules and settings, and the history that they say.
 struct Local {
     home: Home,
     redactor: Redactor,
     reach: Reach,
-}
-
-impl Local {
-    fn folder(&self) -> Result<PathBuf, Problem> {
-        self.home.path().map_err(|error| CliError::from(error).into())
-    }
 }
 
 impl Backend for Local {
@@ -68,35 +62,35 @@ impl Backend for Local {
         &self.reach
     }
 
-    fn search(&self, query: &str, order: Order, skip: usize, most: usize) -> Result<Page, Problem> {
-        let folder = self.folder()?;
-        let query = asked(query, &self.home, &folder)?;
-        Ok(found(&folder, history::ask(&folder, &query, order, skip, most)?))
+    fn search(&self, words: &str, order: Order, skip: usize, most: usize) -> Result<Page, Problem> {
+        let place = HistoryPlace::of(&self.home)?;
+        let query = asked(words, &self.home, &place)?;
+        Ok(place.ask(words, &query, order, skip, most)?)
     }
 
     fn similar(&self, record: &Record, most: usize) -> Result<Vec<Likeness>, Problem> {
-        let folder = self.folder()?;
-        Ok(found(&folder, history::ask_similar(&folder, record, most)?))
+        Ok(HistoryPlace::of(&self.home)?.similar(record, most)?)
     }
 
     fn find(&self, id: &str) -> Result<Kept, Problem> {
-        let store = history::look(&self.folder()?)?;
-        let record = history::find(&store, id)?;
-        let outcomes = history::outcomes(&store, Some(&record.incident.id))?;
+        let (record, outcomes) = HistoryPlace::of(&self.home)?.show(id)?;
         Ok(Kept { record, outcomes })
     }
 
     fn keep(&self, record: &Record) -> Result<(), Problem> {
-        let folder = self.folder()?;
+        let folder = self.home.path().map_err(CliError::from)?;
         history::put(&folder, record)?;
-        save::drain(&folder);
+        save::drain(&folder, &self.home.settings);
         Ok(())
     }
 }
 
 impl From<CliError> for Problem {
     fn from(error: CliError) -> Problem {
-        let advice = error.hint().unwrap_or_else(|| "see what `oomdoc` says on standard error".to_owned());
+        if let CliError::History(error) = error {
+            return error.into();
+        }
+        let advice = error.hint().unwrap_or_else(|| "standard error of `oomdoc mcp` may say more".to_owned());
         Problem::new(error.to_string(), advice)
     }
 }

@@ -63,7 +63,7 @@ impl Backend for Team {
     }
 
     fn similar(&self, record: &Record, most: usize) -> Result<Vec<Likeness>, Problem> {
-        Ok(history::ask_similar(&self.server.home, record, most)?.found)
+        Ok(Arc::unwrap_or_clone(self.server.live.similar(record, most)?))
     }
 
     fn find(&self, id: &str) -> Result<Kept, Problem> {

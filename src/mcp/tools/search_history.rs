@@ -59,7 +59,7 @@ pub(super) struct Found {
     /// Where the next page begins; absent on the last one.
     next_offset: Option<usize>,
     /// How many there are of each value, the most first, to ask more closely.
-    facets: BTreeMap<&'static str, BTreeMap<String, usize>>,
+    facets: BTreeMap<String, BTreeMap<String, usize>>,
 }
 
 const MOST: usize = 20;
@@ -87,7 +87,8 @@ by what change. `show_incident` shows one of them with its evidence.";
             Sort::Time => Order::Time,
         };
         let Page { incidents, total, facets } = tools.backend().search(&query, order, offset, limit)?;
-        let facets: BTreeMap<_, _> = facets.into_iter().map(|(name, values)| (name, most(values))).collect();
+        let facets: BTreeMap<_, _> =
+            facets.into_iter().map(|(name, values)| (name.into_owned(), most(values))).collect();
         // A page that is too long ends sooner, and the next one begins there.
         Answer::fitting(incidents.len().max(1), |step| {
             let shown = incidents.len() - step.min(incidents.len());
