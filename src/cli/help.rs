@@ -52,6 +52,38 @@ fn said(english: Option<&StyledStr>) -> Option<&'static str> {
 
 const TABLE: &[(&str, &str)] = &[
     (
+        "Serve the history to a team: pages, an interface for programs, and a bot that answers failed jobs",
+        "为团队提供事故历史：网页、程序接口，以及对失败作业作答的机器人",
+    ),
+    (
+        "Where to listen [default: `serve.listen` of your oomdoc.toml, else 127.0.0.1:8673, which only this machine reaches]",
+        "监听地址 [默认：您自己的 oomdoc.toml 的 `serve.listen`，否则为只有本机可达的 127.0.0.1:8673]",
+    ),
+    (
+        "The address that people see, where a proxy stands before it: https://oomdoc.example.org",
+        "前面有代理时，人们看到的地址：https://oomdoc.example.org",
+    ),
+    ("What somebody without a token may do [default: nothing]", "没有令牌的人可以做什么 [默认：什么也不能做]"),
+    (
+        "Make, list and take back the tokens by which people and programs are known",
+        "创建、列出和收回用来识别人与程序的令牌",
+    ),
+    ("Make a token, and print it: it is shown once and kept nowhere", "创建令牌并打印：只显示一次，不保存在任何地方"),
+    ("Whose it is, or what for", "属于谁，或用于什么"),
+    ("What it allows: `read`, `write` or `admin`", "允许的范围：`read`、`write` 或 `admin`"),
+    ("In so many days it stops to hold; without it, never", "多少天后失效；不给出则永不失效"),
+    ("List tokens", "列出令牌"),
+    ("Take a token back: whoever has it can do nothing from now on", "收回令牌：持有者从此什么也不能做"),
+    ("Its id, or its name if no other has it", "它的编号；名称唯一时也可用名称"),
+    (
+        "The team's server, which keeps incidents and is asked for the history; '' is none [default: $OOMDOC_SERVER, `server.url` of your oomdoc.toml]",
+        "保存事故并回答历史查询的团队服务器；'' 表示没有 [默认：$OOMDOC_SERVER，您自己的 oomdoc.toml 的 `server.url`]",
+    ),
+    (
+        "Move waiting incidents from the spool into the store, or hand them to the server, and bring the index up to date",
+        "把暂存的事故移入存储或交给服务器，并更新索引",
+    ),
+    (
         "Serve oomdoc's tools to assistants that speak the Model Context Protocol, on standard input and output: docs/mcp.md",
         "通过标准输入输出，向支持模型上下文协议（MCP）的助手提供 oomdoc 的工具：docs/mcp.md",
     ),
