@@ -51,8 +51,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     let live = Live::open(&store)?;
     println!("opened in {:.1} s, {} incidents", begun.elapsed().as_secs_f64(), store.count("incidents")?);
     let (is_over, answered) = (AtomicBool::new(false), AtomicU64::new(0));
-    let times: Mutex<Vec<(u64, usize)>> = Mutex::default();
-    let worked = processor();
+    let times: Mutex<Vec<(u64, usize, u64)>> = Mutex::default();
+    let before = processor();
     let mut followed = Vec::new();
     let mut added = 0;
     thread::scope(|scope| -> Result<(), Box<dyn Error>> {
@@ -67,8 +67,9 @@ fn main() -> Result<(), Box<dyn Error>> {
                     thread::sleep(due.saturating_duration_since(Instant::now()));
                     // From when it should have been asked: who waits for its turn waits.
                     let begun = if searches == 0 { Instant::now() } else { due };
+                    let before = worked();
                     let which = ask(live, &mut random);
-                    own.push((begun.elapsed().as_micros() as u64, which));
+                    own.push((begun.elapsed().as_micros() as u64, which, worked() - before));
                     answered.fetch_add(1, Ordering::Relaxed);
                     due = if searches == 0 { Instant::now() } else { due + pause };
                 }
@@ -95,7 +96,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     })?;
     let times = times.into_inner()?;
     let of = |which: Option<usize>| -> Vec<u64> {
-        times.iter().filter(|(_, of)| which.is_none_or(|which| which == *of)).map(|(time, _)| *time).collect()
+        times.iter().filter(|(_, of, _)| which.is_none_or(|which| which == *of)).map(|(time, ..)| *time).collect()
     };
     println!(
         "{} answers in {seconds} s, {} a second; {added} incidents came in; load {}",
@@ -103,8 +104,9 @@ fn main() -> Result<(), Box<dyn Error>> {
         answered.load(Ordering::Relaxed) / seconds.max(1),
         std::fs::read_to_string("/proc/loadavg").unwrap_or_default().trim()
     );
-    println!("processor: {:.1} s of {seconds} s, all that is measured here together", processor() - worked);
+    println!("processor: {:.1} s of {seconds} s, all that is measured here together", processor() - before);
     println!("all: {}", spread(of(None)));
+    println!("a processor worked for: {}", spread(times.iter().map(|(_, _, worked)| *worked).collect()));
     println!("following: {}", spread(followed));
     for (which, name) in ASKED.iter().map(|(words, _)| *words).chain(["groups", "trends", "similar"]).enumerate() {
         println!("{name:40} {}", spread(of(Some(which))));
@@ -167,6 +169,12 @@ fn processor() -> f64 {
     // Behind the name: state first; the 12th and 13th are hundredths of seconds.
     let of = |place: usize| words.rsplit(')').next()?.split_whitespace().nth(place)?.parse::<f64>().ok();
     (of(11).unwrap_or(0.0) + of(12).unwrap_or(0.0)) / 100.0
+}
+
+/// Microseconds that a processor worked for this thread: what an answer would take on a machine with nothing else to do.
+fn worked() -> u64 {
+    let words = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
+    words.split_whitespace().next().and_then(|nanoseconds| nanoseconds.parse::<u64>().ok()).unwrap_or(0) / 1000
 }
 
 /// What the system says of this process' memory.

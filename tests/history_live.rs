@@ -69,7 +69,7 @@ fn check(steps: &[Step], queries: &[String]) -> Done {
         let ids: Vec<String> = page.incidents.iter().map(|document| document.id.clone()).collect();
         let mut wanted = Facets::new();
         for (name, values) in page.facets.iter().filter(|(name, _)| **name != "host") {
-            wanted.insert((*name).to_owned(), values.clone());
+            wanted.insert(name.to_string(), values.clone());
         }
         assert_eq!(all(&live, words, Order::Time, 2)?, (ids.clone(), page.total as u64, wanted), "{words}");
         let mut best = all(&live, words, Order::Relevance, 3)?.0;
