@@ -1,6 +1,6 @@
 # Print an optspec for argparse to handle cmd's options that are independent of any subcommand.
 function __fish_oomdoc_global_optspecs
-    string join \n home= color= config= no-config h/help V/version
+    string join \n home= server= color= config= no-config h/help V/version
 end
 
 function __fish_oomdoc_needs_command
@@ -25,6 +25,7 @@ function __fish_oomdoc_using_subcommand
 end
 
 complete -c oomdoc -n "__fish_oomdoc_needs_command" -l home -d 'The folder for your rules and history [default: $OOMDOC_HOME, `home` of oomdoc.toml, else your data folder]' -r -F
+complete -c oomdoc -n "__fish_oomdoc_needs_command" -l server -d 'The team\'s server, which keeps incidents and is asked for the history; \'\' is none [default: $OOMDOC_SERVER, `server.url` of your oomdoc.toml]' -r
 complete -c oomdoc -n "__fish_oomdoc_needs_command" -l color -d 'Colour what is printed: `auto` asks the terminal, $NO_COLOR and $CLICOLOR_FORCE [default: $OOMDOC_COLOR, `color` of oomdoc.toml, else auto]' -r -f -a "auto\t''
 always\t''
 never\t''"
@@ -35,11 +36,13 @@ complete -c oomdoc -n "__fish_oomdoc_needs_command" -s V -l version -d 'Print ve
 complete -c oomdoc -n "__fish_oomdoc_needs_command" -f -a "analyze" -d 'Say what ran out, where, in which phase and with which figures, and prove it'
 complete -c oomdoc -n "__fish_oomdoc_needs_command" -f -a "run" -d 'Run a command and record its memory, so that its end can be explained without the kernel\'s log'
 complete -c oomdoc -n "__fish_oomdoc_needs_command" -f -a "triage" -d 'Analyze in a pipeline: report files, an annotation, the step\'s summary, one comment on the pull or merge request'
+complete -c oomdoc -n "__fish_oomdoc_needs_command" -f -a "serve" -d 'Serve the history to a team: pages, an interface for programs, and a bot that answers failed jobs'
 complete -c oomdoc -n "__fish_oomdoc_needs_command" -f -a "fix" -d 'Show the configuration change that the report proposes, or make it'
 complete -c oomdoc -n "__fish_oomdoc_needs_command" -f -a "estimate" -d 'Say how much memory a job should need on each GPU and host, moment by moment, and what makes it fit'
 complete -c oomdoc -n "__fish_oomdoc_needs_command" -f -a "explain" -d 'Explain a word of reports and rules: a cause, kind, phase, figure, lever, fact, or a knob as you spell it'
 complete -c oomdoc -n "__fish_oomdoc_needs_command" -f -a "rules" -d 'List, check, test and import rules: what oomdoc knows of the causes of out-of-memory failures'
 complete -c oomdoc -n "__fish_oomdoc_needs_command" -f -a "history" -d 'Find earlier incidents, and record what solved them'
+complete -c oomdoc -n "__fish_oomdoc_needs_command" -f -a "mcp" -d 'Serve oomdoc\'s tools to assistants that speak the Model Context Protocol, on standard input and output: docs/mcp.md'
 complete -c oomdoc -n "__fish_oomdoc_needs_command" -f -a "config" -d 'Show which settings hold, and where each comes from: docs/configuration.md'
 complete -c oomdoc -n "__fish_oomdoc_needs_command" -f -a "completions" -d 'Write the completions of a shell: `oomdoc completions bash > ~/.local/share/bash-completion/completions/oomdoc`'
 complete -c oomdoc -n "__fish_oomdoc_needs_command" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
@@ -58,6 +61,7 @@ complete -c oomdoc -n "__fish_oomdoc_using_subcommand analyze" -l tag -d 'Tag th
 complete -c oomdoc -n "__fish_oomdoc_using_subcommand analyze" -l fail-on -d 'Exit with 1 if the verdict is one of these kinds (comma-separated) or `any`; `none` never does' -r
 complete -c oomdoc -n "__fish_oomdoc_using_subcommand analyze" -l notify -d 'Post a message about it to this address as JSON (Slack and others)' -r
 complete -c oomdoc -n "__fish_oomdoc_using_subcommand analyze" -l home -d 'The folder for your rules and history [default: $OOMDOC_HOME, `home` of oomdoc.toml, else your data folder]' -r -F
+complete -c oomdoc -n "__fish_oomdoc_using_subcommand analyze" -l server -d 'The team\'s server, which keeps incidents and is asked for the history; \'\' is none [default: $OOMDOC_SERVER, `server.url` of your oomdoc.toml]' -r
 complete -c oomdoc -n "__fish_oomdoc_using_subcommand analyze" -l color -d 'Colour what is printed: `auto` asks the terminal, $NO_COLOR and $CLICOLOR_FORCE [default: $OOMDOC_COLOR, `color` of oomdoc.toml, else auto]' -r -f -a "auto\t''
 always\t''
 never\t''"
@@ -82,6 +86,7 @@ complete -c oomdoc -n "__fish_oomdoc_using_subcommand run" -l retry -d 'If it ru
 complete -c oomdoc -n "__fish_oomdoc_using_subcommand run" -l lang -d 'The language, `en` or `zh` [default: $OOMDOC_LANG, `language` of oomdoc.toml, else your locale]' -r
 complete -c oomdoc -n "__fish_oomdoc_using_subcommand run" -l fact -d 'Facts that nothing else states, as rules name them: `model=8b`, `gpu=A100-80G`, `host.memory=500GiB`' -r
 complete -c oomdoc -n "__fish_oomdoc_using_subcommand run" -l home -d 'The folder for your rules and history [default: $OOMDOC_HOME, `home` of oomdoc.toml, else your data folder]' -r -F
+complete -c oomdoc -n "__fish_oomdoc_using_subcommand run" -l server -d 'The team\'s server, which keeps incidents and is asked for the history; \'\' is none [default: $OOMDOC_SERVER, `server.url` of your oomdoc.toml]' -r
 complete -c oomdoc -n "__fish_oomdoc_using_subcommand run" -l color -d 'Colour what is printed: `auto` asks the terminal, $NO_COLOR and $CLICOLOR_FORCE [default: $OOMDOC_COLOR, `color` of oomdoc.toml, else auto]' -r -f -a "auto\t''
 always\t''
 never\t''"
@@ -101,6 +106,7 @@ complete -c oomdoc -n "__fish_oomdoc_using_subcommand triage" -l tag -d 'Tag the
 complete -c oomdoc -n "__fish_oomdoc_using_subcommand triage" -l fail-on -d 'Exit with 1 if the verdict is one of these kinds (comma-separated) or `any`; `none` never does [default: `triage.fail_on` of oomdoc.toml, else none]' -r
 complete -c oomdoc -n "__fish_oomdoc_using_subcommand triage" -l notify -d 'Post a message about a failure to this address as JSON (Slack and others) [default: `triage.notify` of your oomdoc.toml]' -r
 complete -c oomdoc -n "__fish_oomdoc_using_subcommand triage" -l home -d 'The folder for your rules and history [default: $OOMDOC_HOME, `home` of oomdoc.toml, else your data folder]' -r -F
+complete -c oomdoc -n "__fish_oomdoc_using_subcommand triage" -l server -d 'The team\'s server, which keeps incidents and is asked for the history; \'\' is none [default: $OOMDOC_SERVER, `server.url` of your oomdoc.toml]' -r
 complete -c oomdoc -n "__fish_oomdoc_using_subcommand triage" -l color -d 'Colour what is printed: `auto` asks the terminal, $NO_COLOR and $CLICOLOR_FORCE [default: $OOMDOC_COLOR, `color` of oomdoc.toml, else auto]' -r -f -a "auto\t''
 always\t''
 never\t''"
@@ -109,10 +115,39 @@ complete -c oomdoc -n "__fish_oomdoc_using_subcommand triage" -l no-save -d 'Do 
 complete -c oomdoc -n "__fish_oomdoc_using_subcommand triage" -l no-comment -d 'Write no comment'
 complete -c oomdoc -n "__fish_oomdoc_using_subcommand triage" -l no-config -d 'Read no file of settings; $OOMDOC_NO_CONFIG says so, too'
 complete -c oomdoc -n "__fish_oomdoc_using_subcommand triage" -s h -l help -d 'Print help'
+complete -c oomdoc -n "__fish_oomdoc_using_subcommand serve; and not __fish_seen_subcommand_from token help" -l listen -d 'Where to listen; only this machine reaches it unless told' -r
+complete -c oomdoc -n "__fish_oomdoc_using_subcommand serve; and not __fish_seen_subcommand_from token help" -l public-url -d 'The address that people see, where a proxy stands before it: https://oomdoc.example.org' -r
+complete -c oomdoc -n "__fish_oomdoc_using_subcommand serve; and not __fish_seen_subcommand_from token help" -l anonymous -d 'What somebody without a token may do' -r -f -a "nothing\t''
+read\t''"
+complete -c oomdoc -n "__fish_oomdoc_using_subcommand serve; and not __fish_seen_subcommand_from token help" -l home -d 'The folder for your rules and history [default: $OOMDOC_HOME, `home` of oomdoc.toml, else your data folder]' -r -F
+complete -c oomdoc -n "__fish_oomdoc_using_subcommand serve; and not __fish_seen_subcommand_from token help" -l server -d 'The team\'s server, which keeps incidents and is asked for the history; \'\' is none [default: $OOMDOC_SERVER, `server.url` of your oomdoc.toml]' -r
+complete -c oomdoc -n "__fish_oomdoc_using_subcommand serve; and not __fish_seen_subcommand_from token help" -l color -d 'Colour what is printed: `auto` asks the terminal, $NO_COLOR and $CLICOLOR_FORCE [default: $OOMDOC_COLOR, `color` of oomdoc.toml, else auto]' -r -f -a "auto\t''
+always\t''
+never\t''"
+complete -c oomdoc -n "__fish_oomdoc_using_subcommand serve; and not __fish_seen_subcommand_from token help" -l config -d 'Read this file of settings in the place of the project\'s oomdoc.toml [default: $OOMDOC_CONFIG]' -r -F
+complete -c oomdoc -n "__fish_oomdoc_using_subcommand serve; and not __fish_seen_subcommand_from token help" -l no-config -d 'Read no file of settings; $OOMDOC_NO_CONFIG says so, too'
+complete -c oomdoc -n "__fish_oomdoc_using_subcommand serve; and not __fish_seen_subcommand_from token help" -s h -l help -d 'Print help'
+complete -c oomdoc -n "__fish_oomdoc_using_subcommand serve; and not __fish_seen_subcommand_from token help" -f -a "token" -d 'Make, list and take back the tokens by which people and programs are known'
+complete -c oomdoc -n "__fish_oomdoc_using_subcommand serve; and not __fish_seen_subcommand_from token help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c oomdoc -n "__fish_oomdoc_using_subcommand serve; and __fish_seen_subcommand_from token" -l home -d 'The folder for your rules and history [default: $OOMDOC_HOME, `home` of oomdoc.toml, else your data folder]' -r -F
+complete -c oomdoc -n "__fish_oomdoc_using_subcommand serve; and __fish_seen_subcommand_from token" -l server -d 'The team\'s server, which keeps incidents and is asked for the history; \'\' is none [default: $OOMDOC_SERVER, `server.url` of your oomdoc.toml]' -r
+complete -c oomdoc -n "__fish_oomdoc_using_subcommand serve; and __fish_seen_subcommand_from token" -l color -d 'Colour what is printed: `auto` asks the terminal, $NO_COLOR and $CLICOLOR_FORCE [default: $OOMDOC_COLOR, `color` of oomdoc.toml, else auto]' -r -f -a "auto\t''
+always\t''
+never\t''"
+complete -c oomdoc -n "__fish_oomdoc_using_subcommand serve; and __fish_seen_subcommand_from token" -l config -d 'Read this file of settings in the place of the project\'s oomdoc.toml [default: $OOMDOC_CONFIG]' -r -F
+complete -c oomdoc -n "__fish_oomdoc_using_subcommand serve; and __fish_seen_subcommand_from token" -l no-config -d 'Read no file of settings; $OOMDOC_NO_CONFIG says so, too'
+complete -c oomdoc -n "__fish_oomdoc_using_subcommand serve; and __fish_seen_subcommand_from token" -s h -l help -d 'Print help'
+complete -c oomdoc -n "__fish_oomdoc_using_subcommand serve; and __fish_seen_subcommand_from token" -f -a "create" -d 'Make a token, and print it: it is shown once and kept nowhere'
+complete -c oomdoc -n "__fish_oomdoc_using_subcommand serve; and __fish_seen_subcommand_from token" -f -a "list" -d 'List tokens'
+complete -c oomdoc -n "__fish_oomdoc_using_subcommand serve; and __fish_seen_subcommand_from token" -f -a "revoke" -d 'Take a token back: whoever has it can do nothing from now on'
+complete -c oomdoc -n "__fish_oomdoc_using_subcommand serve; and __fish_seen_subcommand_from token" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c oomdoc -n "__fish_oomdoc_using_subcommand serve; and __fish_seen_subcommand_from help" -f -a "token" -d 'Make, list and take back the tokens by which people and programs are known'
+complete -c oomdoc -n "__fish_oomdoc_using_subcommand serve; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c oomdoc -n "__fish_oomdoc_using_subcommand fix" -l pick -d 'Which patches, by number or knob (comma-separated) [default: what the report proposes]' -r
 complete -c oomdoc -n "__fish_oomdoc_using_subcommand fix" -l lang -d 'The language, `en` or `zh` [default: $OOMDOC_LANG, `language` of oomdoc.toml, else your locale]' -r
 complete -c oomdoc -n "__fish_oomdoc_using_subcommand fix" -l fact -d 'Facts that nothing else states, as rules name them: `model=8b`, `gpu=A100-80G`, `host.memory=500GiB`' -r
 complete -c oomdoc -n "__fish_oomdoc_using_subcommand fix" -l home -d 'The folder for your rules and history [default: $OOMDOC_HOME, `home` of oomdoc.toml, else your data folder]' -r -F
+complete -c oomdoc -n "__fish_oomdoc_using_subcommand fix" -l server -d 'The team\'s server, which keeps incidents and is asked for the history; \'\' is none [default: $OOMDOC_SERVER, `server.url` of your oomdoc.toml]' -r
 complete -c oomdoc -n "__fish_oomdoc_using_subcommand fix" -l color -d 'Colour what is printed: `auto` asks the terminal, $NO_COLOR and $CLICOLOR_FORCE [default: $OOMDOC_COLOR, `color` of oomdoc.toml, else auto]' -r -f -a "auto\t''
 always\t''
 never\t''"
@@ -162,6 +197,7 @@ complete -c oomdoc -n "__fish_oomdoc_using_subcommand estimate" -s o -l output -
 complete -c oomdoc -n "__fish_oomdoc_using_subcommand estimate" -l lang -d 'The language, `en` or `zh` [default: $OOMDOC_LANG, `language` of oomdoc.toml, else your locale]' -r
 complete -c oomdoc -n "__fish_oomdoc_using_subcommand estimate" -l fact -d 'Facts that nothing else states, as rules name them: `model=8b`, `gpu=A100-80G`, `host.memory=500GiB`' -r
 complete -c oomdoc -n "__fish_oomdoc_using_subcommand estimate" -l home -d 'The folder for your rules and history [default: $OOMDOC_HOME, `home` of oomdoc.toml, else your data folder]' -r -F
+complete -c oomdoc -n "__fish_oomdoc_using_subcommand estimate" -l server -d 'The team\'s server, which keeps incidents and is asked for the history; \'\' is none [default: $OOMDOC_SERVER, `server.url` of your oomdoc.toml]' -r
 complete -c oomdoc -n "__fish_oomdoc_using_subcommand estimate" -l color -d 'Colour what is printed: `auto` asks the terminal, $NO_COLOR and $CLICOLOR_FORCE [default: $OOMDOC_COLOR, `color` of oomdoc.toml, else auto]' -r -f -a "auto\t''
 always\t''
 never\t''"
@@ -178,6 +214,7 @@ complete -c oomdoc -n "__fish_oomdoc_using_subcommand estimate" -l no-config -d 
 complete -c oomdoc -n "__fish_oomdoc_using_subcommand estimate" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c oomdoc -n "__fish_oomdoc_using_subcommand explain" -l lang -d 'The language, `en` or `zh` [default: $OOMDOC_LANG, `language` of oomdoc.toml, else your locale]' -r
 complete -c oomdoc -n "__fish_oomdoc_using_subcommand explain" -l home -d 'The folder for your rules and history [default: $OOMDOC_HOME, `home` of oomdoc.toml, else your data folder]' -r -F
+complete -c oomdoc -n "__fish_oomdoc_using_subcommand explain" -l server -d 'The team\'s server, which keeps incidents and is asked for the history; \'\' is none [default: $OOMDOC_SERVER, `server.url` of your oomdoc.toml]' -r
 complete -c oomdoc -n "__fish_oomdoc_using_subcommand explain" -l color -d 'Colour what is printed: `auto` asks the terminal, $NO_COLOR and $CLICOLOR_FORCE [default: $OOMDOC_COLOR, `color` of oomdoc.toml, else auto]' -r -f -a "auto\t''
 always\t''
 never\t''"
@@ -185,6 +222,7 @@ complete -c oomdoc -n "__fish_oomdoc_using_subcommand explain" -l config -d 'Rea
 complete -c oomdoc -n "__fish_oomdoc_using_subcommand explain" -l no-config -d 'Read no file of settings; $OOMDOC_NO_CONFIG says so, too'
 complete -c oomdoc -n "__fish_oomdoc_using_subcommand explain" -s h -l help -d 'Print help'
 complete -c oomdoc -n "__fish_oomdoc_using_subcommand rules; and not __fish_seen_subcommand_from list new show check test fit calibrate import remove help" -l home -d 'The folder for your rules and history [default: $OOMDOC_HOME, `home` of oomdoc.toml, else your data folder]' -r -F
+complete -c oomdoc -n "__fish_oomdoc_using_subcommand rules; and not __fish_seen_subcommand_from list new show check test fit calibrate import remove help" -l server -d 'The team\'s server, which keeps incidents and is asked for the history; \'\' is none [default: $OOMDOC_SERVER, `server.url` of your oomdoc.toml]' -r
 complete -c oomdoc -n "__fish_oomdoc_using_subcommand rules; and not __fish_seen_subcommand_from list new show check test fit calibrate import remove help" -l color -d 'Colour what is printed: `auto` asks the terminal, $NO_COLOR and $CLICOLOR_FORCE [default: $OOMDOC_COLOR, `color` of oomdoc.toml, else auto]' -r -f -a "auto\t''
 always\t''
 never\t''"
@@ -203,6 +241,7 @@ complete -c oomdoc -n "__fish_oomdoc_using_subcommand rules; and not __fish_seen
 complete -c oomdoc -n "__fish_oomdoc_using_subcommand rules; and not __fish_seen_subcommand_from list new show check test fit calibrate import remove help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c oomdoc -n "__fish_oomdoc_using_subcommand rules; and __fish_seen_subcommand_from list" -l lang -d 'The language, `en` or `zh` [default: $OOMDOC_LANG, `language` of oomdoc.toml, else your locale]' -r
 complete -c oomdoc -n "__fish_oomdoc_using_subcommand rules; and __fish_seen_subcommand_from list" -l home -d 'The folder for your rules and history [default: $OOMDOC_HOME, `home` of oomdoc.toml, else your data folder]' -r -F
+complete -c oomdoc -n "__fish_oomdoc_using_subcommand rules; and __fish_seen_subcommand_from list" -l server -d 'The team\'s server, which keeps incidents and is asked for the history; \'\' is none [default: $OOMDOC_SERVER, `server.url` of your oomdoc.toml]' -r
 complete -c oomdoc -n "__fish_oomdoc_using_subcommand rules; and __fish_seen_subcommand_from list" -l color -d 'Colour what is printed: `auto` asks the terminal, $NO_COLOR and $CLICOLOR_FORCE [default: $OOMDOC_COLOR, `color` of oomdoc.toml, else auto]' -r -f -a "auto\t''
 always\t''
 never\t''"
@@ -211,6 +250,7 @@ complete -c oomdoc -n "__fish_oomdoc_using_subcommand rules; and __fish_seen_sub
 complete -c oomdoc -n "__fish_oomdoc_using_subcommand rules; and __fish_seen_subcommand_from list" -s h -l help -d 'Print help'
 complete -c oomdoc -n "__fish_oomdoc_using_subcommand rules; and __fish_seen_subcommand_from new" -l in -d 'The folder of your rules' -r -F
 complete -c oomdoc -n "__fish_oomdoc_using_subcommand rules; and __fish_seen_subcommand_from new" -l home -d 'The folder for your rules and history [default: $OOMDOC_HOME, `home` of oomdoc.toml, else your data folder]' -r -F
+complete -c oomdoc -n "__fish_oomdoc_using_subcommand rules; and __fish_seen_subcommand_from new" -l server -d 'The team\'s server, which keeps incidents and is asked for the history; \'\' is none [default: $OOMDOC_SERVER, `server.url` of your oomdoc.toml]' -r
 complete -c oomdoc -n "__fish_oomdoc_using_subcommand rules; and __fish_seen_subcommand_from new" -l color -d 'Colour what is printed: `auto` asks the terminal, $NO_COLOR and $CLICOLOR_FORCE [default: $OOMDOC_COLOR, `color` of oomdoc.toml, else auto]' -r -f -a "auto\t''
 always\t''
 never\t''"
@@ -219,6 +259,7 @@ complete -c oomdoc -n "__fish_oomdoc_using_subcommand rules; and __fish_seen_sub
 complete -c oomdoc -n "__fish_oomdoc_using_subcommand rules; and __fish_seen_subcommand_from new" -s h -l help -d 'Print help'
 complete -c oomdoc -n "__fish_oomdoc_using_subcommand rules; and __fish_seen_subcommand_from show" -l lang -d 'The language, `en` or `zh` [default: $OOMDOC_LANG, `language` of oomdoc.toml, else your locale]' -r
 complete -c oomdoc -n "__fish_oomdoc_using_subcommand rules; and __fish_seen_subcommand_from show" -l home -d 'The folder for your rules and history [default: $OOMDOC_HOME, `home` of oomdoc.toml, else your data folder]' -r -F
+complete -c oomdoc -n "__fish_oomdoc_using_subcommand rules; and __fish_seen_subcommand_from show" -l server -d 'The team\'s server, which keeps incidents and is asked for the history; \'\' is none [default: $OOMDOC_SERVER, `server.url` of your oomdoc.toml]' -r
 complete -c oomdoc -n "__fish_oomdoc_using_subcommand rules; and __fish_seen_subcommand_from show" -l color -d 'Colour what is printed: `auto` asks the terminal, $NO_COLOR and $CLICOLOR_FORCE [default: $OOMDOC_COLOR, `color` of oomdoc.toml, else auto]' -r -f -a "auto\t''
 always\t''
 never\t''"
@@ -227,6 +268,7 @@ complete -c oomdoc -n "__fish_oomdoc_using_subcommand rules; and __fish_seen_sub
 complete -c oomdoc -n "__fish_oomdoc_using_subcommand rules; and __fish_seen_subcommand_from show" -l no-config -d 'Read no file of settings; $OOMDOC_NO_CONFIG says so, too'
 complete -c oomdoc -n "__fish_oomdoc_using_subcommand rules; and __fish_seen_subcommand_from show" -s h -l help -d 'Print help'
 complete -c oomdoc -n "__fish_oomdoc_using_subcommand rules; and __fish_seen_subcommand_from check" -l home -d 'The folder for your rules and history [default: $OOMDOC_HOME, `home` of oomdoc.toml, else your data folder]' -r -F
+complete -c oomdoc -n "__fish_oomdoc_using_subcommand rules; and __fish_seen_subcommand_from check" -l server -d 'The team\'s server, which keeps incidents and is asked for the history; \'\' is none [default: $OOMDOC_SERVER, `server.url` of your oomdoc.toml]' -r
 complete -c oomdoc -n "__fish_oomdoc_using_subcommand rules; and __fish_seen_subcommand_from check" -l color -d 'Colour what is printed: `auto` asks the terminal, $NO_COLOR and $CLICOLOR_FORCE [default: $OOMDOC_COLOR, `color` of oomdoc.toml, else auto]' -r -f -a "auto\t''
 always\t''
 never\t''"
@@ -234,6 +276,7 @@ complete -c oomdoc -n "__fish_oomdoc_using_subcommand rules; and __fish_seen_sub
 complete -c oomdoc -n "__fish_oomdoc_using_subcommand rules; and __fish_seen_subcommand_from check" -l no-config -d 'Read no file of settings; $OOMDOC_NO_CONFIG says so, too'
 complete -c oomdoc -n "__fish_oomdoc_using_subcommand rules; and __fish_seen_subcommand_from check" -s h -l help -d 'Print help'
 complete -c oomdoc -n "__fish_oomdoc_using_subcommand rules; and __fish_seen_subcommand_from test" -l home -d 'The folder for your rules and history [default: $OOMDOC_HOME, `home` of oomdoc.toml, else your data folder]' -r -F
+complete -c oomdoc -n "__fish_oomdoc_using_subcommand rules; and __fish_seen_subcommand_from test" -l server -d 'The team\'s server, which keeps incidents and is asked for the history; \'\' is none [default: $OOMDOC_SERVER, `server.url` of your oomdoc.toml]' -r
 complete -c oomdoc -n "__fish_oomdoc_using_subcommand rules; and __fish_seen_subcommand_from test" -l color -d 'Colour what is printed: `auto` asks the terminal, $NO_COLOR and $CLICOLOR_FORCE [default: $OOMDOC_COLOR, `color` of oomdoc.toml, else auto]' -r -f -a "auto\t''
 always\t''
 never\t''"
@@ -244,6 +287,7 @@ complete -c oomdoc -n "__fish_oomdoc_using_subcommand rules; and __fish_seen_sub
 complete -c oomdoc -n "__fish_oomdoc_using_subcommand rules; and __fish_seen_subcommand_from fit" -l label -d 'The label\'s file name, JSON or TOML [default: truth.json or expected.toml]' -r
 complete -c oomdoc -n "__fish_oomdoc_using_subcommand rules; and __fish_seen_subcommand_from fit" -l write -d 'Write the numbers below RULES: ranking/phases.toml, ranking/causes.toml, calibration.toml' -r -F
 complete -c oomdoc -n "__fish_oomdoc_using_subcommand rules; and __fish_seen_subcommand_from fit" -l home -d 'The folder for your rules and history [default: $OOMDOC_HOME, `home` of oomdoc.toml, else your data folder]' -r -F
+complete -c oomdoc -n "__fish_oomdoc_using_subcommand rules; and __fish_seen_subcommand_from fit" -l server -d 'The team\'s server, which keeps incidents and is asked for the history; \'\' is none [default: $OOMDOC_SERVER, `server.url` of your oomdoc.toml]' -r
 complete -c oomdoc -n "__fish_oomdoc_using_subcommand rules; and __fish_seen_subcommand_from fit" -l color -d 'Colour what is printed: `auto` asks the terminal, $NO_COLOR and $CLICOLOR_FORCE [default: $OOMDOC_COLOR, `color` of oomdoc.toml, else auto]' -r -f -a "auto\t''
 always\t''
 never\t''"
@@ -255,6 +299,7 @@ complete -c oomdoc -n "__fish_oomdoc_using_subcommand rules; and __fish_seen_sub
 complete -c oomdoc -n "__fish_oomdoc_using_subcommand rules; and __fish_seen_subcommand_from calibrate" -l label -d 'The label\'s file name, JSON or TOML [default: truth.json or expected.toml]' -r
 complete -c oomdoc -n "__fish_oomdoc_using_subcommand rules; and __fish_seen_subcommand_from calibrate" -l write -d 'Write the numbers below RULES: ranking/phases.toml, ranking/causes.toml, calibration.toml' -r -F
 complete -c oomdoc -n "__fish_oomdoc_using_subcommand rules; and __fish_seen_subcommand_from calibrate" -l home -d 'The folder for your rules and history [default: $OOMDOC_HOME, `home` of oomdoc.toml, else your data folder]' -r -F
+complete -c oomdoc -n "__fish_oomdoc_using_subcommand rules; and __fish_seen_subcommand_from calibrate" -l server -d 'The team\'s server, which keeps incidents and is asked for the history; \'\' is none [default: $OOMDOC_SERVER, `server.url` of your oomdoc.toml]' -r
 complete -c oomdoc -n "__fish_oomdoc_using_subcommand rules; and __fish_seen_subcommand_from calibrate" -l color -d 'Colour what is printed: `auto` asks the terminal, $NO_COLOR and $CLICOLOR_FORCE [default: $OOMDOC_COLOR, `color` of oomdoc.toml, else auto]' -r -f -a "auto\t''
 always\t''
 never\t''"
@@ -263,6 +308,7 @@ complete -c oomdoc -n "__fish_oomdoc_using_subcommand rules; and __fish_seen_sub
 complete -c oomdoc -n "__fish_oomdoc_using_subcommand rules; and __fish_seen_subcommand_from calibrate" -l no-config -d 'Read no file of settings; $OOMDOC_NO_CONFIG says so, too'
 complete -c oomdoc -n "__fish_oomdoc_using_subcommand rules; and __fish_seen_subcommand_from calibrate" -s h -l help -d 'Print help'
 complete -c oomdoc -n "__fish_oomdoc_using_subcommand rules; and __fish_seen_subcommand_from import" -l home -d 'The folder for your rules and history [default: $OOMDOC_HOME, `home` of oomdoc.toml, else your data folder]' -r -F
+complete -c oomdoc -n "__fish_oomdoc_using_subcommand rules; and __fish_seen_subcommand_from import" -l server -d 'The team\'s server, which keeps incidents and is asked for the history; \'\' is none [default: $OOMDOC_SERVER, `server.url` of your oomdoc.toml]' -r
 complete -c oomdoc -n "__fish_oomdoc_using_subcommand rules; and __fish_seen_subcommand_from import" -l color -d 'Colour what is printed: `auto` asks the terminal, $NO_COLOR and $CLICOLOR_FORCE [default: $OOMDOC_COLOR, `color` of oomdoc.toml, else auto]' -r -f -a "auto\t''
 always\t''
 never\t''"
@@ -270,6 +316,7 @@ complete -c oomdoc -n "__fish_oomdoc_using_subcommand rules; and __fish_seen_sub
 complete -c oomdoc -n "__fish_oomdoc_using_subcommand rules; and __fish_seen_subcommand_from import" -l no-config -d 'Read no file of settings; $OOMDOC_NO_CONFIG says so, too'
 complete -c oomdoc -n "__fish_oomdoc_using_subcommand rules; and __fish_seen_subcommand_from import" -s h -l help -d 'Print help'
 complete -c oomdoc -n "__fish_oomdoc_using_subcommand rules; and __fish_seen_subcommand_from remove" -l home -d 'The folder for your rules and history [default: $OOMDOC_HOME, `home` of oomdoc.toml, else your data folder]' -r -F
+complete -c oomdoc -n "__fish_oomdoc_using_subcommand rules; and __fish_seen_subcommand_from remove" -l server -d 'The team\'s server, which keeps incidents and is asked for the history; \'\' is none [default: $OOMDOC_SERVER, `server.url` of your oomdoc.toml]' -r
 complete -c oomdoc -n "__fish_oomdoc_using_subcommand rules; and __fish_seen_subcommand_from remove" -l color -d 'Colour what is printed: `auto` asks the terminal, $NO_COLOR and $CLICOLOR_FORCE [default: $OOMDOC_COLOR, `color` of oomdoc.toml, else auto]' -r -f -a "auto\t''
 always\t''
 never\t''"
@@ -286,6 +333,7 @@ complete -c oomdoc -n "__fish_oomdoc_using_subcommand rules; and __fish_seen_sub
 complete -c oomdoc -n "__fish_oomdoc_using_subcommand rules; and __fish_seen_subcommand_from help" -f -a "remove" -d 'Remove an imported rule; a shipped rule that it replaced applies again'
 complete -c oomdoc -n "__fish_oomdoc_using_subcommand rules; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c oomdoc -n "__fish_oomdoc_using_subcommand history; and not __fish_seen_subcommand_from list search show similar stats resolve tag outcomes export import prune reindex verify compact salvage drain help" -l home -d 'The folder for your rules and history [default: $OOMDOC_HOME, `home` of oomdoc.toml, else your data folder]' -r -F
+complete -c oomdoc -n "__fish_oomdoc_using_subcommand history; and not __fish_seen_subcommand_from list search show similar stats resolve tag outcomes export import prune reindex verify compact salvage drain help" -l server -d 'The team\'s server, which keeps incidents and is asked for the history; \'\' is none [default: $OOMDOC_SERVER, `server.url` of your oomdoc.toml]' -r
 complete -c oomdoc -n "__fish_oomdoc_using_subcommand history; and not __fish_seen_subcommand_from list search show similar stats resolve tag outcomes export import prune reindex verify compact salvage drain help" -l color -d 'Colour what is printed: `auto` asks the terminal, $NO_COLOR and $CLICOLOR_FORCE [default: $OOMDOC_COLOR, `color` of oomdoc.toml, else auto]' -r -f -a "auto\t''
 always\t''
 never\t''"
@@ -307,7 +355,7 @@ complete -c oomdoc -n "__fish_oomdoc_using_subcommand history; and not __fish_se
 complete -c oomdoc -n "__fish_oomdoc_using_subcommand history; and not __fish_seen_subcommand_from list search show similar stats resolve tag outcomes export import prune reindex verify compact salvage drain help" -f -a "verify" -d 'Read and check every record and the index'
 complete -c oomdoc -n "__fish_oomdoc_using_subcommand history; and not __fish_seen_subcommand_from list search show similar stats resolve tag outcomes export import prune reindex verify compact salvage drain help" -f -a "compact" -d 'Free the space that removed incidents still take'
 complete -c oomdoc -n "__fish_oomdoc_using_subcommand history; and not __fish_seen_subcommand_from list search show similar stats resolve tag outcomes export import prune reindex verify compact salvage drain help" -f -a "salvage" -d 'Save whatever can still be read of a damaged history; the damaged file is kept'
-complete -c oomdoc -n "__fish_oomdoc_using_subcommand history; and not __fish_seen_subcommand_from list search show similar stats resolve tag outcomes export import prune reindex verify compact salvage drain help" -f -a "drain" -d 'Move waiting incidents from the spool into the store, and bring the index up to date'
+complete -c oomdoc -n "__fish_oomdoc_using_subcommand history; and not __fish_seen_subcommand_from list search show similar stats resolve tag outcomes export import prune reindex verify compact salvage drain help" -f -a "drain" -d 'Move waiting incidents from the spool into the store, or hand them to the server, and bring the index up to date'
 complete -c oomdoc -n "__fish_oomdoc_using_subcommand history; and not __fish_seen_subcommand_from list search show similar stats resolve tag outcomes export import prune reindex verify compact salvage drain help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c oomdoc -n "__fish_oomdoc_using_subcommand history; and __fish_seen_subcommand_from list" -l format -d 'How to show them' -r -f -a "text\t''
 json\t''
@@ -316,6 +364,7 @@ complete -c oomdoc -n "__fish_oomdoc_using_subcommand history; and __fish_seen_s
 complete -c oomdoc -n "__fish_oomdoc_using_subcommand history; and __fish_seen_subcommand_from list" -l offset -d 'Skip this many first' -r
 complete -c oomdoc -n "__fish_oomdoc_using_subcommand history; and __fish_seen_subcommand_from list" -l lang -d 'The language, `en` or `zh` [default: $OOMDOC_LANG, `language` of oomdoc.toml, else your locale]' -r
 complete -c oomdoc -n "__fish_oomdoc_using_subcommand history; and __fish_seen_subcommand_from list" -l home -d 'The folder for your rules and history [default: $OOMDOC_HOME, `home` of oomdoc.toml, else your data folder]' -r -F
+complete -c oomdoc -n "__fish_oomdoc_using_subcommand history; and __fish_seen_subcommand_from list" -l server -d 'The team\'s server, which keeps incidents and is asked for the history; \'\' is none [default: $OOMDOC_SERVER, `server.url` of your oomdoc.toml]' -r
 complete -c oomdoc -n "__fish_oomdoc_using_subcommand history; and __fish_seen_subcommand_from list" -l color -d 'Colour what is printed: `auto` asks the terminal, $NO_COLOR and $CLICOLOR_FORCE [default: $OOMDOC_COLOR, `color` of oomdoc.toml, else auto]' -r -f -a "auto\t''
 always\t''
 never\t''"
@@ -331,6 +380,7 @@ complete -c oomdoc -n "__fish_oomdoc_using_subcommand history; and __fish_seen_s
 complete -c oomdoc -n "__fish_oomdoc_using_subcommand history; and __fish_seen_subcommand_from search" -l offset -d 'Skip this many first' -r
 complete -c oomdoc -n "__fish_oomdoc_using_subcommand history; and __fish_seen_subcommand_from search" -l lang -d 'The language, `en` or `zh` [default: $OOMDOC_LANG, `language` of oomdoc.toml, else your locale]' -r
 complete -c oomdoc -n "__fish_oomdoc_using_subcommand history; and __fish_seen_subcommand_from search" -l home -d 'The folder for your rules and history [default: $OOMDOC_HOME, `home` of oomdoc.toml, else your data folder]' -r -F
+complete -c oomdoc -n "__fish_oomdoc_using_subcommand history; and __fish_seen_subcommand_from search" -l server -d 'The team\'s server, which keeps incidents and is asked for the history; \'\' is none [default: $OOMDOC_SERVER, `server.url` of your oomdoc.toml]' -r
 complete -c oomdoc -n "__fish_oomdoc_using_subcommand history; and __fish_seen_subcommand_from search" -l color -d 'Colour what is printed: `auto` asks the terminal, $NO_COLOR and $CLICOLOR_FORCE [default: $OOMDOC_COLOR, `color` of oomdoc.toml, else auto]' -r -f -a "auto\t''
 always\t''
 never\t''"
@@ -341,6 +391,7 @@ complete -c oomdoc -n "__fish_oomdoc_using_subcommand history; and __fish_seen_s
 json\t''"
 complete -c oomdoc -n "__fish_oomdoc_using_subcommand history; and __fish_seen_subcommand_from show" -l lang -d 'The language, `en` or `zh` [default: $OOMDOC_LANG, `language` of oomdoc.toml, else your locale]' -r
 complete -c oomdoc -n "__fish_oomdoc_using_subcommand history; and __fish_seen_subcommand_from show" -l home -d 'The folder for your rules and history [default: $OOMDOC_HOME, `home` of oomdoc.toml, else your data folder]' -r -F
+complete -c oomdoc -n "__fish_oomdoc_using_subcommand history; and __fish_seen_subcommand_from show" -l server -d 'The team\'s server, which keeps incidents and is asked for the history; \'\' is none [default: $OOMDOC_SERVER, `server.url` of your oomdoc.toml]' -r
 complete -c oomdoc -n "__fish_oomdoc_using_subcommand history; and __fish_seen_subcommand_from show" -l color -d 'Colour what is printed: `auto` asks the terminal, $NO_COLOR and $CLICOLOR_FORCE [default: $OOMDOC_COLOR, `color` of oomdoc.toml, else auto]' -r -f -a "auto\t''
 always\t''
 never\t''"
@@ -351,6 +402,7 @@ complete -c oomdoc -n "__fish_oomdoc_using_subcommand history; and __fish_seen_s
 json\t''"
 complete -c oomdoc -n "__fish_oomdoc_using_subcommand history; and __fish_seen_subcommand_from similar" -l limit -d 'Show at most this many' -r
 complete -c oomdoc -n "__fish_oomdoc_using_subcommand history; and __fish_seen_subcommand_from similar" -l home -d 'The folder for your rules and history [default: $OOMDOC_HOME, `home` of oomdoc.toml, else your data folder]' -r -F
+complete -c oomdoc -n "__fish_oomdoc_using_subcommand history; and __fish_seen_subcommand_from similar" -l server -d 'The team\'s server, which keeps incidents and is asked for the history; \'\' is none [default: $OOMDOC_SERVER, `server.url` of your oomdoc.toml]' -r
 complete -c oomdoc -n "__fish_oomdoc_using_subcommand history; and __fish_seen_subcommand_from similar" -l color -d 'Colour what is printed: `auto` asks the terminal, $NO_COLOR and $CLICOLOR_FORCE [default: $OOMDOC_COLOR, `color` of oomdoc.toml, else auto]' -r -f -a "auto\t''
 always\t''
 never\t''"
@@ -364,12 +416,14 @@ phase\t''
 model\t''
 framework\t''
 host\t''
+cluster\t''
 job\t''
 week\t''"
 complete -c oomdoc -n "__fish_oomdoc_using_subcommand history; and __fish_seen_subcommand_from stats" -l format -d 'How to show them' -r -f -a "text\t''
 json\t''
 csv\t''"
 complete -c oomdoc -n "__fish_oomdoc_using_subcommand history; and __fish_seen_subcommand_from stats" -l home -d 'The folder for your rules and history [default: $OOMDOC_HOME, `home` of oomdoc.toml, else your data folder]' -r -F
+complete -c oomdoc -n "__fish_oomdoc_using_subcommand history; and __fish_seen_subcommand_from stats" -l server -d 'The team\'s server, which keeps incidents and is asked for the history; \'\' is none [default: $OOMDOC_SERVER, `server.url` of your oomdoc.toml]' -r
 complete -c oomdoc -n "__fish_oomdoc_using_subcommand history; and __fish_seen_subcommand_from stats" -l color -d 'Colour what is printed: `auto` asks the terminal, $NO_COLOR and $CLICOLOR_FORCE [default: $OOMDOC_COLOR, `color` of oomdoc.toml, else auto]' -r -f -a "auto\t''
 always\t''
 never\t''"
@@ -382,6 +436,7 @@ complete -c oomdoc -n "__fish_oomdoc_using_subcommand history; and __fish_seen_s
 complete -c oomdoc -n "__fish_oomdoc_using_subcommand history; and __fish_seen_subcommand_from resolve" -l note -d 'What else there is to say; with --worked and no change, what you did' -r
 complete -c oomdoc -n "__fish_oomdoc_using_subcommand history; and __fish_seen_subcommand_from resolve" -l link -d 'Where more is said: a ticket, a page, a merge request' -r
 complete -c oomdoc -n "__fish_oomdoc_using_subcommand history; and __fish_seen_subcommand_from resolve" -l home -d 'The folder for your rules and history [default: $OOMDOC_HOME, `home` of oomdoc.toml, else your data folder]' -r -F
+complete -c oomdoc -n "__fish_oomdoc_using_subcommand history; and __fish_seen_subcommand_from resolve" -l server -d 'The team\'s server, which keeps incidents and is asked for the history; \'\' is none [default: $OOMDOC_SERVER, `server.url` of your oomdoc.toml]' -r
 complete -c oomdoc -n "__fish_oomdoc_using_subcommand history; and __fish_seen_subcommand_from resolve" -l color -d 'Colour what is printed: `auto` asks the terminal, $NO_COLOR and $CLICOLOR_FORCE [default: $OOMDOC_COLOR, `color` of oomdoc.toml, else auto]' -r -f -a "auto\t''
 always\t''
 never\t''"
@@ -393,6 +448,7 @@ complete -c oomdoc -n "__fish_oomdoc_using_subcommand history; and __fish_seen_s
 complete -c oomdoc -n "__fish_oomdoc_using_subcommand history; and __fish_seen_subcommand_from tag" -l job -d 'Name the job' -r
 complete -c oomdoc -n "__fish_oomdoc_using_subcommand history; and __fish_seen_subcommand_from tag" -l remove -d 'Take off these tags; comma-separated or repeated' -r
 complete -c oomdoc -n "__fish_oomdoc_using_subcommand history; and __fish_seen_subcommand_from tag" -l home -d 'The folder for your rules and history [default: $OOMDOC_HOME, `home` of oomdoc.toml, else your data folder]' -r -F
+complete -c oomdoc -n "__fish_oomdoc_using_subcommand history; and __fish_seen_subcommand_from tag" -l server -d 'The team\'s server, which keeps incidents and is asked for the history; \'\' is none [default: $OOMDOC_SERVER, `server.url` of your oomdoc.toml]' -r
 complete -c oomdoc -n "__fish_oomdoc_using_subcommand history; and __fish_seen_subcommand_from tag" -l color -d 'Colour what is printed: `auto` asks the terminal, $NO_COLOR and $CLICOLOR_FORCE [default: $OOMDOC_COLOR, `color` of oomdoc.toml, else auto]' -r -f -a "auto\t''
 always\t''
 never\t''"
@@ -404,6 +460,7 @@ json\t''
 csv\t''"
 complete -c oomdoc -n "__fish_oomdoc_using_subcommand history; and __fish_seen_subcommand_from outcomes" -l reset -d 'Forget the outcomes of incident ID, or of all incidents without one' -r
 complete -c oomdoc -n "__fish_oomdoc_using_subcommand history; and __fish_seen_subcommand_from outcomes" -l home -d 'The folder for your rules and history [default: $OOMDOC_HOME, `home` of oomdoc.toml, else your data folder]' -r -F
+complete -c oomdoc -n "__fish_oomdoc_using_subcommand history; and __fish_seen_subcommand_from outcomes" -l server -d 'The team\'s server, which keeps incidents and is asked for the history; \'\' is none [default: $OOMDOC_SERVER, `server.url` of your oomdoc.toml]' -r
 complete -c oomdoc -n "__fish_oomdoc_using_subcommand history; and __fish_seen_subcommand_from outcomes" -l color -d 'Colour what is printed: `auto` asks the terminal, $NO_COLOR and $CLICOLOR_FORCE [default: $OOMDOC_COLOR, `color` of oomdoc.toml, else auto]' -r -f -a "auto\t''
 always\t''
 never\t''"
@@ -411,6 +468,7 @@ complete -c oomdoc -n "__fish_oomdoc_using_subcommand history; and __fish_seen_s
 complete -c oomdoc -n "__fish_oomdoc_using_subcommand history; and __fish_seen_subcommand_from outcomes" -l no-config -d 'Read no file of settings; $OOMDOC_NO_CONFIG says so, too'
 complete -c oomdoc -n "__fish_oomdoc_using_subcommand history; and __fish_seen_subcommand_from outcomes" -s h -l help -d 'Print help'
 complete -c oomdoc -n "__fish_oomdoc_using_subcommand history; and __fish_seen_subcommand_from export" -l home -d 'The folder for your rules and history [default: $OOMDOC_HOME, `home` of oomdoc.toml, else your data folder]' -r -F
+complete -c oomdoc -n "__fish_oomdoc_using_subcommand history; and __fish_seen_subcommand_from export" -l server -d 'The team\'s server, which keeps incidents and is asked for the history; \'\' is none [default: $OOMDOC_SERVER, `server.url` of your oomdoc.toml]' -r
 complete -c oomdoc -n "__fish_oomdoc_using_subcommand history; and __fish_seen_subcommand_from export" -l color -d 'Colour what is printed: `auto` asks the terminal, $NO_COLOR and $CLICOLOR_FORCE [default: $OOMDOC_COLOR, `color` of oomdoc.toml, else auto]' -r -f -a "auto\t''
 always\t''
 never\t''"
@@ -418,6 +476,7 @@ complete -c oomdoc -n "__fish_oomdoc_using_subcommand history; and __fish_seen_s
 complete -c oomdoc -n "__fish_oomdoc_using_subcommand history; and __fish_seen_subcommand_from export" -l no-config -d 'Read no file of settings; $OOMDOC_NO_CONFIG says so, too'
 complete -c oomdoc -n "__fish_oomdoc_using_subcommand history; and __fish_seen_subcommand_from export" -s h -l help -d 'Print help'
 complete -c oomdoc -n "__fish_oomdoc_using_subcommand history; and __fish_seen_subcommand_from import" -l home -d 'The folder for your rules and history [default: $OOMDOC_HOME, `home` of oomdoc.toml, else your data folder]' -r -F
+complete -c oomdoc -n "__fish_oomdoc_using_subcommand history; and __fish_seen_subcommand_from import" -l server -d 'The team\'s server, which keeps incidents and is asked for the history; \'\' is none [default: $OOMDOC_SERVER, `server.url` of your oomdoc.toml]' -r
 complete -c oomdoc -n "__fish_oomdoc_using_subcommand history; and __fish_seen_subcommand_from import" -l color -d 'Colour what is printed: `auto` asks the terminal, $NO_COLOR and $CLICOLOR_FORCE [default: $OOMDOC_COLOR, `color` of oomdoc.toml, else auto]' -r -f -a "auto\t''
 always\t''
 never\t''"
@@ -426,6 +485,7 @@ complete -c oomdoc -n "__fish_oomdoc_using_subcommand history; and __fish_seen_s
 complete -c oomdoc -n "__fish_oomdoc_using_subcommand history; and __fish_seen_subcommand_from import" -s h -l help -d 'Print help'
 complete -c oomdoc -n "__fish_oomdoc_using_subcommand history; and __fish_seen_subcommand_from prune" -l older-than -d 'Remove those older than this: `90d`, `12w`, `6m`, `1y`' -r
 complete -c oomdoc -n "__fish_oomdoc_using_subcommand history; and __fish_seen_subcommand_from prune" -l home -d 'The folder for your rules and history [default: $OOMDOC_HOME, `home` of oomdoc.toml, else your data folder]' -r -F
+complete -c oomdoc -n "__fish_oomdoc_using_subcommand history; and __fish_seen_subcommand_from prune" -l server -d 'The team\'s server, which keeps incidents and is asked for the history; \'\' is none [default: $OOMDOC_SERVER, `server.url` of your oomdoc.toml]' -r
 complete -c oomdoc -n "__fish_oomdoc_using_subcommand history; and __fish_seen_subcommand_from prune" -l color -d 'Colour what is printed: `auto` asks the terminal, $NO_COLOR and $CLICOLOR_FORCE [default: $OOMDOC_COLOR, `color` of oomdoc.toml, else auto]' -r -f -a "auto\t''
 always\t''
 never\t''"
@@ -434,6 +494,7 @@ complete -c oomdoc -n "__fish_oomdoc_using_subcommand history; and __fish_seen_s
 complete -c oomdoc -n "__fish_oomdoc_using_subcommand history; and __fish_seen_subcommand_from prune" -l no-config -d 'Read no file of settings; $OOMDOC_NO_CONFIG says so, too'
 complete -c oomdoc -n "__fish_oomdoc_using_subcommand history; and __fish_seen_subcommand_from prune" -s h -l help -d 'Print help'
 complete -c oomdoc -n "__fish_oomdoc_using_subcommand history; and __fish_seen_subcommand_from reindex" -l home -d 'The folder for your rules and history [default: $OOMDOC_HOME, `home` of oomdoc.toml, else your data folder]' -r -F
+complete -c oomdoc -n "__fish_oomdoc_using_subcommand history; and __fish_seen_subcommand_from reindex" -l server -d 'The team\'s server, which keeps incidents and is asked for the history; \'\' is none [default: $OOMDOC_SERVER, `server.url` of your oomdoc.toml]' -r
 complete -c oomdoc -n "__fish_oomdoc_using_subcommand history; and __fish_seen_subcommand_from reindex" -l color -d 'Colour what is printed: `auto` asks the terminal, $NO_COLOR and $CLICOLOR_FORCE [default: $OOMDOC_COLOR, `color` of oomdoc.toml, else auto]' -r -f -a "auto\t''
 always\t''
 never\t''"
@@ -441,6 +502,7 @@ complete -c oomdoc -n "__fish_oomdoc_using_subcommand history; and __fish_seen_s
 complete -c oomdoc -n "__fish_oomdoc_using_subcommand history; and __fish_seen_subcommand_from reindex" -l no-config -d 'Read no file of settings; $OOMDOC_NO_CONFIG says so, too'
 complete -c oomdoc -n "__fish_oomdoc_using_subcommand history; and __fish_seen_subcommand_from reindex" -s h -l help -d 'Print help'
 complete -c oomdoc -n "__fish_oomdoc_using_subcommand history; and __fish_seen_subcommand_from verify" -l home -d 'The folder for your rules and history [default: $OOMDOC_HOME, `home` of oomdoc.toml, else your data folder]' -r -F
+complete -c oomdoc -n "__fish_oomdoc_using_subcommand history; and __fish_seen_subcommand_from verify" -l server -d 'The team\'s server, which keeps incidents and is asked for the history; \'\' is none [default: $OOMDOC_SERVER, `server.url` of your oomdoc.toml]' -r
 complete -c oomdoc -n "__fish_oomdoc_using_subcommand history; and __fish_seen_subcommand_from verify" -l color -d 'Colour what is printed: `auto` asks the terminal, $NO_COLOR and $CLICOLOR_FORCE [default: $OOMDOC_COLOR, `color` of oomdoc.toml, else auto]' -r -f -a "auto\t''
 always\t''
 never\t''"
@@ -448,6 +510,7 @@ complete -c oomdoc -n "__fish_oomdoc_using_subcommand history; and __fish_seen_s
 complete -c oomdoc -n "__fish_oomdoc_using_subcommand history; and __fish_seen_subcommand_from verify" -l no-config -d 'Read no file of settings; $OOMDOC_NO_CONFIG says so, too'
 complete -c oomdoc -n "__fish_oomdoc_using_subcommand history; and __fish_seen_subcommand_from verify" -s h -l help -d 'Print help'
 complete -c oomdoc -n "__fish_oomdoc_using_subcommand history; and __fish_seen_subcommand_from compact" -l home -d 'The folder for your rules and history [default: $OOMDOC_HOME, `home` of oomdoc.toml, else your data folder]' -r -F
+complete -c oomdoc -n "__fish_oomdoc_using_subcommand history; and __fish_seen_subcommand_from compact" -l server -d 'The team\'s server, which keeps incidents and is asked for the history; \'\' is none [default: $OOMDOC_SERVER, `server.url` of your oomdoc.toml]' -r
 complete -c oomdoc -n "__fish_oomdoc_using_subcommand history; and __fish_seen_subcommand_from compact" -l color -d 'Colour what is printed: `auto` asks the terminal, $NO_COLOR and $CLICOLOR_FORCE [default: $OOMDOC_COLOR, `color` of oomdoc.toml, else auto]' -r -f -a "auto\t''
 always\t''
 never\t''"
@@ -455,6 +518,7 @@ complete -c oomdoc -n "__fish_oomdoc_using_subcommand history; and __fish_seen_s
 complete -c oomdoc -n "__fish_oomdoc_using_subcommand history; and __fish_seen_subcommand_from compact" -l no-config -d 'Read no file of settings; $OOMDOC_NO_CONFIG says so, too'
 complete -c oomdoc -n "__fish_oomdoc_using_subcommand history; and __fish_seen_subcommand_from compact" -s h -l help -d 'Print help'
 complete -c oomdoc -n "__fish_oomdoc_using_subcommand history; and __fish_seen_subcommand_from salvage" -l home -d 'The folder for your rules and history [default: $OOMDOC_HOME, `home` of oomdoc.toml, else your data folder]' -r -F
+complete -c oomdoc -n "__fish_oomdoc_using_subcommand history; and __fish_seen_subcommand_from salvage" -l server -d 'The team\'s server, which keeps incidents and is asked for the history; \'\' is none [default: $OOMDOC_SERVER, `server.url` of your oomdoc.toml]' -r
 complete -c oomdoc -n "__fish_oomdoc_using_subcommand history; and __fish_seen_subcommand_from salvage" -l color -d 'Colour what is printed: `auto` asks the terminal, $NO_COLOR and $CLICOLOR_FORCE [default: $OOMDOC_COLOR, `color` of oomdoc.toml, else auto]' -r -f -a "auto\t''
 always\t''
 never\t''"
@@ -462,6 +526,7 @@ complete -c oomdoc -n "__fish_oomdoc_using_subcommand history; and __fish_seen_s
 complete -c oomdoc -n "__fish_oomdoc_using_subcommand history; and __fish_seen_subcommand_from salvage" -l no-config -d 'Read no file of settings; $OOMDOC_NO_CONFIG says so, too'
 complete -c oomdoc -n "__fish_oomdoc_using_subcommand history; and __fish_seen_subcommand_from salvage" -s h -l help -d 'Print help'
 complete -c oomdoc -n "__fish_oomdoc_using_subcommand history; and __fish_seen_subcommand_from drain" -l home -d 'The folder for your rules and history [default: $OOMDOC_HOME, `home` of oomdoc.toml, else your data folder]' -r -F
+complete -c oomdoc -n "__fish_oomdoc_using_subcommand history; and __fish_seen_subcommand_from drain" -l server -d 'The team\'s server, which keeps incidents and is asked for the history; \'\' is none [default: $OOMDOC_SERVER, `server.url` of your oomdoc.toml]' -r
 complete -c oomdoc -n "__fish_oomdoc_using_subcommand history; and __fish_seen_subcommand_from drain" -l color -d 'Colour what is printed: `auto` asks the terminal, $NO_COLOR and $CLICOLOR_FORCE [default: $OOMDOC_COLOR, `color` of oomdoc.toml, else auto]' -r -f -a "auto\t''
 always\t''
 never\t''"
@@ -483,9 +548,20 @@ complete -c oomdoc -n "__fish_oomdoc_using_subcommand history; and __fish_seen_s
 complete -c oomdoc -n "__fish_oomdoc_using_subcommand history; and __fish_seen_subcommand_from help" -f -a "verify" -d 'Read and check every record and the index'
 complete -c oomdoc -n "__fish_oomdoc_using_subcommand history; and __fish_seen_subcommand_from help" -f -a "compact" -d 'Free the space that removed incidents still take'
 complete -c oomdoc -n "__fish_oomdoc_using_subcommand history; and __fish_seen_subcommand_from help" -f -a "salvage" -d 'Save whatever can still be read of a damaged history; the damaged file is kept'
-complete -c oomdoc -n "__fish_oomdoc_using_subcommand history; and __fish_seen_subcommand_from help" -f -a "drain" -d 'Move waiting incidents from the spool into the store, and bring the index up to date'
+complete -c oomdoc -n "__fish_oomdoc_using_subcommand history; and __fish_seen_subcommand_from help" -f -a "drain" -d 'Move waiting incidents from the spool into the store, or hand them to the server, and bring the index up to date'
 complete -c oomdoc -n "__fish_oomdoc_using_subcommand history; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c oomdoc -n "__fish_oomdoc_using_subcommand mcp" -l root -d 'Read only files below this folder; may be repeated [default: whatever you may read]' -r -F
+complete -c oomdoc -n "__fish_oomdoc_using_subcommand mcp" -l home -d 'The folder for your rules and history [default: $OOMDOC_HOME, `home` of oomdoc.toml, else your data folder]' -r -F
+complete -c oomdoc -n "__fish_oomdoc_using_subcommand mcp" -l server -d 'The team\'s server, which keeps incidents and is asked for the history; \'\' is none [default: $OOMDOC_SERVER, `server.url` of your oomdoc.toml]' -r
+complete -c oomdoc -n "__fish_oomdoc_using_subcommand mcp" -l color -d 'Colour what is printed: `auto` asks the terminal, $NO_COLOR and $CLICOLOR_FORCE [default: $OOMDOC_COLOR, `color` of oomdoc.toml, else auto]' -r -f -a "auto\t''
+always\t''
+never\t''"
+complete -c oomdoc -n "__fish_oomdoc_using_subcommand mcp" -l config -d 'Read this file of settings in the place of the project\'s oomdoc.toml [default: $OOMDOC_CONFIG]' -r -F
+complete -c oomdoc -n "__fish_oomdoc_using_subcommand mcp" -l no-save -d 'Keep no incident in the history, whatever the assistant asks'
+complete -c oomdoc -n "__fish_oomdoc_using_subcommand mcp" -l no-config -d 'Read no file of settings; $OOMDOC_NO_CONFIG says so, too'
+complete -c oomdoc -n "__fish_oomdoc_using_subcommand mcp" -s h -l help -d 'Print help'
 complete -c oomdoc -n "__fish_oomdoc_using_subcommand config; and not __fish_seen_subcommand_from show help" -l home -d 'The folder for your rules and history [default: $OOMDOC_HOME, `home` of oomdoc.toml, else your data folder]' -r -F
+complete -c oomdoc -n "__fish_oomdoc_using_subcommand config; and not __fish_seen_subcommand_from show help" -l server -d 'The team\'s server, which keeps incidents and is asked for the history; \'\' is none [default: $OOMDOC_SERVER, `server.url` of your oomdoc.toml]' -r
 complete -c oomdoc -n "__fish_oomdoc_using_subcommand config; and not __fish_seen_subcommand_from show help" -l color -d 'Colour what is printed: `auto` asks the terminal, $NO_COLOR and $CLICOLOR_FORCE [default: $OOMDOC_COLOR, `color` of oomdoc.toml, else auto]' -r -f -a "auto\t''
 always\t''
 never\t''"
@@ -498,6 +574,7 @@ complete -c oomdoc -n "__fish_oomdoc_using_subcommand config; and __fish_seen_su
 json\t''"
 complete -c oomdoc -n "__fish_oomdoc_using_subcommand config; and __fish_seen_subcommand_from show" -l lang -d 'The language, `en` or `zh` [default: $OOMDOC_LANG, `language` of oomdoc.toml, else your locale]' -r
 complete -c oomdoc -n "__fish_oomdoc_using_subcommand config; and __fish_seen_subcommand_from show" -l home -d 'The folder for your rules and history [default: $OOMDOC_HOME, `home` of oomdoc.toml, else your data folder]' -r -F
+complete -c oomdoc -n "__fish_oomdoc_using_subcommand config; and __fish_seen_subcommand_from show" -l server -d 'The team\'s server, which keeps incidents and is asked for the history; \'\' is none [default: $OOMDOC_SERVER, `server.url` of your oomdoc.toml]' -r
 complete -c oomdoc -n "__fish_oomdoc_using_subcommand config; and __fish_seen_subcommand_from show" -l color -d 'Colour what is printed: `auto` asks the terminal, $NO_COLOR and $CLICOLOR_FORCE [default: $OOMDOC_COLOR, `color` of oomdoc.toml, else auto]' -r -f -a "auto\t''
 always\t''
 never\t''"
@@ -507,23 +584,27 @@ complete -c oomdoc -n "__fish_oomdoc_using_subcommand config; and __fish_seen_su
 complete -c oomdoc -n "__fish_oomdoc_using_subcommand config; and __fish_seen_subcommand_from help" -f -a "show" -d 'Show what holds, and the file and line, the variable or the flag that says so'
 complete -c oomdoc -n "__fish_oomdoc_using_subcommand config; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c oomdoc -n "__fish_oomdoc_using_subcommand completions" -l home -d 'The folder for your rules and history [default: $OOMDOC_HOME, `home` of oomdoc.toml, else your data folder]' -r -F
+complete -c oomdoc -n "__fish_oomdoc_using_subcommand completions" -l server -d 'The team\'s server, which keeps incidents and is asked for the history; \'\' is none [default: $OOMDOC_SERVER, `server.url` of your oomdoc.toml]' -r
 complete -c oomdoc -n "__fish_oomdoc_using_subcommand completions" -l color -d 'Colour what is printed: `auto` asks the terminal, $NO_COLOR and $CLICOLOR_FORCE [default: $OOMDOC_COLOR, `color` of oomdoc.toml, else auto]' -r -f -a "auto\t''
 always\t''
 never\t''"
 complete -c oomdoc -n "__fish_oomdoc_using_subcommand completions" -l config -d 'Read this file of settings in the place of the project\'s oomdoc.toml [default: $OOMDOC_CONFIG]' -r -F
 complete -c oomdoc -n "__fish_oomdoc_using_subcommand completions" -l no-config -d 'Read no file of settings; $OOMDOC_NO_CONFIG says so, too'
 complete -c oomdoc -n "__fish_oomdoc_using_subcommand completions" -s h -l help -d 'Print help'
-complete -c oomdoc -n "__fish_oomdoc_using_subcommand help; and not __fish_seen_subcommand_from analyze run triage fix estimate explain rules history config completions help" -f -a "analyze" -d 'Say what ran out, where, in which phase and with which figures, and prove it'
-complete -c oomdoc -n "__fish_oomdoc_using_subcommand help; and not __fish_seen_subcommand_from analyze run triage fix estimate explain rules history config completions help" -f -a "run" -d 'Run a command and record its memory, so that its end can be explained without the kernel\'s log'
-complete -c oomdoc -n "__fish_oomdoc_using_subcommand help; and not __fish_seen_subcommand_from analyze run triage fix estimate explain rules history config completions help" -f -a "triage" -d 'Analyze in a pipeline: report files, an annotation, the step\'s summary, one comment on the pull or merge request'
-complete -c oomdoc -n "__fish_oomdoc_using_subcommand help; and not __fish_seen_subcommand_from analyze run triage fix estimate explain rules history config completions help" -f -a "fix" -d 'Show the configuration change that the report proposes, or make it'
-complete -c oomdoc -n "__fish_oomdoc_using_subcommand help; and not __fish_seen_subcommand_from analyze run triage fix estimate explain rules history config completions help" -f -a "estimate" -d 'Say how much memory a job should need on each GPU and host, moment by moment, and what makes it fit'
-complete -c oomdoc -n "__fish_oomdoc_using_subcommand help; and not __fish_seen_subcommand_from analyze run triage fix estimate explain rules history config completions help" -f -a "explain" -d 'Explain a word of reports and rules: a cause, kind, phase, figure, lever, fact, or a knob as you spell it'
-complete -c oomdoc -n "__fish_oomdoc_using_subcommand help; and not __fish_seen_subcommand_from analyze run triage fix estimate explain rules history config completions help" -f -a "rules" -d 'List, check, test and import rules: what oomdoc knows of the causes of out-of-memory failures'
-complete -c oomdoc -n "__fish_oomdoc_using_subcommand help; and not __fish_seen_subcommand_from analyze run triage fix estimate explain rules history config completions help" -f -a "history" -d 'Find earlier incidents, and record what solved them'
-complete -c oomdoc -n "__fish_oomdoc_using_subcommand help; and not __fish_seen_subcommand_from analyze run triage fix estimate explain rules history config completions help" -f -a "config" -d 'Show which settings hold, and where each comes from: docs/configuration.md'
-complete -c oomdoc -n "__fish_oomdoc_using_subcommand help; and not __fish_seen_subcommand_from analyze run triage fix estimate explain rules history config completions help" -f -a "completions" -d 'Write the completions of a shell: `oomdoc completions bash > ~/.local/share/bash-completion/completions/oomdoc`'
-complete -c oomdoc -n "__fish_oomdoc_using_subcommand help; and not __fish_seen_subcommand_from analyze run triage fix estimate explain rules history config completions help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c oomdoc -n "__fish_oomdoc_using_subcommand help; and not __fish_seen_subcommand_from analyze run triage serve fix estimate explain rules history mcp config completions help" -f -a "analyze" -d 'Say what ran out, where, in which phase and with which figures, and prove it'
+complete -c oomdoc -n "__fish_oomdoc_using_subcommand help; and not __fish_seen_subcommand_from analyze run triage serve fix estimate explain rules history mcp config completions help" -f -a "run" -d 'Run a command and record its memory, so that its end can be explained without the kernel\'s log'
+complete -c oomdoc -n "__fish_oomdoc_using_subcommand help; and not __fish_seen_subcommand_from analyze run triage serve fix estimate explain rules history mcp config completions help" -f -a "triage" -d 'Analyze in a pipeline: report files, an annotation, the step\'s summary, one comment on the pull or merge request'
+complete -c oomdoc -n "__fish_oomdoc_using_subcommand help; and not __fish_seen_subcommand_from analyze run triage serve fix estimate explain rules history mcp config completions help" -f -a "serve" -d 'Serve the history to a team: pages, an interface for programs, and a bot that answers failed jobs'
+complete -c oomdoc -n "__fish_oomdoc_using_subcommand help; and not __fish_seen_subcommand_from analyze run triage serve fix estimate explain rules history mcp config completions help" -f -a "fix" -d 'Show the configuration change that the report proposes, or make it'
+complete -c oomdoc -n "__fish_oomdoc_using_subcommand help; and not __fish_seen_subcommand_from analyze run triage serve fix estimate explain rules history mcp config completions help" -f -a "estimate" -d 'Say how much memory a job should need on each GPU and host, moment by moment, and what makes it fit'
+complete -c oomdoc -n "__fish_oomdoc_using_subcommand help; and not __fish_seen_subcommand_from analyze run triage serve fix estimate explain rules history mcp config completions help" -f -a "explain" -d 'Explain a word of reports and rules: a cause, kind, phase, figure, lever, fact, or a knob as you spell it'
+complete -c oomdoc -n "__fish_oomdoc_using_subcommand help; and not __fish_seen_subcommand_from analyze run triage serve fix estimate explain rules history mcp config completions help" -f -a "rules" -d 'List, check, test and import rules: what oomdoc knows of the causes of out-of-memory failures'
+complete -c oomdoc -n "__fish_oomdoc_using_subcommand help; and not __fish_seen_subcommand_from analyze run triage serve fix estimate explain rules history mcp config completions help" -f -a "history" -d 'Find earlier incidents, and record what solved them'
+complete -c oomdoc -n "__fish_oomdoc_using_subcommand help; and not __fish_seen_subcommand_from analyze run triage serve fix estimate explain rules history mcp config completions help" -f -a "mcp" -d 'Serve oomdoc\'s tools to assistants that speak the Model Context Protocol, on standard input and output: docs/mcp.md'
+complete -c oomdoc -n "__fish_oomdoc_using_subcommand help; and not __fish_seen_subcommand_from analyze run triage serve fix estimate explain rules history mcp config completions help" -f -a "config" -d 'Show which settings hold, and where each comes from: docs/configuration.md'
+complete -c oomdoc -n "__fish_oomdoc_using_subcommand help; and not __fish_seen_subcommand_from analyze run triage serve fix estimate explain rules history mcp config completions help" -f -a "completions" -d 'Write the completions of a shell: `oomdoc completions bash > ~/.local/share/bash-completion/completions/oomdoc`'
+complete -c oomdoc -n "__fish_oomdoc_using_subcommand help; and not __fish_seen_subcommand_from analyze run triage serve fix estimate explain rules history mcp config completions help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c oomdoc -n "__fish_oomdoc_using_subcommand help; and __fish_seen_subcommand_from serve" -f -a "token" -d 'Make, list and take back the tokens by which people and programs are known'
 complete -c oomdoc -n "__fish_oomdoc_using_subcommand help; and __fish_seen_subcommand_from rules" -f -a "list" -d 'List the rules of causes and where they come from'
 complete -c oomdoc -n "__fish_oomdoc_using_subcommand help; and __fish_seen_subcommand_from rules" -f -a "new" -d 'Write a commented rule to begin with, and a message of your own program by which it is told'
 complete -c oomdoc -n "__fish_oomdoc_using_subcommand help; and __fish_seen_subcommand_from rules" -f -a "show" -d 'Show a rule: what it says, what speaks for and against it, what it changes'
@@ -547,5 +628,5 @@ complete -c oomdoc -n "__fish_oomdoc_using_subcommand help; and __fish_seen_subc
 complete -c oomdoc -n "__fish_oomdoc_using_subcommand help; and __fish_seen_subcommand_from history" -f -a "verify" -d 'Read and check every record and the index'
 complete -c oomdoc -n "__fish_oomdoc_using_subcommand help; and __fish_seen_subcommand_from history" -f -a "compact" -d 'Free the space that removed incidents still take'
 complete -c oomdoc -n "__fish_oomdoc_using_subcommand help; and __fish_seen_subcommand_from history" -f -a "salvage" -d 'Save whatever can still be read of a damaged history; the damaged file is kept'
-complete -c oomdoc -n "__fish_oomdoc_using_subcommand help; and __fish_seen_subcommand_from history" -f -a "drain" -d 'Move waiting incidents from the spool into the store, and bring the index up to date'
+complete -c oomdoc -n "__fish_oomdoc_using_subcommand help; and __fish_seen_subcommand_from history" -f -a "drain" -d 'Move waiting incidents from the spool into the store, or hand them to the server, and bring the index up to date'
 complete -c oomdoc -n "__fish_oomdoc_using_subcommand help; and __fish_seen_subcommand_from config" -f -a "show" -d 'Show what holds, and the file and line, the variable or the flag that says so'
