@@ -4,6 +4,11 @@
 
 pub use crate::{analyze_inputs, examine_inputs};
 
+#[cfg(feature = "server")]
+pub mod bot {
+    pub use crate::bot::{Act, Bot, BotConfig, Done, ForgeName, Moment, QueueError, Receipt, Refusal, Services, Work};
+}
+
 #[cfg(feature = "cli")]
 pub mod cli {
     pub use crate::cli::{Flags, Quantised, Recomputation, command, run};
@@ -35,9 +40,10 @@ pub mod fix {
 pub mod history {
     pub use crate::history::{
         Answer, Cursor, Document, Facet, FacetValue, Fix, FixFilter, Found, GroupFilter, GroupOrder, GroupPage,
-        GroupState, GroupSummary, IndexError, Live, Order, Outcome, Page, Query, Record, Series, Trend, TrendBy,
-        Verdict, add, annotate, ask, ask_similar, ask_stats, drain, export, find, fixes, import, is_waiting, look, now,
-        outcomes, prune, publish, put, records, reindex, resolve, search, settle, similar, snapshot, stats,
+        GroupState, GroupSummary, HistoryError, IndexError, Likeness, Live, Order, Outcome, Page, Query, Record,
+        Series, Trend, TrendBy, Verdict, add, annotate, ask, ask_similar, ask_stats, drain, export, find, fixes,
+        import, is_waiting, look, now, outcomes, prune, publish, put, records, reindex, resolve, search, settle,
+        similar, snapshot, stats,
     };
 }
 

@@ -42,6 +42,8 @@
 
 #[cfg(all(feature = "cli", target_os = "linux"))]
 mod attempt;
+#[cfg(feature = "server")]
+mod bot;
 #[cfg(feature = "cli")]
 mod cli;
 mod config;

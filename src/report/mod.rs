@@ -69,6 +69,11 @@ pub use json::{json, json_of_jobs};
 pub use markdown::{markdown, markdown_of_jobs};
 #[cfg(feature = "server")]
 pub(crate) use names::figure as figure_name;
+/// Words of a log as Markdown that shows them and does nothing else.
+#[cfg(feature = "server")]
+pub mod escape {
+    pub use super::markdown::{block, code, inline};
+}
 #[cfg(feature = "render")]
 pub use outgoing::outgoing;
 pub(crate) use parts::part_name;

@@ -52,7 +52,7 @@ pub fn say(forge: &dyn Forge, marker: &str, text: &str) -> Result<(Posted, u64),
         match forge.create(&body) {
             Ok(id) => return Ok((Posted::Created, keep_the_first(forge, marker).unwrap_or(id))),
             // Perhaps it was written all the same: look before writing again.
-            Err(error @ HttpError::Unavailable(_)) => refused = Some(error),
+            Err(error @ (HttpError::Unavailable(_) | HttpError::Busy { .. })) => refused = Some(error),
             Err(error) => return Err(error),
         }
     }

@@ -11,12 +11,13 @@ use super::http::{Client, HttpError, Patience};
 const ACTIONS: &str = "github-actions[bot]";
 
 /// A pull request.
-pub(super) struct GitHub {
+pub struct GitHub {
     client: Client,
     there: Conversation,
 }
 
 impl GitHub {
+    /// As the conversation's token allows; why its server cannot be trusted.
     pub fn new(there: Conversation, patience: Patience) -> Result<GitHub, HttpError> {
         let headers = vec![
             ("authorization", format!("Bearer {}", there.token)),

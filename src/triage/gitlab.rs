@@ -8,12 +8,13 @@ use super::forge::{Comment, Forge, PAGE, PAGES};
 use super::http::{Client, HttpError, Patience};
 
 /// A merge request.
-pub(super) struct GitLab {
+pub struct GitLab {
     client: Client,
     there: Conversation,
 }
 
 impl GitLab {
+    /// As the conversation's token allows; why its server cannot be trusted.
     pub fn new(there: Conversation, patience: Patience) -> Result<GitLab, HttpError> {
         let headers = vec![("private-token", there.token.clone())];
         let client = Client::new(headers, patience, there.authorities.as_deref())?;

@@ -2,7 +2,7 @@
 
 use std::cell::Cell;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use serde_json::Value;
 use thiserror::Error;
@@ -49,6 +49,14 @@ pub enum HttpError {
     /// It failed, was busy or could not be reached, again and again.
     #[error("{0}")]
     Unavailable(String),
+    /// It is busy, and says for how long.
+    #[error("status {status}, and asks to wait {} s", .after.as_secs())]
+    Busy {
+        /// What it answered.
+        status: u16,
+        /// How long it wants to be left alone.
+        after: Duration,
+    },
     /// Whom to trust cannot be read.
     #[error("the certificates in {path} cannot be used: {problem}")]
     Certificates {
@@ -63,7 +71,7 @@ pub enum HttpError {
 }
 
 /// One attempt's end.
-enum Attempt {
+pub(super) enum Attempt {
     Done(Value),
     Again(HttpError, Option<Duration>),
     Failed(HttpError),
@@ -72,8 +80,8 @@ enum Attempt {
 /// Speaks JSON with one server.
 #[derive(Debug)]
 pub struct Client {
-    agent: Agent,
-    headers: Vec<(&'static str, String)>,
+    pub(super) agent: Agent,
+    pub(super) headers: Vec<(&'static str, String)>,
     patience: Patience,
     /// What is left of the time for a server that does not answer.
     left: Cell<Duration>,
@@ -170,11 +178,13 @@ impl Client {
     }
 }
 
-fn judge(mut response: Response<Body>) -> Attempt {
+pub(super) fn judge(mut response: Response<Body>) -> Attempt {
     let status = response.status().as_u16();
     let header = |name: &str| response.headers().get(name).and_then(|value| value.to_str().ok()).map(str::to_owned);
     let retry_after = header("retry-after").and_then(|seconds| seconds.trim().parse().ok()).map(Duration::from_secs);
     let is_spent = header("x-ratelimit-remaining").is_some_and(|left| left.trim() == "0");
+    let reset = header("x-ratelimit-reset").filter(|_| is_spent).and_then(|seconds| seconds.trim().parse().ok());
+    let asked = retry_after.or_else(|| reset.map(until));
     let text = response.body_mut().with_config().limit(LONGEST_ANSWER).read_to_string();
     // GitHub says "forbidden" for both a limit and a lack of rights.
     let is_limit = status == 429 || status == 403 && (retry_after.is_some() || is_spent);
@@ -183,11 +193,21 @@ fn judge(mut response: Response<Body>) -> Attempt {
         (200..=299, Ok(text)) => Attempt::Done(serde_json::from_str(&text).unwrap_or(Value::String(text))),
         (200..=299, Err(error)) => Attempt::Again(HttpError::Unavailable(error.to_string()), None),
         _ if is_limit || matches!(status, 408 | 500..=599) => {
-            Attempt::Again(HttpError::Unavailable(format!("status {status}")), retry_after)
+            let error = match asked {
+                Some(after) => HttpError::Busy { status, after },
+                None => HttpError::Unavailable(format!("status {status}")),
+            };
+            Attempt::Again(error, asked)
         }
         (401 | 403 | 404, _) => Attempt::Failed(HttpError::NotAllowed(status)),
         _ => Attempt::Failed(HttpError::Refused(status)),
     }
+}
+
+/// How long it is until `moment`, in seconds since 1970.
+fn until(moment: u64) -> Duration {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    Duration::from_secs(moment).saturating_sub(now)
 }
 
 #[cfg(test)]

@@ -5,6 +5,8 @@
 //! step's summary before anybody is asked.
 
 mod comment;
+#[cfg(feature = "server")]
+mod download;
 mod environment;
 mod fail_on;
 mod forge;
@@ -19,9 +21,13 @@ use crate::model::{Kind, Report};
 use crate::report;
 
 pub use comment::{Posted, marker, say, solve};
-pub use environment::{Environment, Missing, Pipeline};
+#[cfg(feature = "server")]
+pub use download::Download;
+pub use environment::{Conversation, Environment, Missing, Pipeline};
 pub use fail_on::FailOn;
 pub use forge::{Comment, Forge};
+pub use github::GitHub;
+pub use gitlab::GitLab;
 pub use http::{Client, HttpError, Patience};
 pub use notify::notify;
 

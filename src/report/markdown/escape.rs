@@ -7,7 +7,7 @@ const NOTHING: char = '\u{200b}';
 
 /// Words in a sentence, with code where they have it between backticks: no other markup, no HTML, no link, nobody
 /// mentioned, no issue referred to.
-pub(super) fn inline(text: &str) -> String {
+pub fn inline(text: &str) -> String {
     let text = strip(text);
     let pieces: Vec<&str> = text.trim().split('`').collect();
     let mut out = String::new();
@@ -44,7 +44,7 @@ fn escape(text: &str) -> String {
 }
 
 /// Words as code within a line, verbatim but for what [`strip`] takes out.
-pub(super) fn code(text: &str) -> String {
+pub fn code(text: &str) -> String {
     let text = strip(text);
     let text = text.trim();
     let fence = "`".repeat(longest_run(text) + 1);
@@ -61,7 +61,7 @@ pub(super) fn cell(text: &str) -> String {
 }
 
 /// Lines as a block of code in `language`, each indented by `indent`.
-pub(super) fn block(text: &str, language: &str, indent: &str) -> String {
+pub fn block(text: &str, language: &str, indent: &str) -> String {
     let fence = "`".repeat(longest_run(text).max(2) + 1);
     let lines: Vec<String> = text.lines().map(|line| format!("{indent}{}\n", strip(line))).collect();
     format!("{indent}{fence}{language}\n{}{indent}{fence}\n", lines.concat())

@@ -13,7 +13,8 @@ use super::texts::About;
 use super::texts::{self, Labels};
 use crate::knowledge::Language;
 use crate::model::{Call, Figure, Patch, Report};
-use escape::{block, cell, code, inline};
+use escape::cell;
+pub use escape::{block, code, inline};
 
 /// A longer diff (bytes) would fill a comment, of which a forge takes 65,536 characters.
 const LONGEST_DIFF: usize = 6000;

@@ -1,0 +1,287 @@
+//! Work waits in the store, and every function here makes one commit: whoever is killed between two of them goes on where the store is.
+//!
+//! `queue/` holds what is to be done, `replies/` what was found for it, `dead/` what cannot be done, `answered/` what is done, `delivered/`
+//! the numbers of events that came, `threads/` the last job of a name on a branch.
+
+use serde::{Deserialize, Serialize};
+
+use super::error::QueueError;
+use super::work::{Moment, StepState, Task, Work};
+use crate::store::{Change, Store};
+
+const QUEUE: &str = "queue/";
+const REPLIES: &str = "replies/";
+const DEAD: &str = "dead/";
+const ANSWERED: &str = "answered/";
+const DELIVERED: &str = "delivered/";
+const THREADS: &str = "threads/";
+
+/// Work that failed so often is given up.
+pub const MOST_ATTEMPTS: u32 = 16;
+/// More work does not wait.
+const MOST_WAITING: usize = 20_000;
+const FIRST_WAIT: Moment = 15_000;
+const LONGEST_WAIT: Moment = 3_600_000;
+/// No server's wish for patience is heeded for longer.
+const LONGEST_WISH: Moment = 6 * 3_600_000;
+const DAY: Moment = 86_400_000;
+/// What is older is no news: an event that is told again so late does nothing.
+pub const OLDEST_EVENT: Moment = 30 * DAY;
+/// Longer than an event may be old, so that none is answered again.
+const KEPT: Moment = 45 * DAY;
+/// The same of dead letters and threads, which people look at.
+const KEPT_LONG: Moment = 90 * DAY;
+
+/// What came of an event.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Enqueued {
+    /// So many pieces of work.
+    New(usize),
+    /// It was here before.
+    Known,
+}
+
+/// The last job of a name on a branch.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+struct Thread {
+    job: u64,
+    has_failed: bool,
+    time: Moment,
+}
+
+/// Something that is kept for some time.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+struct Kept {
+    time: Moment,
+}
+
+/// Work that is new, and whether its job failed; what passed is work only where something failed before.
+#[derive(Debug, Clone)]
+pub struct News {
+    /// It.
+    pub work: Work,
+    /// Whether it is about a failure.
+    pub has_failed: bool,
+}
+
+/// Keeps the work that came with the event `delivery`, each once.
+pub fn enqueue(store: &mut dyn Store, delivery: &str, news: Vec<News>, now: Moment) -> Result<Enqueued, QueueError> {
+    let delivery = format!("{DELIVERED}{delivery}");
+    if store.get(&delivery)?.is_some() {
+        return Ok(Enqueued::Known);
+    }
+    let mut changes = vec![put(delivery, &Kept { time: now })?];
+    let mut new = 0;
+    for News { work, has_failed } in news {
+        let id = work.id();
+        if is_known(store, &id)? || changes.iter().any(|change| change.key == format!("{QUEUE}{id}")) {
+            continue;
+        }
+        if let Task::Job(job) = &work.task {
+            let key = format!("{THREADS}{}", work.thread());
+            let last: Option<Thread> = get(store, &key)?;
+            let is_latest = last.is_none_or(|last| last.job < job.number);
+            if is_latest {
+                changes.push(put(key, &Thread { job: job.number, has_failed, time: now })?);
+            }
+            if !has_failed && !(is_latest && last.is_some_and(|last| last.has_failed)) {
+                continue;
+            }
+        }
+        changes.push(put(format!("{QUEUE}{id}"), &work)?);
+        new += 1;
+    }
+    if new > 0 && count(store)? >= MOST_WAITING {
+        return Err(QueueError::Full);
+    }
+    store.commit(&changes)?;
+    Ok(Enqueued::New(new))
+}
+
+/// Whether work of that name came before.
+fn is_known(store: &dyn Store, id: &str) -> Result<bool, QueueError> {
+    for space in [QUEUE, ANSWERED, DEAD] {
+        if store.get(&format!("{space}{id}"))?.is_some() {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+fn count(store: &dyn Store) -> Result<usize, QueueError> {
+    let mut count = 0;
+    store.scan(QUEUE, &mut |_, _| count += 1)?;
+    Ok(count)
+}
+
+/// What to do next.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Next {
+    /// This.
+    Work(Box<Work>),
+    /// Nothing before that moment.
+    Wait(Moment),
+    /// Nothing.
+    Nothing,
+}
+
+/// The oldest work that is due, without those of which `is_taken` says that somebody does them; of one thread the oldest first.
+pub fn next(store: &dyn Store, now: Moment, is_taken: impl Fn(&str) -> bool) -> Result<Next, QueueError> {
+    let mut waiting: Vec<Work> = read_all(store, QUEUE)?;
+    waiting.sort_by_key(|work| (work.enqueued, number(work)));
+    let mut threads = std::collections::HashSet::new();
+    let mut soonest = None;
+    for work in waiting {
+        if !threads.insert(work.thread()) || is_taken(&work.id()) {
+            continue;
+        }
+        if work.due <= now {
+            return Ok(Next::Work(Box::new(work)));
+        }
+        soonest = Some(soonest.map_or(work.due, |soonest: Moment| soonest.min(work.due)));
+    }
+    Ok(soonest.map_or(Next::Nothing, Next::Wait))
+}
+
+fn number(work: &Work) -> u64 {
+    match &work.task {
+        Task::Job(job) => job.number,
+        Task::Comment(comment) => comment.number,
+    }
+}
+
+/// Keeps how far `work` is, and what was found for it where that is new.
+pub fn progress(
+    store: &mut dyn Store,
+    work: &Work,
+    reply: Option<&impl Serialize>,
+    mut beside: Vec<Change>,
+) -> Result<(), QueueError> {
+    let id = work.id();
+    beside.push(put(format!("{QUEUE}{id}"), work)?);
+    if let Some(reply) = reply {
+        beside.push(put(format!("{REPLIES}{id}"), reply)?);
+    }
+    store.commit(&beside)?;
+    Ok(())
+}
+
+/// What was found for the work `id`.
+pub fn reply<R: for<'d> Deserialize<'d>>(store: &dyn Store, id: &str) -> Result<Option<R>, QueueError> {
+    get(store, &format!("{REPLIES}{id}"))
+}
+
+/// `work` is done.
+pub fn finish(store: &mut dyn Store, work: &Work, now: Moment) -> Result<(), QueueError> {
+    let id = work.id();
+    store.commit(&[
+        Change::remove(format!("{QUEUE}{id}")),
+        Change::remove(format!("{REPLIES}{id}")),
+        put(format!("{ANSWERED}{id}"), &Kept { time: now })?,
+    ])?;
+    Ok(())
+}
+
+/// `work` failed of something that may pass: it is tried again, not before the server's `wish`, and not for ever.
+pub fn put_off(
+    store: &mut dyn Store,
+    mut work: Work,
+    error: &str,
+    wish: Option<Moment>,
+    now: Moment,
+    beside: Vec<Change>,
+) -> Result<(), QueueError> {
+    work.attempts += 1;
+    work.error = Some(error.to_owned());
+    if work.attempts >= MOST_ATTEMPTS {
+        return bury(store, work, beside);
+    }
+    let wish = wish.unwrap_or(0).min(LONGEST_WISH);
+    work.due = now + backoff(&work.id(), work.attempts).max(wish);
+    progress(store, &work, None::<&()>, beside)
+}
+
+/// `work` cannot be done.
+pub fn bury(store: &mut dyn Store, work: Work, mut beside: Vec<Change>) -> Result<(), QueueError> {
+    let id = work.id();
+    beside.push(Change::remove(format!("{QUEUE}{id}")));
+    beside.push(put(format!("{DEAD}{id}"), &work)?);
+    store.commit(&beside)?;
+    Ok(())
+}
+
+/// How long to wait after so many attempts: twice as long each time, up to an hour, and each piece of work a little else, so that not all
+/// ask at once.
+pub fn backoff(id: &str, attempts: u32) -> Moment {
+    let wait = FIRST_WAIT.saturating_mul(1 << attempts.saturating_sub(1).min(20)).min(LONGEST_WAIT);
+    let spread = id.bytes().fold(u64::from(attempts), |sum, byte| sum.wrapping_mul(31).wrapping_add(u64::from(byte)));
+    wait + wait * Moment::from((spread % 256) as u8) / 1024
+}
+
+/// What could not be done, the oldest first.
+pub fn dead(store: &dyn Store) -> Result<Vec<Work>, QueueError> {
+    let mut dead: Vec<Work> = read_all(store, DEAD)?;
+    dead.sort_by_key(|work| work.enqueued);
+    Ok(dead)
+}
+
+/// What waits, the oldest first.
+pub fn waiting(store: &dyn Store) -> Result<Vec<Work>, QueueError> {
+    let mut waiting: Vec<Work> = read_all(store, QUEUE)?;
+    waiting.sort_by_key(|work| work.enqueued);
+    Ok(waiting)
+}
+
+/// Tries the dead letter `id` again, but for what is done of it; whether there is one.
+pub fn retry(store: &mut dyn Store, id: &str, now: Moment) -> Result<bool, QueueError> {
+    let key = format!("{DEAD}{id}");
+    let Some(mut work) = get::<Work>(store, &key)? else { return Ok(false) };
+    work.attempts = 0;
+    work.due = now;
+    work.steps.retain(|_, state| !matches!(state, StepState::Refused(_)));
+    progress(store, &work, None::<&()>, vec![Change::remove(key)])?;
+    Ok(true)
+}
+
+/// Whether a later job of the same name on the same branch has ended: then what is said of this one is no news.
+pub fn is_overtaken(store: &dyn Store, work: &Work) -> Result<bool, QueueError> {
+    let Task::Job(job) = &work.task else { return Ok(false) };
+    let last: Option<Thread> = get(store, &format!("{THREADS}{}", work.thread()))?;
+    Ok(last.is_some_and(|last| last.job > job.number))
+}
+
+/// Forgets what is so old that nobody asks for it.
+pub fn trim(store: &mut dyn Store, now: Moment) -> Result<(), QueueError> {
+    let mut gone = Vec::new();
+    for (space, kept) in [(ANSWERED, KEPT), (DELIVERED, KEPT), (THREADS, KEPT_LONG)] {
+        store.scan(space, &mut |key, value| {
+            if serde_json::from_slice::<Kept>(value).is_ok_and(|seen| seen.time < now - kept) {
+                gone.push(Change::remove(key));
+            }
+        })?;
+    }
+    for work in dead(store)?.into_iter().filter(|work| work.enqueued < now - KEPT_LONG) {
+        let id = work.id();
+        gone.extend([Change::remove(format!("{DEAD}{id}")), Change::remove(format!("{REPLIES}{id}"))]);
+    }
+    if !gone.is_empty() {
+        store.commit(&gone)?;
+    }
+    Ok(())
+}
+
+/// Writes `value` at `key`.
+pub(super) fn put(key: impl Into<String>, value: &impl Serialize) -> Result<Change, QueueError> {
+    Ok(Change::put(key, serde_json::to_vec(value)?))
+}
+
+/// What stands at `key`.
+pub(super) fn get<T: for<'d> Deserialize<'d>>(store: &dyn Store, key: &str) -> Result<Option<T>, QueueError> {
+    Ok(store.get(key)?.map(|bytes| serde_json::from_slice(&bytes)).transpose()?)
+}
+
+fn read_all<T: for<'d> Deserialize<'d>>(store: &dyn Store, space: &str) -> Result<Vec<T>, QueueError> {
+    let mut all = Vec::new();
+    store.scan(space, &mut |_, value| all.push(serde_json::from_slice(value)))?;
+    Ok(all.into_iter().collect::<Result<Vec<T>, _>>()?)
+}

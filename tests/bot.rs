@@ -1,0 +1,425 @@
+//! The bot against local servers that speak as GitHub, GitLab and a chat do.
+#![cfg(feature = "server")]
+
+mod forges;
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use forges::{Job, ME, NOW, OOM, Outcome, Stage, build, check_run, issue_comment, note, of, signature, workflow_job};
+use oomdoc::internal::bot::{ForgeName, Receipt};
+use oomdoc::internal::knowledge::Knowledge;
+use serde_json::{Value, json};
+
+const SLACK: &str = "[[channel]]\nname = \"ops\"\nto.slack.address = CHAT\n";
+
+#[test]
+fn a_failed_job_is_answered_with_one_comment_on_its_request() -> Outcome {
+    let stage = Stage::new(SLACK)?;
+    stage.world.job(100, Job::failed(OOM));
+    assert_eq!(stage.github("workflow_job", "d1", &workflow_job(100, "failure"))?, Receipt::Taken(1));
+    stage.settle()?;
+    let comments = stage.world.comments();
+    assert_eq!(comments.len(), 1, "{comments:?}");
+    assert!(comments[0].starts_with("<!-- oomdoc job=CI%20%2F%20train -->\n### GPU out of memory"), "{}", comments[0]);
+    assert!(comments[0].contains("/runs/1/job/100)") && comments[0].contains("abc123"), "{}", comments[0]);
+    assert!(!comments[0].contains("hf_abc"), "what leaves is masked: {}", comments[0]);
+    let incidents = stage.incidents()?;
+    assert_eq!((incidents.len(), incidents[0].annotations.job.as_deref()), (1, Some("CI / train")));
+    assert_eq!(stage.world.with(|state| state.messages.len()), 1);
+    assert!(stage.bot.waiting()?.is_empty() && stage.bot.dead()?.is_empty());
+    // A token goes to nobody but its server.
+    let fetched = stage.world.asked("GET /logs/100");
+    assert_eq!((fetched.len(), fetched[0].authorization.as_str()), (1, ""));
+    assert!(stage.world.asked("/actions/jobs/100/logs")[0].authorization.ends_with("token-of-ours"));
+    Ok(())
+}
+
+#[test]
+fn whatever_comes_twice_is_answered_once() -> Outcome {
+    let stage = Stage::new(SLACK)?;
+    stage.world.job(100, Job::failed(OOM));
+    let event = workflow_job(100, "failure");
+    assert_eq!(stage.github("check_run", "d0", &check_run(100, "failure"))?, Receipt::Taken(1));
+    assert_eq!(stage.github("workflow_job", "d1", &event)?, Receipt::Taken(0), "the same job, told otherwise");
+    assert_eq!(stage.github("workflow_job", "d1", &event)?, Receipt::Known);
+    stage.settle()?;
+    assert_eq!(stage.github("workflow_job", "d2", &event)?, Receipt::Taken(0), "played back with another number");
+    stage.settle()?;
+    assert_eq!((stage.world.comments().len(), stage.world.asked("GET /logs/100").len()), (1, 1));
+    // When all that is forgotten, the event is too old.
+    stage.clock.fetch_add(100 * 86_400_000, Ordering::SeqCst);
+    stage.work()?;
+    assert_eq!(stage.github("workflow_job", "d3", &event)?, Receipt::Taken(0));
+    stage.settle()?;
+    assert_eq!(stage.world.asked("GET /logs/100").len(), 1);
+    Ok(())
+}
+
+#[test]
+fn a_job_that_passes_later_is_marked_as_solved_whatever_comes_first() -> Outcome {
+    let knowledge = Arc::new(Knowledge::shipped()?);
+    let solved = |events: [(u64, &str); 2]| -> Outcome<Vec<String>> {
+        let stage = Stage::with("", Arc::clone(&knowledge))?;
+        stage.world.job(100, Job::failed(OOM));
+        stage.world.job(101, Job::passed());
+        for (number, conclusion) in events {
+            stage.github("workflow_job", &number.to_string(), &workflow_job(number, conclusion))?;
+        }
+        stage.settle()?;
+        assert_eq!(stage.incidents()?.len(), 1, "what happened is kept");
+        Ok(stage.world.comments())
+    };
+    let comments = solved([(100, "failure"), (101, "success")])?;
+    assert!(comments.is_empty(), "it passed before anybody was told: {comments:?}");
+    assert!(solved([(101, "success"), (100, "failure")])?.is_empty());
+    let stage = Stage::with("", knowledge)?;
+    stage.world.job(100, Job::failed(OOM));
+    stage.github("workflow_job", "1", &workflow_job(100, "failure"))?;
+    stage.settle()?;
+    stage.world.job(101, Job::passed());
+    stage.github("workflow_job", "2", &workflow_job(101, "success"))?;
+    stage.settle()?;
+    let comments = stage.world.comments();
+    assert!(comments.len() == 1 && comments[0].contains("### Solved"), "{comments:?}");
+    // Nothing failed since: nobody is asked.
+    let asked = stage.world.with(|state| state.asked.len());
+    assert_eq!(stage.github("workflow_job", "3", &workflow_job(102, "success"))?, Receipt::Taken(0));
+    stage.settle()?;
+    assert_eq!(stage.world.with(|state| state.asked.len()), asked);
+    Ok(())
+}
+
+#[test]
+fn only_who_knows_the_secret_is_heard() -> Outcome {
+    let stage = Stage::new("")?;
+    let body = workflow_job(100, "failure").to_string();
+    let hear = |forge, headers: &[(&'static str, String)], body: &[u8]| {
+        stage.bot.receive(forge, &of(headers), body).map_err(|refusal| refusal.status())
+    };
+    let kind = || ("x-github-event", "workflow_job".to_owned());
+    let right = ("x-hub-signature-256", signature(forges::SECRET, body.as_bytes()));
+    let forged = ("x-hub-signature-256", signature("another", body.as_bytes()));
+    let old = ("x-hub-signature", right.1.replace("sha256", "sha1"));
+    assert_eq!(hear(ForgeName::GitHub, &[kind(), forged], body.as_bytes()), Err(401));
+    assert_eq!(hear(ForgeName::GitHub, &[kind()], body.as_bytes()), Err(401));
+    assert_eq!(hear(ForgeName::GitHub, &[kind(), old], body.as_bytes()), Err(401));
+    assert_eq!(hear(ForgeName::GitHub, &[kind(), right.clone()], body.replace("100", "101").as_bytes()), Err(401));
+    assert_eq!(hear(ForgeName::GitHub, &[right], body.as_bytes()), Err(422), "no kind of event");
+    assert_eq!(hear(ForgeName::GitLab, &[("x-gitlab-token", "wrong".to_owned())], b"{}"), Err(401));
+    let token = ("x-gitlab-token", forges::SECRET.to_owned());
+    assert_eq!(hear(ForgeName::GitLab, &[token.clone()], b"{"), Err(400));
+    assert_eq!(hear(ForgeName::GitLab, &[token.clone()], b"{}"), Err(422));
+    assert_eq!(hear(ForgeName::GitLab, &[token], &vec![b' '; 26 << 20]), Err(413));
+    let ping = json!({ "zen": "Keep it logically awesome." });
+    assert_eq!(stage.github("ping", "p", &ping)?, Receipt::Pong);
+    // A name that leads elsewhere is none.
+    let mut event = workflow_job(100, "failure");
+    event["repository"]["full_name"] = "me/../../admin".into();
+    assert!(stage.github("workflow_job", "x", &event).is_err_and(|refusal| refusal.status() == 422));
+    assert!(stage.bot.waiting()?.is_empty());
+    Ok(())
+}
+
+#[test]
+fn trouble_that_passes_is_waited_for_as_long_as_the_server_asks() -> Outcome {
+    let stage = Stage::new("")?;
+    stage.world.job(100, Job::failed(OOM));
+    stage.world.trouble("GET /repos/me/it/actions/jobs/100", 429, "retry-after: 600\r\n");
+    stage.world.trouble("GET /repos/me/it/actions/jobs/100", 401, "");
+    stage.world.trouble("GET /repos/me/it/actions/jobs/100", 503, "");
+    stage.world.trouble("/jobs/100/logs", 404, "");
+    stage.world.trouble("GET /logs/100", 500, "");
+    stage.world.trouble("POST /repos/me/it/issues/7/comments", 403, "x-ratelimit-remaining: 0\r\n");
+    stage.world.trouble("POST /repos/me/it/issues/7/comments", 502, "");
+    stage.github("workflow_job", "d", &workflow_job(100, "failure"))?;
+    stage.work()?;
+    let waiting = stage.bot.waiting()?;
+    assert!(waiting[0].due >= NOW + 600_000, "{waiting:?}");
+    assert!(waiting[0].error.as_deref().is_some_and(|error| error.contains("429")), "{waiting:?}");
+    stage.settle()?;
+    assert_eq!(stage.world.comments().len(), 1);
+    assert!(stage.bot.dead()?.is_empty() && stage.world.with(|state| state.troubles.is_empty()));
+    assert_eq!(stage.world.asked("GET /logs/100").len(), 2, "what was read is not read again for the comment's sake");
+    Ok(())
+}
+
+#[test]
+fn trouble_that_stays_ends_among_the_dead_letters_and_can_be_tried_again() -> Outcome {
+    let stage = Stage::new(SLACK)?;
+    stage.world.job(100, Job::failed(OOM));
+    for _ in 0..3 {
+        stage.world.trouble("POST /repos/me/it/issues/7/comments", 403, "");
+    }
+    stage.github("workflow_job", "d", &workflow_job(100, "failure"))?;
+    stage.settle()?;
+    let dead = stage.bot.dead()?;
+    assert!(dead[0].error.as_deref().is_some_and(|error| error.contains("403")), "{dead:?}");
+    assert_eq!(stage.world.with(|state| state.messages.len()), 1, "others are told all the same");
+    assert_eq!(stage.github("check_run", "e", &check_run(100, "failure"))?, Receipt::Taken(0));
+    stage.world.with(|state| state.troubles.clear());
+    assert!(stage.bot.retry(&dead[0].id())? && !stage.bot.retry(&dead[0].id())?);
+    stage.settle()?;
+    assert!(stage.bot.dead()?.is_empty());
+    assert_eq!((stage.world.comments().len(), stage.world.with(|state| state.messages.len())), (1, 1));
+    // Nothing that stays gone is asked for again and again.
+    stage.github("workflow_job", "n", &workflow_job(404, "failure"))?;
+    stage.settle()?;
+    assert_eq!((stage.bot.dead()?.len(), stage.world.asked("/jobs/404").len()), (1, 1));
+    // A server that stays down is given up after some hours.
+    for _ in 0..100 {
+        stage.world.trouble("/jobs/105", 500, "");
+    }
+    stage.world.job(105, Job::failed(OOM));
+    stage.github("workflow_job", "m", &workflow_job(105, "failure"))?;
+    let begun = stage.clock.load(Ordering::SeqCst);
+    stage.settle()?;
+    let hours = (stage.clock.load(Ordering::SeqCst) - begun) / 3_600_000;
+    assert_eq!(stage.bot.dead()?.len(), 2);
+    assert!((6..12).contains(&hours), "{hours}");
+    Ok(())
+}
+
+#[test]
+fn a_log_that_breaks_off_is_no_log_and_one_that_is_too_long_says_so() -> Outcome {
+    let stage = Stage::new("")?;
+    stage.world.job(100, Job::failed(OOM));
+    stage.world.with(|state| state.breaks_at = Some(40));
+    stage.github("workflow_job", "d", &workflow_job(100, "failure"))?;
+    stage.work()?;
+    assert!(stage.world.comments().is_empty() && stage.incidents()?.is_empty());
+    assert!(stage.bot.waiting()?[0].error.as_deref().is_some_and(|error| error.contains("broke off")));
+    stage.world.with(|state| state.breaks_at = None);
+    stage.settle()?;
+    assert_eq!(stage.world.comments().len(), 1);
+    // One MiB is allowed here.
+    stage.world.job(101, Job::failed(&format!("{OOM}{}", "nothing of interest\n".repeat(100_000))));
+    stage.github("workflow_job", "e", &workflow_job(101, "failure"))?;
+    stage.settle()?;
+    let comments = stage.world.comments();
+    assert!(comments[0].contains("longer than 1 MiB"), "{} {:?}", comments[0], stage.bot.dead()?);
+    Ok(())
+}
+
+#[test]
+fn logs_are_read_packed_and_without_a_redirect_too() -> Outcome {
+    let stage = Stage::new("")?;
+    let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    std::io::Write::write_all(&mut packed, OOM.as_bytes())?;
+    stage.world.job(100, Job { log: packed.finish()?, ..Job::failed("") });
+    stage.world.with(|state| state.storage = None);
+    stage.github("workflow_job", "d", &workflow_job(100, "failure"))?;
+    stage.settle()?;
+    assert!(stage.world.comments()[0].contains("### GPU out of memory"));
+    Ok(())
+}
+
+#[test]
+fn a_redirect_to_anywhere_else_is_not_followed() -> Outcome {
+    let stage = Stage::new("")?;
+    stage.world.job(100, Job::failed(OOM));
+    let elsewhere =
+        ["http://169.254.169.254/latest", "http://localhost:1/logs/100", "file:///etc/passwd", "gopher://127.0.0.1/"];
+    for location in elsewhere {
+        stage.world.trouble("/jobs/100/logs", 302, &format!("location: {location}\r\n"));
+    }
+    stage.github("workflow_job", "d", &workflow_job(100, "failure"))?;
+    for location in elsewhere {
+        stage.work()?;
+        let waiting = stage.bot.waiting()?;
+        let error = waiting[0].error.clone().unwrap_or_default();
+        assert!(error.contains("redirect") || error.contains("no address"), "{location}: {error}");
+        stage.clock.store(waiting[0].due, Ordering::SeqCst);
+    }
+    stage.settle()?;
+    assert_eq!(stage.world.comments().len(), 1);
+    Ok(())
+}
+
+#[test]
+fn an_app_signs_for_itself_and_writes_a_check() -> Outcome {
+    use base64::Engine;
+    use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+    let stage = Stage::new("# as an app\n")?;
+    stage.world.job(100, Job::failed(OOM));
+    // Checks of others fill a page.
+    let others = (0..150).map(|id| json!({ "id": id, "name": "other", "external_id": "x" }));
+    stage.world.with(|state| state.checks.extend(others));
+    stage.github("workflow_job", "d", &workflow_job(100, "failure"))?;
+    stage.settle()?;
+    stage.world.job(101, Job::failed(OOM));
+    stage.github("workflow_job", "e", &workflow_job(101, "failure"))?;
+    stage.settle()?;
+    let checks: Vec<Value> = stage.world.with(|state| state.checks.split_off(150));
+    assert_eq!(checks.len(), 1, "written over: {checks:?}");
+    let check = &checks[0];
+    assert_eq!((&check["name"], &check["conclusion"]), (&json!("oomdoc: CI / train"), &json!("neutral")));
+    assert_eq!(check["output"]["title"], "GPU out of memory");
+    assert!(check["details_url"].as_str().is_some_and(|page| page.ends_with("/job/101")));
+    assert_eq!(stage.world.comments().len(), 1);
+    assert_eq!(stage.world.asked("access_tokens").len(), 1, "a token holds for an hour");
+    let asked = stage.world.asked("GET /repos/me/it/installation");
+    let jwt = asked[0].authorization.trim_start_matches("Bearer ");
+    let (signed, signature) = jwt.rsplit_once('.').ok_or("no signature")?;
+    let claims = signed.split('.').nth(1).ok_or("no claims")?;
+    let claims: Value = serde_json::from_slice(&URL_SAFE_NO_PAD.decode(claims)?)?;
+    assert_eq!((&claims["iss"], claims["exp"].as_i64()), (&json!("1234"), Some(NOW / 1000 + 540)));
+    let key = std::fs::read(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/app/app.der"))?;
+    ring::signature::UnparsedPublicKey::new(&ring::signature::RSA_PKCS1_2048_8192_SHA256, key)
+        .verify(signed.as_bytes(), &URL_SAFE_NO_PAD.decode(signature)?)
+        .map_err(|_| "the signature is wrong")?;
+    Ok(())
+}
+
+#[test]
+fn gitlab_s_jobs_pipelines_and_notes_are_answered_too() -> Outcome {
+    let stage = Stage::new("")?;
+    stage.world.job(100, Job::failed(OOM));
+    stage.world.job(99, Job { name: "lint", ..Job::passed() });
+    assert_eq!(stage.gitlab("a", &build(100, "running"))?, Receipt::Taken(0));
+    assert_eq!(stage.gitlab("b", &build(100, "failed"))?, Receipt::Taken(1));
+    let pipeline = json!({
+        "object_kind": "pipeline", "object_attributes": { "id": 5, "ref": "b", "status": "failed" }, "project": { "id": 12 },
+        "merge_request": { "iid": 7, "target_project_id": 12 },
+        "builds": [{ "id": 100, "name": "train", "status": "failed" }, { "id": 99, "name": "lint", "status": "success" }],
+    });
+    assert_eq!(stage.gitlab("c", &pipeline)?, Receipt::Taken(0));
+    assert_eq!(stage.gitlab("c", &pipeline)?, Receipt::Known);
+    stage.settle()?;
+    let comments = stage.world.comments();
+    assert!(comments.len() == 1 && comments[0].contains("### GPU out of memory"), "{comments:?}");
+    assert_eq!(stage.world.asked("GET /logs/100")[0].authorization, "");
+    stage.world.with(|state| state.members.extend([("4".to_owned(), json!(30)), ("5".to_owned(), json!(20))]));
+    assert_eq!(stage.gitlab("d", &note(1, 5, "@oomdoc help"))?, Receipt::Taken(1));
+    assert_eq!(stage.gitlab("e", &note(2, 6, "@oomdoc help"))?, Receipt::Taken(1));
+    assert_eq!(stage.gitlab("f", &note(3, 4, "@oomdoc similar"))?, Receipt::Taken(1));
+    stage.settle()?;
+    let comments = stage.world.comments();
+    assert_eq!(comments.len(), 2, "{comments:?}");
+    assert!(comments[1].ends_with("No earlier incident is like it."), "{}", comments[1]);
+    Ok(())
+}
+
+#[test]
+fn commands_are_answered_to_those_who_may_write_and_to_nobody_else() -> Outcome {
+    let stage = Stage::new("")?;
+    stage.world.job(100, Job::failed(OOM));
+    stage.github("workflow_job", "d", &workflow_job(100, "failure"))?;
+    stage.settle()?;
+    stage.world.with(|state| {
+        state.members.extend([("ann".to_owned(), json!("write")), ("bob".to_owned(), json!("read"))]);
+    });
+    let say = |number: u64, login: &str, association: &str, body: &str| -> Outcome<Option<String>> {
+        let before = stage.world.comments().len();
+        stage.github("issue_comment", &format!("c{number}"), &issue_comment(number, login, association, body))?;
+        stage.settle()?;
+        let mut comments = stage.world.comments().split_off(before);
+        assert!(comments.len() < 2, "{comments:?}");
+        Ok(comments.pop())
+    };
+    assert_eq!(say(1, "eve", "NONE", "@oomdoc help")?, None);
+    assert_eq!(say(2, "bob", "MEMBER", "@oomdoc help")?, None);
+    assert_eq!(say(3, "ann", "MEMBER", "> @oomdoc help\nthanks")?, None);
+    let help = say(4, "ann", "MEMBER", "@oomdoc").map(Option::unwrap_or_default)?;
+    assert!(help.starts_with("<!-- oomdoc job=reply%20issue_comment%204 -->\n") && help.contains("resolve"), "{help}");
+    let explained = say(5, "ann", "MEMBER", "@oomdoc explain fragmentation <b>")?.unwrap_or_default();
+    assert!(explained.contains("fragmentation") && explained.contains("`<b>`"), "{explained}");
+    let noted = say(
+        6,
+        "ann",
+        "OWNER",
+        "@oomdoc resolve --did \"moved to H200 @all\" --worked --note hf_abcdefghijklmnopqrstuvwxyzABCDEFGH",
+    )?;
+    let noted = noted.unwrap_or_default();
+    assert!(noted.contains("`moved to H200 @all` worked"), "{noted}");
+    let outcomes = stage.outcomes()?;
+    assert!(outcomes.len() == 1 && outcomes[0].worked, "{outcomes:?}");
+    assert!(outcomes[0].note.as_deref().is_some_and(|note| !note.contains("hf_abc")), "{outcomes:?}");
+    assert!(say(7, "ann", "MEMBER", "@oomdoc dance")?.unwrap_or_default().contains("makes no sense"));
+    assert!(say(8, "ann", "MEMBER", "@oomdoc similar ffff")?.unwrap_or_default().contains("No incident has this id"));
+    // What we say is never answered, also where people speak with our token.
+    let own = stage.world.comments().pop().unwrap_or_default();
+    assert_eq!(say(9, "ann", "MEMBER", &own.replace("makes", "\n@oomdoc help\nmakes"))?, None);
+    let mut program = issue_comment(10, ME, "MEMBER", "@oomdoc help");
+    program["comment"]["user"]["type"] = "Bot".into();
+    assert_eq!(stage.github("issue_comment", "c10", &program)?, Receipt::Taken(0));
+    Ok(())
+}
+
+#[test]
+fn the_same_trouble_is_told_once_a_day() -> Outcome {
+    let stage = Stage::new(SLACK)?;
+    for number in 100..104 {
+        stage.world.job(number, Job::failed(&OOM.replace("10:00", &format!("1{}:00", number - 100))));
+        stage.github("workflow_job", &number.to_string(), &workflow_job(number, "failure"))?;
+        stage.settle()?;
+    }
+    assert_eq!(stage.world.with(|state| state.messages.len()), 1);
+    stage.clock.fetch_add(25 * 3_600_000, Ordering::SeqCst);
+    stage.world.job(104, Job::failed(&OOM.replace("10:00", "20:00")));
+    stage.github("workflow_job", "104", &workflow_job(104, "failure"))?;
+    stage.settle()?;
+    let messages = stage.world.with(|state| state.messages.clone());
+    assert_eq!(messages.len(), 2);
+    assert!(messages[1].1.to_string().contains("and 3 more since"), "{}", messages[1].1);
+    Ok(())
+}
+
+#[test]
+fn a_chat_that_is_busy_is_told_later_and_one_that_refuses_never() -> Outcome {
+    let stage = Stage::new("[[channel]]\nname = \"ops\"\nto.dingtalk.address = CHAT\n")?;
+    stage.world.job(100, Job::failed(OOM));
+    let busy = json!({ "errcode": 130_101, "errmsg": "send too fast" });
+    stage
+        .world
+        .with(|state| state.chat.extend([busy, json!({ "errcode": 310_000, "errmsg": "keywords not in content" })]));
+    stage.github("workflow_job", "d", &workflow_job(100, "failure"))?;
+    stage.work()?;
+    assert!(stage.bot.waiting()?[0].due >= NOW + 60_000);
+    stage.settle()?;
+    let dead = stage.bot.dead()?;
+    assert!(dead[0].error.as_deref().is_some_and(|error| error.contains("310000: keywords")), "{dead:?}");
+    assert_eq!((stage.world.with(|state| state.messages.len()), stage.world.comments().len()), (2, 1));
+    Ok(())
+}
+
+#[test]
+fn killed_at_any_moment_it_answers_each_job_once() -> Outcome {
+    let knowledge = Arc::new(Knowledge::shipped()?);
+    let more = format!("# as an app\n{SLACK}");
+    let stage = |at: u64, is_done: bool| -> Outcome<Stage> {
+        let mut stage = Stage::with(&more, Arc::clone(&knowledge))?;
+        stage.world.job(100, Job::failed(OOM));
+        stage.world.with(|state| state.members.insert("ann".to_owned(), json!("admin")));
+        stage.github("workflow_job", "d", &workflow_job(100, "failure"))?;
+        let asked = "@oomdoc resolve --did rest --worked";
+        stage.github("issue_comment", "c", &issue_comment(1001, "ann", "OWNER", asked))?;
+        stage.world.fuse.set(at, is_done);
+        if at > 0 {
+            assert!(stage.settle().is_err(), "it was killed at {at}");
+            stage.restart()?;
+        }
+        stage.settle()?;
+        Ok(stage)
+    };
+    let events = stage(0, false)?.world.fuse.count();
+    assert!(events > 30, "{events}");
+    let mut lost = Vec::new();
+    for at in 1..=events {
+        for is_done in [false, true] {
+            let stage = stage(at, is_done)?;
+            let comments = stage.world.comments();
+            assert_eq!(comments.len(), 2, "killed at {at}, {is_done}: {comments:?}");
+            let (checks, messages) = stage.world.with(|state| (state.checks.len(), state.messages.len()));
+            assert_eq!((checks, stage.incidents()?.len(), stage.outcomes()?.len()), (1, 1, 1), "{at} {is_done}");
+            assert!(stage.bot.waiting()?.is_empty() && stage.bot.dead()?.is_empty(), "{at} {is_done}");
+            assert!(messages < 2, "{at} {is_done}");
+            if messages == 0 {
+                lost.push((at, is_done));
+            }
+        }
+    }
+    // Whether a message was sent nobody can ask. Only between the note that it is being sent and the sending is one lost.
+    assert!(lost.len() == 2 && lost[0].0 + 1 == lost[1].0, "{lost:?}");
+    Ok(())
+}
