@@ -383,6 +383,99 @@ fn a_chat_that_is_busy_is_told_later_and_one_that_refuses_never() -> Outcome {
     Ok(())
 }
 
+/// A job whose every word wants to be obeyed.
+fn hostile() -> Job {
+    let name = "train <!channel> @all <at id=all></at> [x](https://evil.example) *b* `c` </font>";
+    let stack =
+        "Traceback (most recent call last):\n  File \"/w/train.py\", line 7, in <module>\n    loss.backward()\n";
+    Job { name, ..Job::failed(&format!("{stack}{}", OOM.split_once(' ').unwrap_or_default().1)) }
+}
+
+#[test]
+fn each_chat_is_told_in_its_own_shape() -> Outcome {
+    let folder = tempfile::tempdir()?;
+    let secret = folder.path().join("sign");
+    std::fs::write(&secret, "SECabc")?;
+    let secret = format!("{{ file = {:?} }}", secret.display().to_string());
+    let channels = [
+        ("slack", "to.slack.address = CHAT".to_owned()),
+        ("feishu", format!("to.feishu = {{ address = CHAT, secret = {secret} }}")),
+        ("dingtalk", format!("to.dingtalk = {{ address = CHAT, secret = {secret} }}")),
+        ("wecom", "to.wecom.address = CHAT".to_owned()),
+        ("others", "projects = [\"you/it\"]\nto.slack.address = CHAT".to_owned()),
+    ];
+    let rows = channels.map(|(name, to)| format!("[[channel]]\nname = {name:?}\n{to}\n")).concat();
+    let stage = Stage::new(&rows)?;
+    stage.world.job(100, hostile());
+    stage.github("workflow_job", "d", &workflow_job(100, "failure"))?;
+    stage.settle()?;
+    let messages = stage.world.with(|state| state.messages.clone());
+    assert_eq!(messages.len(), 4);
+    let shown =
+        messages.iter().map(|(target, body)| Ok(format!("POST {target}\n{}\n", serde_json::to_string_pretty(body)?)));
+    insta::assert_snapshot!("chats", shown.collect::<Result<Vec<String>, serde_json::Error>>()?.join("\n"));
+    for (_, body) in &messages {
+        let words = body.to_string();
+        let is_plain = words.contains("plain_text");
+        assert!(
+            !words.contains("@all") && (is_plain || !words.contains("<at") && !words.contains("https://evil")),
+            "{words}"
+        );
+    }
+    Ok(())
+}
+
+#[test]
+fn mail_is_sent_as_text_and_as_a_page() -> Outcome {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0")?;
+    let port = listener.local_addr()?.port();
+    let taken = std::thread::spawn(move || take_mail(&listener).unwrap_or_default());
+    let to = format!(
+        "server = \"127.0.0.1\", port = {port}, security = \"none\", from = \"oomdoc <o@example.com>\", to = [\"ops@example.com\"]"
+    );
+    let stage = Stage::new(&format!("[[channel]]\nname = \"mail\"\nto.email = {{ {to} }}\n"))?;
+    stage.world.job(100, hostile());
+    stage.github("workflow_job", "d", &workflow_job(100, "failure"))?;
+    stage.settle()?;
+    assert!(stage.bot.dead()?.is_empty(), "{:?}", stage.bot.dead()?);
+    let mail = taken.join().map_err(|_| "no mail")?;
+    let boundary =
+        mail.split("boundary=\"").nth(1).and_then(|rest| rest.split('"').next()).unwrap_or("none").to_owned();
+    let is_told = |line: &&str| !line.starts_with("Date: ");
+    let mail: Vec<String> = mail.lines().filter(is_told).map(|line| line.replace(&boundary, "BOUNDARY")).collect();
+    insta::assert_snapshot!("mail", mail.join("\n"));
+    Ok(())
+}
+
+/// Speaks SMTP with one client; what it sent.
+fn take_mail(listener: &std::net::TcpListener) -> Outcome<String> {
+    use std::io::{BufRead, Write};
+    let (mut stream, _) = listener.accept()?;
+    let mut reader = std::io::BufReader::new(stream.try_clone()?);
+    write!(stream, "220 here\r\n")?;
+    let mut mail = String::new();
+    loop {
+        let mut line = String::new();
+        if reader.read_line(&mut line)? == 0 || line.starts_with("QUIT") {
+            return Ok(mail);
+        }
+        if !line.starts_with("DATA") {
+            write!(stream, "250 ok\r\n")?;
+            continue;
+        }
+        write!(stream, "354 go on\r\n")?;
+        loop {
+            let mut line = String::new();
+            reader.read_line(&mut line)?;
+            if line == ".\r\n" {
+                break;
+            }
+            mail.push_str(&line);
+        }
+        write!(stream, "250 ok\r\n")?;
+    }
+}
+
 #[test]
 fn killed_at_any_moment_it_answers_each_job_once() -> Outcome {
     let knowledge = Arc::new(Knowledge::shipped()?);

@@ -136,7 +136,7 @@ impl Reader<'_> {
                 continue;
             }
             let outgoing = report::outgoing(report, redactor).0;
-            let title = format!("{}: {}", self.project.title, job.name);
+            let title = redactor.text(&format!("{}: {}", self.project.title, job.name)).into_owned();
             let group = self.group(&outgoing, job);
             alerts.push(Alert::new(&report::brief(&outgoing, language), title, job.page.clone(), group));
             sent.push(outgoing);

@@ -285,3 +285,87 @@ fn read_all<T: for<'d> Deserialize<'d>>(store: &dyn Store, space: &str) -> Resul
     store.scan(space, &mut |_, value| all.push(serde_json::from_slice(value)))?;
     Ok(all.into_iter().collect::<Result<Vec<T>, _>>()?)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::work::{ForgeName, JobTask, Project};
+    use super::*;
+    use crate::store::MemoryStore;
+
+    fn work(number: u64, branch: &str, now: Moment) -> Work {
+        let project =
+            Project { forge: ForgeName::GitHub, name: "me/it".to_owned(), title: String::new(), installation: None };
+        let (name, branch) = ("train".to_owned(), branch.to_owned());
+        Work::new(project, Task::Job(JobTask { number, name, branch, requests: Vec::new() }), now)
+    }
+
+    fn news(number: u64, branch: &str, has_failed: bool) -> Vec<News> {
+        vec![News { work: work(number, branch, 0), has_failed }]
+    }
+
+    fn number_of(next: Next) -> Option<u64> {
+        match next {
+            Next::Work(work) => Some(number(&work)),
+            _ => None,
+        }
+    }
+
+    #[test]
+    fn of_one_job_s_attempts_the_oldest_goes_first_and_holds_up_no_other_job() -> Result<(), QueueError> {
+        let mut store = MemoryStore::default();
+        for (number, branch) in [(2, "a"), (1, "a"), (3, "b")] {
+            enqueue(&mut store, &number.to_string(), news(number, branch, true), 0)?;
+        }
+        assert_eq!(number_of(next(&store, 0, |_| false)?), Some(1));
+        put_off(&mut store, work(1, "a", 0), "down", None, 0, Vec::new())?;
+        assert_eq!(number_of(next(&store, 0, |_| false)?), Some(3));
+        let third = work(3, "b", 0).id();
+        assert!(matches!(next(&store, 0, |id| id == third)?, Next::Wait(moment) if moment >= FIRST_WAIT));
+        assert!(is_overtaken(&store, &work(1, "a", 0))? && !is_overtaken(&store, &work(2, "a", 0))?);
+        Ok(())
+    }
+
+    #[test]
+    fn what_passed_is_work_only_where_it_failed_before() -> Result<(), QueueError> {
+        let mut store = MemoryStore::default();
+        let mut hear =
+            |number: u64, has_failed| enqueue(&mut store, &number.to_string(), news(number, "a", has_failed), 0);
+        assert_eq!((hear(1, false)?, hear(1, false)?), (Enqueued::New(0), Enqueued::Known));
+        assert_eq!((hear(3, true)?, hear(2, false)?), (Enqueued::New(1), Enqueued::New(0)));
+        assert_eq!((hear(4, false)?, hear(5, false)?), (Enqueued::New(1), Enqueued::New(0)));
+        Ok(())
+    }
+
+    #[test]
+    fn waits_grow_to_a_bound_and_differ() {
+        let waits: Vec<Moment> = (1..MOST_ATTEMPTS).map(|attempts| backoff("a", attempts)).collect();
+        assert!(waits[0] >= FIRST_WAIT && waits[0] <= FIRST_WAIT * 5 / 4, "{waits:?}");
+        assert!(waits.iter().all(|wait| *wait <= LONGEST_WAIT * 5 / 4), "{waits:?}");
+        assert!(waits.iter().sum::<Moment>() > 6 * LONGEST_WAIT, "{waits:?}");
+        assert_ne!(backoff("a", 3), backoff("b", 3));
+        assert_eq!(backoff("a", 3), backoff("a", 3));
+        assert!(backoff("a", u32::MAX) <= LONGEST_WAIT * 5 / 4);
+    }
+
+    #[test]
+    fn what_is_old_is_forgotten_and_what_waits_is_not() -> Result<(), QueueError> {
+        let mut store = MemoryStore::default();
+        enqueue(&mut store, "d", news(1, "a", true), 0)?;
+        enqueue(&mut store, "e", news(2, "b", true), 0)?;
+        enqueue(&mut store, "f", news(3, "c", true), 0)?;
+        finish(&mut store, &work(1, "a", 0), 0)?;
+        bury(&mut store, work(2, "b", 0), Vec::new())?;
+        trim(&mut store, KEPT)?;
+        let count = |store: &MemoryStore| {
+            let mut keys = 0;
+            store.scan("", &mut |_, _| keys += 1).map(|()| keys)
+        };
+        // Of the first its answer, of each its event and its thread, one dead and one that waits.
+        assert_eq!(count(&store)?, 9);
+        trim(&mut store, KEPT + 1)?;
+        assert_eq!(count(&store)?, 5);
+        trim(&mut store, KEPT_LONG + 1)?;
+        assert_eq!((count(&store)?, waiting(&store)?.len()), (1, 1));
+        Ok(())
+    }
+}

@@ -246,8 +246,10 @@ fn serve(who: Who, mut stream: TcpStream, shared: &Mutex<State>, fuse: &Fuse) ->
                 Who::Forge => forge(&mut state, &asked, &body),
                 Who::Storage => storage(&state, &target),
                 Who::Chat => {
+                    let is_slack = body["blocks"].is_array();
                     state.messages.push((target.clone(), body));
-                    let said = state.chat.pop_front().unwrap_or_else(|| json!("ok"));
+                    let usual = || if is_slack { json!("ok") } else { json!({ "code": 0, "errcode": 0 }) };
+                    let said = state.chat.pop_front().unwrap_or_else(usual);
                     let said = said.as_str().map_or_else(|| said.to_string(), str::to_owned);
                     (200, String::new(), said.into_bytes())
                 }

@@ -7,7 +7,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 
-use super::{Message, cut};
+use super::{Message, cut, without_mentions};
 use crate::bot::error::Trouble;
 use crate::bot::secret::Secret;
 use crate::bot::signature;
@@ -18,7 +18,8 @@ const BUSY: &[i64] = &[11232, 11233];
 pub(super) fn body(message: &Message<'_>, secret: Option<&Secret>, now: Moment) -> Value {
     let alert = message.alert;
     // Text that is plain mentions nobody and is no markup.
-    let plain = |text: &str| json!({ "tag": "div", "text": { "tag": "plain_text", "content": text } });
+    let plain =
+        |text: &str| json!({ "tag": "div", "text": { "tag": "plain_text", "content": without_mentions(text) } });
     let mut elements = vec![plain(&alert.job)];
     elements.extend(alert.lines.iter().map(|line| plain(line)));
     elements.extend(message.more().map(|more| plain(&more)));
@@ -34,7 +35,7 @@ pub(super) fn body(message: &Message<'_>, secret: Option<&Secret>, now: Moment) 
         "msg_type": "interactive",
         "card": {
             "config": { "wide_screen_mode": true },
-            "header": { "template": "red", "title": { "tag": "plain_text", "content": cut(&alert.title, 200) } },
+            "header": { "template": "red", "title": { "tag": "plain_text", "content": without_mentions(&cut(&alert.title, 200)) } },
             "elements": elements,
         },
     });

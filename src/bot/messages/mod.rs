@@ -145,7 +145,8 @@ fn without_mentions(words: &str) -> String {
     words.replace('@', "@\u{200b}")
 }
 
-/// Words of a log in the Markdown of chats that know no code spans and no escapes: what would mark up becomes what looks like it.
+/// Words of a log in the Markdown of chats that know no escapes: what would mark up becomes what looks like it. An underscore marks
+/// nothing up there, and people copy it with a setting's name.
 fn without_markup(words: &str) -> String {
     let plain = words.chars().map(|c| match c {
         '<' => '‹',
@@ -153,12 +154,8 @@ fn without_markup(words: &str) -> String {
         '[' => '［',
         ']' => '］',
         '*' => '∗',
-        '_' => '＿',
         '`' => 'ˋ',
         '#' => '＃',
-        '~' => '∼',
-        '|' => '｜',
-        '!' => '！',
         c => c,
     });
     let plain: String = plain.collect();

@@ -10,20 +10,14 @@ use super::{Message, cut, without_mentions};
 use crate::bot::error::Trouble;
 
 const HEADER: usize = 149;
-/// Escapes make words up to five times as long.
-const SECTION: usize = 550;
 
 pub(super) fn body(message: &Message<'_>) -> Value {
     let alert = message.alert;
-    let section =
-        |text: String| json!({ "type": "section", "text": { "type": "mrkdwn", "text": text, "verbatim": true } });
-    let mut blocks = vec![json!({
-        "type": "header",
-        // A header knows no escapes: nothing in it is markup.
-        "text": { "type": "plain_text", "text": cut(&without_mentions(&alert.title), HEADER), "emoji": false },
-    })];
-    blocks.push(section(format!("*{}*", marked(&alert.job))));
-    blocks.extend(alert.lines.iter().map(|line| section(marked(&cut(line, SECTION)))));
+    // Plain text knows no escapes: nothing in it is markup or a mention.
+    let plain = |text: &str| json!({ "type": "plain_text", "text": without_mentions(text), "emoji": false });
+    let section = |text: &str| json!({ "type": "section", "text": plain(text) });
+    let mut blocks = vec![json!({ "type": "header", "text": plain(&cut(&alert.title, HEADER)) })];
+    blocks.extend(std::iter::once(&alert.job).chain(&alert.lines).map(|line| section(line)));
     let link = alert.page.as_ref().map(|page| format!("<{page}|{}>", message.words().page));
     let last: Vec<String> = message.more().into_iter().chain(link).collect();
     if !last.is_empty() {
@@ -34,18 +28,6 @@ pub(super) fn body(message: &Message<'_>) -> Value {
 
 fn escape(words: &str) -> String {
     without_mentions(&words.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;"))
-}
-
-/// [`escape`], where stars and the like mark up.
-fn marked(words: &str) -> String {
-    let plain = words.chars().map(|c| match c {
-        '*' => '∗',
-        '_' => '＿',
-        '~' => '∼',
-        '`' => 'ˋ',
-        c => c,
-    });
-    escape(&plain.collect::<String>())
 }
 
 /// `ok` is all that it says; errors have a status.
