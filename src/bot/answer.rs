@@ -168,6 +168,7 @@ impl Reader<'_> {
             job: Some(job.name.clone()),
             tags: vec![self.project.title.clone()],
             notes: note.into_iter().collect(),
+            ..Annotations::default()
         }
     }
 

@@ -17,6 +17,9 @@ pub enum QueueError {
     /// Too much waits.
     #[error("too much work waits already")]
     Full,
+    /// It does not go now.
+    #[error("{0}")]
+    Unavailable(String),
     /// Whoever has the store is gone.
     #[error("the store is closed")]
     Closed,

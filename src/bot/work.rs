@@ -145,6 +145,14 @@ impl Work {
         }
     }
 
+    /// What it is about, in words: `job 123`.
+    pub fn about(&self) -> String {
+        match &self.task {
+            Task::Job(job) => format!("job {}", job.number),
+            Task::Comment(comment) => format!("comment {}", comment.number),
+        }
+    }
+
     /// What its conversation is about: of that, work is done in the order in which it came.
     pub fn thread(&self) -> String {
         let Project { forge, name, .. } = &self.project;

@@ -2,6 +2,7 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::time::Duration;
 
 use super::access::Scope;
+use crate::bot::BotConfig;
 use crate::knowledge::Language;
 
 /// How the server serves.
@@ -19,6 +20,8 @@ pub struct Config {
     pub language: Language,
     /// What nobody may exceed.
     pub limits: Limits,
+    /// Whom the bot listens to and tells, where there is one.
+    pub bot: Option<BotConfig>,
 }
 
 /// What somebody without a name may do: never write.
@@ -84,6 +87,7 @@ impl Default for Config {
             proxy: None,
             language: Language::default(),
             limits: Limits::default(),
+            bot: None,
         }
     }
 }

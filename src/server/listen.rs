@@ -16,6 +16,7 @@ use hyper_util::service::TowerToHyperService;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
 
+use super::bot::Workers;
 use super::error::ServerError;
 use super::routes::{Peer, router};
 use super::state::Server;
@@ -31,18 +32,20 @@ const HEAD: Duration = Duration::from_secs(10);
 pub fn serve(server: Server, ready: impl FnOnce(SocketAddr)) -> Result<(), ServerError> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let server = Arc::new(server);
-    let done = runtime.block_on(run(&server, ready));
+    let bot = Workers::start(&server)?;
+    let done = runtime.block_on(run(&server, &bot, ready));
+    bot.stop();
     // Threads that read logs for nobody any more end with the process.
     runtime.shutdown_background();
     server.keeper.stop();
     done
 }
 
-async fn run(server: &Arc<Server>, ready: impl FnOnce(SocketAddr)) -> Result<(), ServerError> {
+async fn run(server: &Arc<Server>, bot: &Workers, ready: impl FnOnce(SocketAddr)) -> Result<(), ServerError> {
     let address = server.config.listen;
     let listener = TcpListener::bind(address).await.map_err(|error| ServerError::Listen { address, error })?;
     ready(listener.local_addr()?);
-    let router = router(server);
+    let router = bot.known_to(router(server));
     let places = Arc::new(Semaphore::new(server.config.limits.connections));
     let graceful = GracefulShutdown::new();
     let told = told_to_end()?;

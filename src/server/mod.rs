@@ -8,6 +8,7 @@ mod access;
 mod answer;
 mod api;
 mod body;
+mod bot;
 mod config;
 mod error;
 mod forged;

@@ -17,7 +17,7 @@ use serde_json::Value;
 use super::access::Scope;
 use super::problem::Problem;
 use super::state::Server;
-use super::{answer, api, forged, health};
+use super::{answer, api, bot, forged, health};
 
 /// Where a request comes from, as the listener knows it.
 #[derive(Debug, Clone, Copy)]
@@ -90,6 +90,7 @@ pub fn routes() -> Vec<Route> {
         plain("/metrics", Some(Scope::Read), axum::routing::get(health::metrics)),
     ];
     all.extend(api::routes());
+    all.extend(bot::routes());
     #[cfg(feature = "mcp")]
     all.push(Route {
         path: "/mcp",
