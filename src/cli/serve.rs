@@ -131,6 +131,7 @@ impl Serve {
             proxy: table.proxy.map(proxy),
             language: home.settings.language.value,
             limits,
+            bot: table.bot,
         }
     }
 }

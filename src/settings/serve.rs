@@ -3,6 +3,9 @@ use std::net::{IpAddr, SocketAddr};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+#[cfg(feature = "server")]
+use crate::bot::BotConfig;
+
 /// `[serve]`: how `oomdoc serve` serves.
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
@@ -17,6 +20,9 @@ pub struct ServeTable {
     pub proxy: Option<ProxyTable>,
     /// What is forgotten.
     pub retention: RetentionTable,
+    /// Whom the bot listens to and tells; without it there is none.
+    #[cfg(feature = "server")]
+    pub bot: Option<BotConfig>,
     /// The largest log that may be sent, in GiB; 64 unless told.
     pub largest_log: Option<u64>,
     /// Requests that one token may make in a second, on average; 1000 unless told.
