@@ -108,9 +108,9 @@ fn only_who_knows_the_secret_is_heard() -> Outcome {
     assert_eq!(hear(ForgeName::GitHub, &[right], body.as_bytes()), Err(422), "no kind of event");
     assert_eq!(hear(ForgeName::GitLab, &[("x-gitlab-token", "wrong".to_owned())], b"{}"), Err(401));
     let token = ("x-gitlab-token", forges::SECRET.to_owned());
-    assert_eq!(hear(ForgeName::GitLab, &[token.clone()], b"{"), Err(400));
-    assert_eq!(hear(ForgeName::GitLab, &[token.clone()], b"{}"), Err(422));
-    assert_eq!(hear(ForgeName::GitLab, &[token], &vec![b' '; 26 << 20]), Err(413));
+    assert_eq!(hear(ForgeName::GitLab, std::slice::from_ref(&token), b"{"), Err(400));
+    assert_eq!(hear(ForgeName::GitLab, std::slice::from_ref(&token), b"{}"), Err(422));
+    assert_eq!(hear(ForgeName::GitLab, std::slice::from_ref(&token), &vec![b' '; 26 << 20]), Err(413));
     let ping = json!({ "zen": "Keep it logically awesome." });
     assert_eq!(stage.github("ping", "p", &ping)?, Receipt::Pong);
     // A name that leads elsewhere is none.

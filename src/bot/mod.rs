@@ -25,6 +25,7 @@ mod texts;
 mod work;
 
 use std::collections::HashSet;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::time::Duration;
@@ -32,7 +33,7 @@ use std::time::Duration;
 use serde_json::Value;
 use ureq::http::HeaderMap;
 
-pub use config::{BotConfig, Channel, GitHubConfig, GitLabConfig, Name};
+pub use config::BotConfig;
 pub use error::{QueueError, Refusal};
 pub use services::{Act, Services};
 pub use work::{ForgeName, Moment, Work};
@@ -194,7 +195,14 @@ impl Bot {
             }
         };
         let id = work.id();
-        let done = Attempt::new(self, work).run();
+        let begun = work.clone();
+        let attempt = AssertUnwindSafe(|| Attempt::new(self, work).run());
+        let done = catch_unwind(attempt).unwrap_or_else(|_| {
+            // A log that we cannot bear is no reason to leave the others.
+            ask(&*self.services, move |store| {
+                queue::put_off(store, begun, "it failed unexpectedly", None, now, Vec::new())
+            })
+        });
         held(&self.taken).remove(&id);
         done.map(|()| Done::Something)
     }

@@ -84,7 +84,8 @@ pub fn enqueue(store: &mut dyn Store, delivery: &str, news: Vec<News>, now: Mome
             if is_latest {
                 changes.push(put(key, &Thread { job: job.number, has_failed, time: now })?);
             }
-            if !has_failed && !(is_latest && last.is_some_and(|last| last.has_failed)) {
+            let mends = is_latest && last.is_some_and(|last| last.has_failed);
+            if !has_failed && !mends {
                 continue;
             }
         }

@@ -123,7 +123,6 @@ impl Serve {
         };
         Config {
             listen: self.listen.or(table.listen).unwrap_or(default.listen),
-            bot: table.bot(),
             retention: table.retention.retention(),
             public_url: self.public_url.clone().or(table.public_url),
             anonymous: match nobody {
@@ -133,6 +132,7 @@ impl Serve {
             proxy: table.proxy.map(proxy),
             language: home.settings.language.value,
             limits,
+            bot: table.bot,
         }
     }
 }

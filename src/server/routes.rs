@@ -90,6 +90,7 @@ pub fn routes() -> Vec<Route> {
         plain("/metrics", Some(Scope::Read), axum::routing::get(health::metrics)),
     ];
     all.extend(api::routes());
+    all.extend(bot::routes());
     #[cfg(feature = "mcp")]
     all.push(Route {
         path: "/mcp",

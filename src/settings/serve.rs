@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 #[cfg(feature = "server")]
-use crate::bot::{BotConfig, Channel, GitHubConfig, GitLabConfig, Name};
+use crate::bot::BotConfig;
 use crate::history::Retention;
 
 /// `[serve]`: how `oomdoc serve` serves.
@@ -21,55 +21,13 @@ pub struct ServeTable {
     pub proxy: Option<ProxyTable>,
     /// What is forgotten.
     pub retention: RetentionTable,
+    /// Whom the bot listens to and tells; without it there is none.
+    #[cfg(feature = "server")]
+    pub bot: Option<BotConfig>,
     /// The largest log that may be sent, in GiB; 64 unless told.
     pub largest_log: Option<u64>,
-    /// Webhooks of GitHub, and as whom the bot answers.
-    #[cfg(feature = "server")]
-    pub github: Option<GitHubConfig>,
-    /// Webhooks of GitLab, and as whom the bot answers.
-    #[cfg(feature = "server")]
-    pub gitlab: Option<GitLabConfig>,
-    /// Chats and mailboxes that are told of failures.
-    #[cfg(feature = "server")]
-    pub channel: Vec<Channel>,
-    /// What else the bot is told.
-    #[cfg(feature = "server")]
-    pub bot: BotTable,
     /// Requests that one token may make in a second, on average; 1000 unless told.
     pub requests_per_second: Option<u32>,
-}
-
-/// `[serve.bot]`.
-#[cfg(feature = "server")]
-#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-pub struct BotTable {
-    /// Also comments on failures that are no lack of memory.
-    pub other_failures: bool,
-    /// The name by which it is addressed in comments, without the `@`: `oomdoc` unless told.
-    pub name: Option<Name>,
-    /// The longest log that is read whole, in MiB.
-    pub longest_log: Option<u64>,
-}
-
-#[cfg(feature = "server")]
-impl ServeTable {
-    /// Whom the bot listens to, and whom it tells; none where it listens to nobody.
-    pub fn bot(&self) -> Option<BotConfig> {
-        let ServeTable { github, gitlab, channel, bot, .. } = self;
-        if github.is_none() && gitlab.is_none() {
-            return None;
-        }
-        let default = BotConfig::default();
-        Some(BotConfig {
-            github: github.clone(),
-            gitlab: gitlab.clone(),
-            channels: channel.clone(),
-            other_failures: bot.other_failures,
-            name: bot.name.clone().unwrap_or(default.name),
-            longest_log: bot.longest_log.filter(|longest| *longest > 0).unwrap_or(default.longest_log),
-        })
-    }
 }
 
 impl RetentionTable {

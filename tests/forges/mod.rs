@@ -519,7 +519,7 @@ impl Stage {
                 Done::Nothing => return Ok(()),
             }
         }
-        panic!("it never ends");
+        unreachable!("it never ends");
     }
 
     /// Works on what is due now.
