@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 mod assistant;
 mod home;
 
-use assistant::{Assistant, Outcome, Team, command};
+use assistant::{Assistant, Outcome, Team, cites, command};
 
 /// What no result is longer than.
 const MOST: usize = 6 << 10;
@@ -74,24 +74,6 @@ fn the_page_lists_the_tools() -> Outcome {
         assert!(page.contains(&row), "docs/mcp.md lacks {row}");
     }
     Ok(())
-}
-
-/// Whatever cites in `value`: a path, a line and its words.
-fn cites<'v>(value: &'v Value, found: &mut Vec<(&'v str, u64, &'v str)>) {
-    match value {
-        Value::Object(keys) => {
-            if let (Some(path), Some(line), Some(text)) = (
-                keys.get("path").and_then(Value::as_str),
-                keys.get("line").and_then(Value::as_u64),
-                keys.get("text").and_then(Value::as_str),
-            ) {
-                found.push((path, line, text));
-            }
-            keys.values().for_each(|value| cites(value, found));
-        }
-        Value::Array(all) => all.iter().for_each(|value| cites(value, found)),
-        _ => {}
-    }
 }
 
 #[test]

@@ -193,3 +193,21 @@ impl Drop for Team {
         let _ = self.server.wait();
     }
 }
+
+/// Whatever cites in `value`: a path, a line and its words.
+pub fn cites<'v>(value: &'v Value, found: &mut Vec<(&'v str, u64, &'v str)>) {
+    match value {
+        Value::Object(keys) => {
+            if let (Some(path), Some(line), Some(text)) = (
+                keys.get("path").and_then(Value::as_str),
+                keys.get("line").and_then(Value::as_u64),
+                keys.get("text").and_then(Value::as_str),
+            ) {
+                found.push((path, line, text));
+            }
+            keys.values().for_each(|value| cites(value, found));
+        }
+        Value::Array(all) => all.iter().for_each(|value| cites(value, found)),
+        _ => {}
+    }
+}
