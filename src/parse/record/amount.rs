@@ -132,7 +132,10 @@ pub(in crate::parse) fn bare_bytes(input: &str) -> IResult<&str, Size<'_>> {
     let (rest, (text, count)) = consumed(verify(count, |count| *count >= LEAST)).parse(input)?;
     let (_, next) = preceded(multispace0, take_while(|c: char| c.is_alphabetic())).parse(rest)?;
     let is_unit = text.starts_with("0x") && ["bytes", "byte", "B"].contains(&next);
-    let counts_a_noun = !next.is_empty() && !is_unit && !NO_NOUNS.contains(&next.to_ascii_lowercase().as_str());
+    // `request=2147483648 free=1073741824`: the word is the next number's.
+    let is_label = rest.trim_start().get(next.len()..).is_some_and(|behind| behind.starts_with('='));
+    let counts_a_noun =
+        !next.is_empty() && !is_unit && !is_label && !NO_NOUNS.contains(&next.to_ascii_lowercase().as_str());
     let goes_on = rest.starts_with(|c: char| c.is_alphanumeric() || "%_/:-×*\r\n".contains(c)) || rest.is_empty();
     let bytes = i64::try_from(count).ok().map(Bytes).filter(|_| !counts_a_noun && !goes_on);
     match bytes {
@@ -191,7 +194,7 @@ fn word_ends(input: &str) -> IResult<&str, ()> {
 }
 
 /// A unit of memory, binary whatever its spelling: that is how the producers here count.
-fn unit(input: &str) -> IResult<&str, Bytes> {
+pub(in crate::parse) fn unit(input: &str) -> IResult<&str, Bytes> {
     let prefixed = |letter: char, bytes: Bytes| {
         let short = alt((
             tag("iB"),
@@ -265,6 +268,7 @@ mod tests {
         assert_eq!(bytes("0xc0fb4000, flags"), Some(3_237_691_392));
         assert_eq!(bytes("0x40000000 bytes at"), Some(1 << 30));
         assert_eq!(bytes("655360000 on device 0"), Some(655_360_000));
+        assert_eq!(bytes("655360000 free=70000 "), Some(655_360_000));
         for text in [
             "2079238052 tokens",
             "1000000 x 3",
