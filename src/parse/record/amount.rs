@@ -116,7 +116,9 @@ pub(in crate::parse) fn byte_count(input: &str) -> IResult<&str, Size<'_>> {
     if let Ok((rest, (text, count))) = consumed(terminated(hexadecimal, word_ends)).parse(input) {
         return Ok((rest, Size { text, bytes: i64::try_from(count).ok().map(Bytes) }));
     }
-    let count = terminated(recognize(whole), number_ends);
+    // Grid Engine writes bytes as `34359738368.00000`.
+    let zeros = (char('.'), take_while1(|c: char| c == '0'), peek(not(satisfy(|c| c.is_ascii_digit()))));
+    let count = terminated(terminated(recognize(whole), opt(zeros)), number_ends);
     let (rest, (text, (count, _))) = consumed((count, opt(terminated(tag(" bytes"), word_ends)))).parse(input)?;
     let bytes = count.replace(',', "").parse().ok().and_then(|count| Bytes::of(count, Bytes(1)));
     Ok((rest, Size { text, bytes }))
