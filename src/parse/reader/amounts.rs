@@ -141,10 +141,14 @@ fn alone_before(whole: &str, range: Range<usize>) -> String {
     // `request=1073741824 free=536870912`: each has a name of its own.
     if let Some(name) = words.strip_suffix('=') {
         let is_part = |c: char| c.is_alphanumeric() || c == '_' || c == '-';
-        return Plain::of(whole, range.end - (words.len() - name.trim_end_matches(is_part).len())..range.end, Wrap::Blank)
-            .text
-            .trim()
-            .to_owned();
+        return Plain::of(
+            whole,
+            range.end - (words.len() - name.trim_end_matches(is_part).len())..range.end,
+            Wrap::Blank,
+        )
+        .text
+        .trim()
+        .to_owned();
     }
     let ends = |(at, c): (usize, char)| {
         let behind = at + c.len_utf8();
