@@ -53,6 +53,9 @@ pub struct SignRow {
     /// One of these must stand in the same sentence; none: they mean it by themselves.
     #[serde(default)]
     pub needs: Vec<Arc<str>>,
+    /// One of these must stand on the same line besides: what is done about it may be another sentence.
+    #[serde(default)]
+    pub with: Vec<Arc<str>>,
     /// Where they count.
     #[serde(default)]
     pub place: Place,

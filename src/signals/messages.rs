@@ -2,7 +2,7 @@
 
 use super::Signals;
 use crate::facts::tokens;
-use crate::incident::Found;
+use crate::incident::{Found, Route};
 use crate::model::Citation;
 
 /// More words of a message are another message that it is glued to.
@@ -26,7 +26,13 @@ pub(super) fn add(signals: &mut Signals, found: &Found) {
     let is_message = |cite: &Citation| found.messages.iter().any(|message| message.location == cite.location);
     let is_frame = |cite: &Citation| found.frames.iter().any(|frame| frame.at.location.line == cite.location.line);
     let in_stack = |cite: &Citation| cite.text.contains("File \"") || cite.text.contains("Traceback (most");
-    let said = found.around.iter().filter(|cite| !is_message(cite) && !is_frame(cite) && !in_stack(cite));
+    // What a line has closed speaks for nothing any more: weights were read before training began.
+    let ended = found.signs.iter().filter(|sign| sign.route == Route::EndedMark).find_map(|sign| sign.evidence.first());
+    let is_over = |cite: &Citation| {
+        ended.is_some_and(|mark| mark.location.path == cite.location.path && cite.location.line <= mark.location.line)
+    };
+    let said = found.around.iter();
+    let said = said.filter(|cite| !is_message(cite) && !is_frame(cite) && !in_stack(cite) && !is_over(cite));
     for (place, cite) in said.rev().enumerate() {
         words(&cite.text, LONGEST_LINE, |word| {
             if place < NEAR {

@@ -308,7 +308,9 @@ fn failed_request_words(text: &str) -> Option<&str> {
     ["memory allocation of ", "Native memory allocation "].into_iter().find_map(|head| {
         text::each(text, head).map(text::line).find(|message| {
             let before = text::before(text, message);
-            text::may_begin(before) || before.trim_end() == "#"
+            // A program that names its device speaks of that one's memory.
+            let of_device = ["GPU", "gpu", "CUDA", "cuda", "device"].iter().any(|word| before.contains(word));
+            !of_device && text::may_begin(before) || before.trim_end() == "#"
         })
     })
 }

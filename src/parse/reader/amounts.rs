@@ -26,6 +26,15 @@ const FILLERS: &[&str] = &[
     "for",
     "size",
     "from",
+    "at",
+    "least",
+    "most",
+    "around",
+    "approximately",
+    "approx",
+    "roughly",
+    "nearly",
+    "almost",
 ];
 /// More amounts than this are looked at in no message.
 const MOST: usize = 24;
@@ -37,7 +46,8 @@ pub(super) fn figures(record: &Record, range: Range<usize>, memory: MemoryOf, si
     for Spot { place, label_end, size, is_bare } in sizes(whole, range.clone()).take(MOST) {
         let end = place + size.text.len();
         let before = range.start.max(floor(whole, label_end.saturating_sub(120)))..label_end;
-        let behind = end..range.end.min(floor(whole, end + 80));
+        let behind = behind_its_whole(whole, end..range.end);
+        let behind = behind.start..range.end.min(floor(whole, behind.start + 80));
         let (before, behind) = (own_clause_before(whole, before), own_clause_behind(whole, behind));
         let before = Plain::of(whole, before, Wrap::Blank).text;
         let behind = Plain::of(whole, behind, Wrap::Blank).text;
@@ -59,8 +69,11 @@ pub(super) fn figures(record: &Record, range: Range<usize>, memory: MemoryOf, si
             let longest = left.chain(right).chain(only).map(|words| words.len()).max()?;
             Some((longest, row.figure))
         });
-        let longest = fit.max_by_key(|(length, _)| *length).map(|(_, name)| name);
-        let Some(name) = longest.or_else(|| whole_of(memory, &whole[range.start..place])) else { continue };
+        let said = fit.max_by_key(|(length, _)| *length).map(|(_, name)| name);
+        let said_of_all = said.filter(|name| is_of_all(*name));
+        let is_share = SHARES.iter().any(|words| starts_with_words(behind, words));
+        let all = || whole_of(memory, &whole[range.start..place]).filter(|_| !is_share);
+        let Some(name) = said_of_all.or_else(all).or(said) else { continue };
         if figures.iter().all(|figure| figure.name != name) {
             figures.extend(record.figure(name, size));
         }
@@ -90,13 +103,22 @@ fn goes_on(line: &str) -> bool {
     is_word || text::size(line).is_ok()
 }
 
-/// `free: 1.2 GiB`, `Total memory = 16384 MB`
-fn is_row(line: &str) -> bool {
+/// `free: 1.2 GiB`, `Total memory = 16384 MB`, `Total GPU memory (GiB): 140.06`
+pub(super) fn is_row(line: &str) -> bool {
     const MOST_WORDS: usize = 4;
     line.split_once([':', '=']).is_some_and(|(label, amount)| {
-        let is_label = label.chars().all(|c| c.is_alphabetic() || c == '_' || c == ' ' || c == '-');
-        let is_amount = text::size(amount.trim()).is_ok_and(|(rest, _)| rest.trim_matches([',', '.', ')']).is_empty());
-        is_label && label.split_whitespace().count() <= MOST_WORDS && is_amount
+        let (name, unit) = match text::unit_of_label(label) {
+            Some((unit, end)) => (&label[..end], Some(unit)),
+            None => (label, None),
+        };
+        let is_label = name.chars().all(|c| c.is_alphabetic() || c == '_' || c == ' ' || c == '-');
+        let amount = amount.trim();
+        let rest = match unit {
+            Some(unit) => text::counted(amount, unit).map(|(rest, _)| rest),
+            None => text::size(amount).map(|(rest, _)| rest),
+        };
+        let is_amount = rest.is_ok_and(|rest| rest.trim_matches([',', '.', ')']).is_empty());
+        is_label && name.split_whitespace().count() <= MOST_WORDS && is_amount
     })
 }
 
@@ -116,6 +138,18 @@ fn alone_before(whole: &str, range: Range<usize>) -> String {
     const LONGEST: usize = 24;
     let start = range.start.max(floor(whole, range.end.saturating_sub(LONGEST)));
     let words = &whole[start..range.end];
+    // `request=1073741824 free=536870912`: each has a name of its own.
+    if let Some(name) = words.strip_suffix('=') {
+        let is_part = |c: char| c.is_alphanumeric() || c == '_' || c == '-';
+        return Plain::of(
+            whole,
+            range.end - (words.len() - name.trim_end_matches(is_part).len())..range.end,
+            Wrap::Blank,
+        )
+        .text
+        .trim()
+        .to_owned();
+    }
     let ends = |(at, c): (usize, char)| {
         let behind = at + c.len_utf8();
         let is_end = ENDS.contains(&c) || "([{（".contains(c) || c == '.' && words[behind..].starts_with(' ');
@@ -127,12 +161,48 @@ fn alone_before(whole: &str, range: Range<usize>) -> String {
 
 fn own_clause_behind(whole: &str, range: Range<usize>) -> Range<usize> {
     let end = whole[range.clone()].find(ENDS).map_or(range.end, |at| range.start + at);
-    range.start..end
+    range.start..label_begins(&whole[range.start..end]).map_or(end, |at| range.start + at)
 }
 
-/// What the second of two amounts is, `23.5/24.0 GB`: all that there is, or may be used.
+/// Where the words behind an amount are the next one's label: `1.5GiB free=0.3GiB`.
+fn label_begins(behind: &str) -> Option<usize> {
+    // `free 512MB / total 8192MB`
+    if behind.trim_start().starts_with(['/', '|']) {
+        return Some(0);
+    }
+    let is_label = |at: &usize| {
+        let name = behind[..*at].ends_with(|c: char| c.is_alphanumeric() || c == ')' || c == ']');
+        name && behind[at + 1..].trim_start().starts_with(|c: char| c.is_ascii_digit())
+    };
+    let label = behind.match_indices([':', '=']).map(|(at, _)| at).find(is_label)?;
+    Some(behind[..label].rfind(['(', '[', '{']).unwrap_or(0))
+}
+
+/// What stands between a part and its whole: `23.5/24.0 GB`, `2.1 GB of 16.0 GB`.
+const PART_OF: &[&str] = &["/", "out of", "of"];
+
+/// What is said of an amount behind its whole is said of the part: `2.1 GB of 16.0 GB free`.
+fn behind_its_whole(whole: &str, behind: Range<usize>) -> Range<usize> {
+    let rest = || {
+        let said = whole[behind.clone()].trim_start();
+        let next = PART_OF.iter().find_map(|word| said.strip_prefix(word))?;
+        let (rest, _) = text::size(next.trim_start()).ok()?;
+        Some(behind.end - rest.len())
+    };
+    rest().unwrap_or(behind.start)..behind.end
+}
+
+/// What is a limit of a program's own, less than the device has.
+const SHARES: &[&str] = &["limit", "budget", "pool", "arena", "quota", "cache", "max", "maximum"];
+
+fn is_of_all(name: FigureName) -> bool {
+    matches!(name, FigureName::GpuTotal | FigureName::NodeTotal | FigureName::MemcgLimit)
+}
+
+/// What the second of two amounts is, `23.5/24.0 GB`, `2.1 GB of 16.0 GB`: all that there is, or may be used.
 fn whole_of(memory: MemoryOf, before: &str) -> Option<FigureName> {
-    let part = before.trim_end().strip_suffix('/')?.trim_end();
+    let before = before.trim_end();
+    let part = PART_OF.iter().find_map(|word| before.strip_suffix(word))?.trim_end();
     let digits = part.trim_end_matches(|c: char| c.is_ascii_alphabetic() || c == ' ');
     let is_amount = digits.ends_with(|c: char| c.is_ascii_digit()) && part.len() - digits.len() <= " bytes".len();
     match memory {
@@ -166,6 +236,9 @@ fn sizes(whole: &str, range: Range<usize>) -> impl Iterator<Item = Spot<'_>> {
     starts.filter_map(move |(at, _)| {
         let place = range.start + at;
         let Ok((rest, size)) = text::size(&part[at..]) else {
+            if let Some(size) = part_of(&part[at..]) {
+                return Some(Spot { place, label_end: place, size, is_bare: false });
+            }
             if let Some((unit, label)) = text::unit_of_label(&part[..at]) {
                 let (_, size) = text::counted(&part[at..], unit).ok()?;
                 return Some(Spot { place, label_end: range.start + label, size, is_bare: false });
@@ -178,6 +251,15 @@ fn sizes(whole: &str, range: Range<usize>) -> impl Iterator<Item = Spot<'_>> {
         let ends = rest.chars().next().map_or(whole_unit, |c| !c.is_ascii_alphanumeric() && c != '/' && c != '_');
         (ends && size.bytes.is_some()).then_some(Spot { place, label_end: place, size, is_bare: false })
     })
+}
+
+/// An amount that has its whole's unit: the `7.6` of `7.6/8.0 GB used`.
+fn part_of(text: &str) -> Option<text::Size<'_>> {
+    let digits = text.find(|c: char| !c.is_ascii_digit() && c != '.')?;
+    let (rest, all) = text::size(text[digits..].trim_start().strip_prefix('/')?.trim_start()).ok()?;
+    let unit = all.text.trim_start_matches(|c: char| !c.is_ascii_alphabetic());
+    let (_, unit) = text::unit(unit).ok().filter(|_| !rest.starts_with('/'))?;
+    text::counted(&text[..digits], unit).ok().map(|(_, size)| size)
 }
 
 /// The last place up to `at` where a character begins.

@@ -100,6 +100,10 @@ impl<'m, 's> Case<'m, 's> {
         if !head.row.needs.is_empty() && !head.row.needs.iter().any(|words| outside(words)) {
             return false;
         }
+        let line = &self.plain.text[self.line.clone()];
+        if !head.row.with.is_empty() && !head.row.with.iter().any(|words| has_words(line, words)) {
+            return false;
+        }
         !is_name_of_something(self.message.text, &place)
     }
 

@@ -27,6 +27,8 @@ pub(super) const ANCHORS: &[&str] = &["SIGKILL"];
 
 /// So many lines behind the one in question are read with it.
 const BEHIND: usize = 2;
+/// Beside them so many rows of a list of amounts, `free: 1.2 GiB`.
+const MOST_ROWS: usize = 6;
 /// Lines that are further away belong to something else.
 const APART: u64 = 3;
 /// Of a longer line only so much around the sign is judged, and of its neighbours so much next to it.
@@ -68,6 +70,7 @@ struct Candidate {
     /// Where it ends in the record's text.
     stop: usize,
     behind: usize,
+    rows: usize,
     device_before: bool,
     likeness: u64,
 }
@@ -159,7 +162,7 @@ impl Reader {
         };
         let stop = record.text().len();
         let origin = asked.origin;
-        self.open.push(Candidate { origin, record, start, sign, stop, behind: 0, device_before, likeness });
+        self.open.push(Candidate { origin, record, start, sign, stop, behind: 0, rows: 0, device_before, likeness });
     }
 
     /// Gives the line to the messages that it stands behind.
@@ -175,7 +178,9 @@ impl Reader {
             }
             if open.origin == asked.origin || asked.anonymous {
                 open.record.push(Joint::Line, asked.line.clone().into_owned());
-                open.behind += 1;
+                let is_row = open.rows < MOST_ROWS && amounts::is_row(asked.line.body().trim());
+                open.rows += usize::from(is_row);
+                open.behind += usize::from(!is_row);
             }
             at += 1;
         }

@@ -116,7 +116,9 @@ pub(in crate::parse) fn byte_count(input: &str) -> IResult<&str, Size<'_>> {
     if let Ok((rest, (text, count))) = consumed(terminated(hexadecimal, word_ends)).parse(input) {
         return Ok((rest, Size { text, bytes: i64::try_from(count).ok().map(Bytes) }));
     }
-    let count = terminated(recognize(whole), number_ends);
+    // Grid Engine writes bytes as `34359738368.00000`.
+    let zeros = (char('.'), take_while1(|c: char| c == '0'), peek(not(satisfy(|c| c.is_ascii_digit()))));
+    let count = terminated(terminated(recognize(whole), opt(zeros)), number_ends);
     let (rest, (text, (count, _))) = consumed((count, opt(terminated(tag(" bytes"), word_ends)))).parse(input)?;
     let bytes = count.replace(',', "").parse().ok().and_then(|count| Bytes::of(count, Bytes(1)));
     Ok((rest, Size { text, bytes }))
@@ -132,7 +134,10 @@ pub(in crate::parse) fn bare_bytes(input: &str) -> IResult<&str, Size<'_>> {
     let (rest, (text, count)) = consumed(verify(count, |count| *count >= LEAST)).parse(input)?;
     let (_, next) = preceded(multispace0, take_while(|c: char| c.is_alphabetic())).parse(rest)?;
     let is_unit = text.starts_with("0x") && ["bytes", "byte", "B"].contains(&next);
-    let counts_a_noun = !next.is_empty() && !is_unit && !NO_NOUNS.contains(&next.to_ascii_lowercase().as_str());
+    // `request=2147483648 free=1073741824`: the word is the next number's.
+    let is_label = rest.trim_start().get(next.len()..).is_some_and(|behind| behind.starts_with('='));
+    let counts_a_noun =
+        !next.is_empty() && !is_unit && !is_label && !NO_NOUNS.contains(&next.to_ascii_lowercase().as_str());
     let goes_on = rest.starts_with(|c: char| c.is_alphanumeric() || "%_/:-×*\r\n".contains(c)) || rest.is_empty();
     let bytes = i64::try_from(count).ok().map(Bytes).filter(|_| !counts_a_noun && !goes_on);
     match bytes {
@@ -191,7 +196,7 @@ fn word_ends(input: &str) -> IResult<&str, ()> {
 }
 
 /// A unit of memory, binary whatever its spelling: that is how the producers here count.
-fn unit(input: &str) -> IResult<&str, Bytes> {
+pub(in crate::parse) fn unit(input: &str) -> IResult<&str, Bytes> {
     let prefixed = |letter: char, bytes: Bytes| {
         let short = alt((
             tag("iB"),
@@ -265,6 +270,7 @@ mod tests {
         assert_eq!(bytes("0xc0fb4000, flags"), Some(3_237_691_392));
         assert_eq!(bytes("0x40000000 bytes at"), Some(1 << 30));
         assert_eq!(bytes("655360000 on device 0"), Some(655_360_000));
+        assert_eq!(bytes("655360000 free=70000 "), Some(655_360_000));
         for text in [
             "2079238052 tokens",
             "1000000 x 3",

@@ -6,7 +6,7 @@ use nom::{Offset, Parser};
 
 pub use super::amount::Size;
 pub(in crate::parse) use super::amount::{
-    Giga, bare_bytes, byte_count, counted, decimal, digits, number_at_end, plain_bytes, size, size_at_end, sized,
+    Giga, bare_bytes, byte_count, counted, decimal, digits, number_at_end, plain_bytes, size, size_at_end, sized, unit,
     unit_of_label,
 };
 
