@@ -135,9 +135,12 @@ impl From<&HistoryError> for Problem {
                 Problem::unprocessable(error.to_string()).advised(error.advice())
             }
             HistoryError::TooLarge { .. } => Problem::too_large(error.to_string()).advised(error.advice()),
-            HistoryError::Store(_) | HistoryError::Json(_) | HistoryError::File { .. } | HistoryError::Index(_) => {
-                Problem::internal(error)
-            }
+            HistoryError::Backup { .. }
+            | HistoryError::NotEmpty { .. }
+            | HistoryError::Store(_)
+            | HistoryError::Json(_)
+            | HistoryError::File { .. }
+            | HistoryError::Index(_) => Problem::internal(error),
         }
     }
 }
