@@ -47,7 +47,7 @@ pub use read::Layer;
 #[cfg(feature = "cli")]
 pub use schema::schema;
 #[cfg(feature = "cli")]
-pub use serve::{AnonymousWord, ProxyScope, ProxyTable, RetentionTable};
+pub use serve::{AnonymousWord, ProxyScope, ProxyTable};
 #[cfg(feature = "cli")]
 pub use show::Shown;
 pub use site::Site;

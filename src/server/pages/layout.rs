@@ -31,7 +31,6 @@ pub(super) fn page(viewer: &Viewer<'_>, tab: Tab, title: &str, content: Markup) 
             head {
                 meta charset="utf-8";
                 meta name="viewport" content="width=device-width, initial-scale=1";
-                meta name="referrer" content="no-referrer";
                 meta name="color-scheme" content="light dark";
                 title { (title) " – oomdoc" }
                 link rel="icon" href="data:,";
@@ -56,12 +55,14 @@ fn lang(language: Language) -> &'static str {
 
 fn header(viewer: &Viewer<'_>, tab: Tab) -> Markup {
     let words = words(viewer.language);
-    let public = [
+    let all = [
         (Tab::Incidents, "/", words.incidents),
         (Tab::Groups, "/groups", words.groups),
         (Tab::Trends, "/trends", words.trends),
         (Tab::Upload, "/upload", words.upload),
     ];
+    // Who may not write may not have a log read either.
+    let public = all.into_iter().filter(|(tab, ..)| viewer.may_write || *tab != Tab::Upload);
     let own = [(Tab::DeadLetters, "/dead-letters", words.dead_letters), (Tab::Audit, "/audit", words.audit)];
     let own = own.into_iter().filter(|_| viewer.is_admin);
     html! {
@@ -69,7 +70,7 @@ fn header(viewer: &Viewer<'_>, tab: Tab) -> Markup {
             a.brand href="/" { span.mark aria-hidden="true" {} "oomdoc" }
             nav aria-label=(words.main_menu) {
                 ul {
-                    @for (each, path, name) in public.into_iter().chain(own) {
+                    @for (each, path, name) in public.chain(own) {
                         li { a href=(path) aria-current=[(each == tab).then_some("page")] { (name) } }
                     }
                 }
