@@ -43,7 +43,7 @@ pub struct AskedGroups {
     /// Which of them: `all`, `new` this week, or those that `came_back` after they were resolved.
     pub only: Only,
     /// What stands first.
-    pub order: First,
+    pub order: Sorted,
     /// As many at a time; 50 unless told, 100 at most.
     pub limit: Option<usize>,
     /// Where the page before said that the next one begins.
@@ -82,7 +82,7 @@ impl Only {
 /// Which group stands first.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum First {
+pub enum Sorted {
     /// The one that came up last.
     #[default]
     Last,
@@ -92,12 +92,12 @@ pub enum First {
     Count,
 }
 
-impl First {
+impl Sorted {
     fn order(self) -> GroupOrder {
         match self {
-            First::Last => GroupOrder::Last,
-            First::First => GroupOrder::First,
-            First::Count => GroupOrder::Count,
+            Sorted::Last => GroupOrder::Last,
+            Sorted::First => GroupOrder::First,
+            Sorted::Count => GroupOrder::Count,
         }
     }
 }

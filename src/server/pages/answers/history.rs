@@ -165,7 +165,7 @@ pub async fn group(State(server): State<Arc<Server>>, asker: Asker, Path(key): P
 
 /// How often what happens.
 pub async fn trends(State(server): State<Arc<Server>>, asker: Asker) -> Told {
-    let trends = server.find(|live| super::gather::trends(live)).await?;
+    let trends = server.find(super::gather::trends).await?;
     Ok(asker.page(|viewer| pages::trends(viewer, &trends)))
 }
 

@@ -173,9 +173,8 @@ fn hostile_words_never_become_markup() -> Outcomes {
     for ((name, harmless), (_, hostile)) in pages(HARMLESS)?.iter().zip(&pages(HOSTILE)?) {
         let ((expected, _), (tags, followed)) = (skeleton(&harmless.0), skeleton(&hostile.0));
         assert!(expected.len() > 20, "{name} has {} tags", expected.len());
-        if let Some(place) = (0..expected.len().max(tags.len())).find(|place| expected.get(*place) != tags.get(*place))
-        {
-            panic!("{name}: tag {place} is {:?} in place of {:?}", tags.get(place), expected.get(place));
+        for place in 0..expected.len().max(tags.len()) {
+            assert_eq!(tags.get(place), expected.get(place), "{name}: tag {place}");
         }
         for address in followed {
             let is_ours = address.starts_with('/') && !address.starts_with("//")

@@ -227,7 +227,7 @@ fn every_page_is_made_in_both_languages_and_themes() -> Outcomes {
         keep(&format!("upload-{name}"), &upload(&viewer, "u1", None))?;
         keep(
             &format!("result-{name}"),
-            &result(&viewer, &[report.clone()], Keeping::Offered { action: "/upload/u1/keep" }),
+            &result(&viewer, std::slice::from_ref(&report), Keeping::Offered { action: "/upload/u1/keep" }),
         )?;
         keep(&format!("diff-{name}"), &compare(&viewer, &records[1], &records[2]))?;
     }
