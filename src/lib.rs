@@ -189,6 +189,23 @@ pub fn analyze_inputs_by_job(
     conclude_each(reading.by_job(named, Grouping::ByJob, &knowledge), &knowledge, options)
 }
 
+/// [`analyze_inputs_by_job`] for streams with their names, of which each is looked at when it is its turn.
+#[cfg(feature = "server")]
+pub(crate) fn analyze_streams_by_job<R: std::io::Read + Send + 'static>(
+    streams: Vec<(String, R)>,
+    options: &Options,
+) -> Result<Vec<Report>, Error> {
+    let knowledge = known(options)?;
+    let named: Vec<String> = streams.iter().map(|(name, _)| name.clone()).collect();
+    let open =
+        |(path, bytes): (String, R)| Input::new(&path, bytes).map_err(|error| SourceError::Unreadable { path, error });
+    let reading = reading::read_all(streams, open, &grammars(&knowledge)?, options);
+    if reading.summaries.is_empty() {
+        return Err(Error::NothingRead(reading.unreadable));
+    }
+    conclude_each(reading.by_job(&named, Grouping::ByJob, &knowledge), &knowledge, options)
+}
+
 /// Reads streams that are open already, beside those that could not be opened.
 fn read_inputs(
     inputs: Vec<Input<'static>>,

@@ -213,7 +213,7 @@ pub(super) fn told(store: &dyn Store) -> Result<BTreeMap<String, OutcomeSummary>
 
 impl OutcomeSummary {
     /// The same of one incident, of which `all` was told, the newest first.
-    pub(super) fn of(all: &[Outcome]) -> Option<OutcomeSummary> {
+    pub fn of(all: &[Outcome]) -> Option<OutcomeSummary> {
         let (newest, earlier) = all.split_first()?;
         let mut told = OutcomeSummary::first(newest);
         earlier.iter().for_each(|outcome| told.hear(outcome));

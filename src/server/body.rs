@@ -1,10 +1,12 @@
 //! A body that arrives, for who reads it as a file.
 
+use std::fmt::Display;
 use std::io::{self, Read};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use axum::body::{Body, Bytes};
-use futures_util::StreamExt;
+use axum::body::Bytes;
+use futures_util::{Stream, StreamExt};
 use tokio::sync::mpsc;
 
 use super::problem::Problem;
@@ -32,12 +34,61 @@ impl Read for BodyReader {
     }
 }
 
-/// `body` as a file, and what must be awaited for it to arrive: at most `most` bytes, of which the next comes within `idle`. Why it did
+/// Files that stand one behind the other in what `reader` reads, by how many bytes each has. They are read in that order.
+pub fn split(reader: BodyReader, sizes: &[u64]) -> Vec<Part> {
+    let body = Arc::new(Mutex::new(Position { reader, at: 0 }));
+    let mut from: u64 = 0;
+    let part = |size: &u64| {
+        let to = from.saturating_add(*size);
+        let part = Part { body: Arc::clone(&body), from, to };
+        from = to;
+        part
+    };
+    sizes.iter().map(part).collect()
+}
+
+/// One of several files in a body.
+pub struct Part {
+    body: Arc<Mutex<Position>>,
+    from: u64,
+    to: u64,
+}
+
+/// How far a body was read.
+struct Position {
+    reader: BodyReader,
+    at: u64,
+}
+
+impl Read for Part {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let mut body = self.body.lock().unwrap_or_else(PoisonError::into_inner);
+        // What nobody wanted of the file before is passed over.
+        while body.at < self.from {
+            let before = self.from - body.at;
+            let passed = io::copy(&mut (&mut body.reader).take(before), &mut io::sink())?;
+            if passed == 0 {
+                return Ok(0);
+            }
+            body.at += passed;
+        }
+        let left = usize::try_from(self.to.saturating_sub(body.at)).unwrap_or(usize::MAX).min(buffer.len());
+        let read = body.reader.read(&mut buffer[..left])?;
+        body.at += read as u64;
+        Ok(read)
+    }
+}
+
+/// `pieces` of a body as a file, and what must be awaited for it to arrive: at most `most` bytes, of which the next comes within `idle`. Why it did
 /// not arrive whole, where it did not.
-pub fn reader(body: Body, most: u64, idle: Duration) -> (BodyReader, impl Future<Output = Result<u64, Problem>>) {
+pub fn reader<E: Display>(
+    pieces: impl Stream<Item = Result<Bytes, E>>,
+    most: u64,
+    idle: Duration,
+) -> (BodyReader, impl Future<Output = Result<u64, Problem>>) {
     let (send, receive) = mpsc::channel(AHEAD);
     let arriving = async move {
-        let mut pieces = body.into_data_stream();
+        tokio::pin!(pieces);
         let mut arrived = 0;
         loop {
             let problem = match tokio::time::timeout(idle, pieces.next()).await {
@@ -61,4 +112,34 @@ pub fn reader(body: Body, most: u64, idle: Duration) -> (BodyReader, impl Future
         }
     };
     (BodyReader { receive, rest: Bytes::new() }, arriving)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn files_in_a_body_are_read_apart_and_what_nobody_reads_is_passed_over()
+    -> Result<(), Box<dyn std::error::Error>> {
+        let pieces =
+            [&b"one"[..], b"two", b"", b"threefour"].map(|piece| Ok::<_, io::Error>(Bytes::from_static(piece)));
+        let (reader, arriving) = reader(futures_util::stream::iter(pieces), 100, Duration::from_secs(600));
+        let read = tokio::task::spawn_blocking(move || {
+            let mut parts = split(reader, &[3, 3, 0, 5, 4]).into_iter();
+            let mut read = Vec::new();
+            for place in 0..5 {
+                let mut part = parts.next().ok_or(io::ErrorKind::UnexpectedEof)?;
+                let mut text = String::new();
+                // Of the second file nothing but its beginning is wanted.
+                let most = if place == 1 { 1 } else { 100 };
+                (&mut part).take(most).read_to_string(&mut text)?;
+                read.push(text);
+            }
+            Ok::<_, io::Error>(read)
+        });
+        let (arrived, read) = tokio::join!(arriving, read);
+        assert_eq!(arrived.map_err(|problem| problem.words().0.to_owned())?, 15);
+        assert_eq!(read??, ["one", "t", "", "three", "four"]);
+        Ok(())
+    }
 }

@@ -147,17 +147,17 @@ impl From<Refusal> for Problem {
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Letter {
     /// By what it is tried again.
-    id: String,
+    pub id: String,
     /// The project.
-    project: String,
+    pub project: String,
     /// What it is about: `job 123`, `comment 5`.
-    about: String,
+    pub about: String,
     /// When it came, RFC 3339.
-    since: String,
+    pub since: String,
     /// How often it was tried.
-    attempts: u32,
+    pub attempts: u32,
     /// Why it could not be done.
-    error: Option<String>,
+    pub error: Option<String>,
 }
 
 impl Letter {
@@ -174,12 +174,14 @@ impl Letter {
     }
 }
 
-async fn letters(Extension(answering): Extension<Answering>) -> Result<Json<Vec<Letter>>, Problem> {
+/// What it could not do.
+pub async fn letters(Extension(answering): Extension<Answering>) -> Result<Json<Vec<Letter>>, Problem> {
     let dead = answering.ask(Bot::dead).await?.map_err(|error| Problem::unavailable(error.to_string()))?;
     Ok(Json(dead.into_iter().map(Letter::of).collect()))
 }
 
-async fn retry(Extension(answering): Extension<Answering>, Path(id): Path<String>) -> Result<StatusCode, Problem> {
+/// Has it try again what it could not do.
+pub async fn retry(Extension(answering): Extension<Answering>, Path(id): Path<String>) -> Result<StatusCode, Problem> {
     let is_id = id.len() == 24 && id.bytes().all(|byte| byte.is_ascii_hexdigit());
     let asked = id.clone();
     let is_there = is_id

@@ -17,7 +17,7 @@ use serde_json::Value;
 use super::access::Scope;
 use super::problem::Problem;
 use super::state::Server;
-use super::{answer, api, bot, forged, health};
+use super::{answer, api, bot, forged, health, pages};
 
 /// Where a request comes from, as the listener knows it.
 #[derive(Debug, Clone, Copy)]
@@ -99,6 +99,7 @@ pub fn routes() -> Vec<Route> {
         to: axum::routing::post(super::mcp::answer),
     });
     all.extend(bot::routes());
+    all.extend(pages::routes());
     all
 }
 
@@ -124,10 +125,14 @@ pub fn openapi() -> Value {
 
 /// What holds for every request: it comes to us, and its answer is nothing but what it says it is.
 async fn surround(State(server): State<Arc<Server>>, request: Request, next: Next) -> Response {
+    let asker = pages::Asker::of(&server, &request);
     let mut response = match is_ours(&server, &request) {
         true => next.run(request).await,
         false => Problem::misdirected().into_response(),
     };
+    if let Some(page) = asker.and_then(|asker| asker.told(&response)) {
+        response = page;
+    }
     answer::guard(&mut response);
     response
 }

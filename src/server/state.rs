@@ -9,6 +9,7 @@ use super::config::Config;
 use super::error::ServerError;
 use super::health::Metrics;
 use super::keeper::Keeper;
+use super::pages::Uploads;
 use crate::Options;
 use crate::history::{self, Live};
 use crate::knowledge::{Knowledge, Language};
@@ -40,6 +41,8 @@ pub struct Server {
     pub(super) redactor: Redactor,
     pub(super) access: Access,
     pub(super) metrics: Metrics,
+    /// Logs that came from pages.
+    pub(super) uploads: Uploads,
     /// Leave to read a log.
     pub(super) analyses: Arc<Semaphore>,
     experience: RwLock<Arc<Experience>>,
@@ -56,6 +59,7 @@ impl Server {
         Ok(Server {
             analyses: Arc::new(Semaphore::new(config.limits.analyses)),
             metrics: Metrics::default(),
+            uploads: Uploads::default(),
             experience: RwLock::new(Arc::new(experience)),
             is_stopping: AtomicBool::new(false),
             config,

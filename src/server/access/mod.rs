@@ -7,7 +7,7 @@
 mod audit;
 mod origin;
 mod rate;
-mod secret;
+pub mod secret;
 mod session;
 mod token;
 
@@ -22,7 +22,7 @@ use super::config::{Anonymous, Config, TrustedProxy};
 use super::problem::Problem;
 pub use audit::{Audit, Entry};
 pub use rate::Rates;
-pub use session::{COOKIE, Session, Sessions};
+pub use session::{COOKIE, LIFETIME, Session, Sessions};
 pub use token::{Token, TokenError, Tokens};
 
 /// Where tokens, sessions and the audit log lie in the home folder.
@@ -148,7 +148,7 @@ impl Access {
             };
             return Ok(of(Some(token.name), Some(token.scope), None, token.id, false));
         }
-        if let Some(session) = cookie(headers).and_then(|cookie| self.sessions.find(cookie)) {
+        if let Some(session) = cookie(headers, COOKIE).and_then(|cookie| self.sessions.find(cookie)) {
             // Whoever takes a token back ends what it began.
             if let Some(token) = self.tokens.find(&session.token) {
                 let name = Some(session.name.clone());
@@ -163,6 +163,25 @@ impl Access {
         }
         let scope = (self.anonymous == Anonymous::Read).then_some(Scope::Read);
         Ok(of(None, scope, None, address.to_string(), false))
+    }
+
+    /// Begins a session for who presents a token from `address`; the value of its cookie.
+    pub fn sign_in(&self, presented: &str, address: IpAddr) -> Result<String, Problem> {
+        let address = address.to_string();
+        if self.failures.is_spent(&address) {
+            return Err(Problem::too_many("too many wrong tokens came from this address"));
+        }
+        let Some(token) = self.tokens.check(presented.trim()) else {
+            self.failures.take(&address);
+            return Err(Problem::unauthorized("the token is unknown, revoked or has expired"));
+        };
+        self.sessions.begin(&token).map_err(|error| Problem::internal(&error))
+    }
+
+    /// Ends the session that `headers` name, where they name one.
+    pub fn sign_out(&self, headers: &HeaderMap) -> Result<(), Problem> {
+        let Some(value) = cookie(headers, COOKIE) else { return Ok(()) };
+        self.sessions.end(value).map_err(|error| Problem::internal(&error))
     }
 
     /// Whether `visitor` may send a request of `method` that takes `need`; `None` is open to everybody.
@@ -200,8 +219,9 @@ fn bearer(headers: &HeaderMap) -> Option<&str> {
     scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
 }
 
-fn cookie(headers: &HeaderMap) -> Option<&str> {
+/// The value of the cookie called `name`.
+pub fn cookie<'h>(headers: &'h HeaderMap, name: &str) -> Option<&'h str> {
     let cookies = headers.get_all(header::COOKIE).iter().filter_map(|value| value.to_str().ok());
     let mut pairs = cookies.flat_map(|cookies| cookies.split(';')).filter_map(|pair| pair.trim().split_once('='));
-    pairs.find(|(name, _)| *name == COOKIE).map(|(_, value)| value)
+    pairs.find(|(known, _)| *known == name).map(|(_, value)| value)
 }

@@ -1,12 +1,14 @@
+use std::fmt::Display;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::body::Body;
+use axum::body::{Body, Bytes};
 use axum::extract::{Query, State};
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
 use axum::{Extension, Json};
+use futures_util::Stream;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -17,7 +19,6 @@ use crate::server::access::Visitor;
 use crate::server::body;
 use crate::server::problem::Problem;
 use crate::server::state::Server;
-use crate::source::Input;
 use crate::watch::Watch;
 use crate::{Error, report};
 
@@ -104,16 +105,28 @@ impl Server {
         language: Language,
         watch: Arc<Watch>,
     ) -> Result<Vec<Report>, Problem> {
+        self.read_files(body.into_data_stream(), vec![(name, u64::MAX)], language, watch).await
+    }
+
+    /// [`Server::read`] of several files, of so many bytes each, that stand one behind the other in `pieces`.
+    pub(in crate::server) async fn read_files<E: Display>(
+        self: &Arc<Server>,
+        pieces: impl Stream<Item = Result<Bytes, E>>,
+        files: Vec<(String, u64)>,
+        language: Language,
+        watch: Arc<Watch>,
+    ) -> Result<Vec<Report>, Problem> {
         let leave = tokio::time::timeout(PATIENCE, Arc::clone(&self.analyses).acquire_owned()).await;
         let Ok(Ok(leave)) = leave else { return Err(Problem::unavailable("too many logs are being read")) };
         let limits = self.config.limits;
-        let (reader, arriving) = body::reader(body, limits.upload, limits.idle);
+        let (reader, arriving) = body::reader(pieces, limits.upload, limits.idle);
         let (server, stop) = (Arc::clone(self), Arc::clone(&watch));
         let reading = tokio::task::spawn_blocking(move || {
             let _leave = leave;
-            let input = Input::new(&name, reader).map_err(|error| Problem::bad_request(error.to_string()))?;
             let options = crate::Options { watch: Some(watch), threads: Some(1), ..server.options(language) };
-            let reports = crate::analyze_inputs_by_job(vec![input], Vec::new(), &[name], &options);
+            let (names, sizes): (Vec<String>, Vec<u64>) = files.into_iter().unzip();
+            let streams = names.into_iter().zip(body::split(reader, &sizes)).collect();
+            let reports = crate::analyze_streams_by_job(streams, &options);
             reports.map_err(|error| match error {
                 Error::NothingRead(_) => Problem::unprocessable("no line of a log stands there"),
                 error => Problem::internal(&error),

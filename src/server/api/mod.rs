@@ -16,6 +16,8 @@ use serde_json::Value;
 
 use super::access::Scope;
 use super::routes::{About, Answered, Route, Sent, describe};
+pub(super) use analyze::name as file_name;
+pub(super) use incident::{Noted, Shown, Tried, bounded};
 pub use openapi::openapi;
 
 /// Text of a log, or an archive of logs.

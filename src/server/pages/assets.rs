@@ -6,10 +6,6 @@ use sha2::{Digest, Sha256};
 
 use crate::report::{HTML_SCRIPT, HTML_STYLE};
 
-/// What a page may do: nothing but this server's own.
-pub const POLICY: &str = "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; connect-src 'self'; \
-                          form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
-
 /// A file that every page asks for.
 #[derive(Debug)]
 pub struct Asset {

@@ -14,7 +14,7 @@ use crate::model::{Bytes, FigureName};
 use crate::report;
 
 /// One of the two.
-pub type Side<'a> = &'a Record;
+type Side<'a> = &'a Record;
 
 /// A line of the comparison; what is not known of a side is absent.
 struct Line {

@@ -24,9 +24,7 @@ pub struct GroupRow {
     pub kind: Kind,
     /// In which phase.
     pub phase: Phase,
-    /// What its incidents have in common.
-    pub parts: Vec<String>,
-    /// How many there are.
+    /// How many incidents there are.
     pub count: u64,
     /// When the first one happened, RFC 3339.
     pub first: String,
@@ -34,22 +32,12 @@ pub struct GroupRow {
     pub last: String,
     /// By week, the oldest first.
     pub weeks: Vec<(String, u64)>,
+    /// How far people are with it; reopened where it came up again after it was resolved.
+    pub state: State,
     /// Whether it came up this week for the first time.
     pub is_new: bool,
-    /// Whether it came up again after a change had made it go away.
-    pub came_back: bool,
     /// The change that made it go away.
     pub solved_by: Option<String>,
-}
-
-impl GroupRow {
-    fn state(&self) -> State {
-        match (self.came_back, self.solved_by.is_some()) {
-            (true, _) => State::Reopened,
-            (false, true) => State::Resolved,
-            (false, false) => State::Open,
-        }
-    }
 }
 
 /// Which groups are shown.
@@ -78,21 +66,24 @@ impl GroupTab {
     pub fn of(name: &str) -> GroupTab {
         [GroupTab::New, GroupTab::CameBack].into_iter().find(|tab| tab.name() == name).unwrap_or_default()
     }
-
-    /// Whether `row` is shown.
-    pub fn has(self, row: &GroupRow) -> bool {
-        match self {
-            GroupTab::All => true,
-            GroupTab::New => row.is_new,
-            GroupTab::CameBack => row.came_back,
-        }
-    }
 }
 
-/// The groups of `tab`, of `all` that there are; `next` is where more are.
-pub fn groups(viewer: &Viewer<'_>, tab: GroupTab, all: &[GroupRow], next: Option<&str>) -> Markup {
+/// Some of the groups.
+#[derive(Debug, Clone, Copy)]
+pub struct GroupList<'a> {
+    /// Which.
+    pub tab: GroupTab,
+    /// How many there are of each tab.
+    pub counts: [u64; 3],
+    /// Those on this page.
+    pub groups: &'a [GroupRow],
+    /// Where the next page begins; absent on the last one.
+    pub next: Option<&'a str>,
+}
+
+/// The groups.
+pub fn groups(viewer: &Viewer<'_>, list: &GroupList<'_>) -> Markup {
     let words = words(viewer.language);
-    let shown: Vec<&GroupRow> = all.iter().filter(|row| tab.has(row)).collect();
     let tabs = [
         (GroupTab::All, words.all_groups),
         (GroupTab::New, words.new_this_week),
@@ -101,13 +92,13 @@ pub fn groups(viewer: &Viewer<'_>, tab: GroupTab, all: &[GroupRow], next: Option
     let content = html! {
         h1 { (words.groups) }
         nav.tabs aria-label=(words.groups) {
-            @for (each, name) in tabs {
-                a href=(address("/groups", &[("show", each.name())])) aria-current=[(each == tab).then_some("true")] {
-                    (name) " " span.count { (all.iter().filter(|row| each.has(row)).count()) }
+            @for ((each, name), count) in tabs.into_iter().zip(list.counts) {
+                a href=(address("/groups", &[("show", each.name())])) aria-current=[(each == list.tab).then_some("true")] {
+                    (name) " " span.count { (count) }
                 }
             }
         }
-        @if shown.is_empty() { (empty(words.no_groups, html! { (words.no_groups_how) })) } @else {
+        @if list.groups.is_empty() { (empty(words.no_groups, html! { (words.no_groups_how) })) } @else {
             div.row.of-groups.head aria-hidden="true" {
                 span { (words.what) }
                 span { (words.over_time) }
@@ -116,9 +107,11 @@ pub fn groups(viewer: &Viewer<'_>, tab: GroupTab, all: &[GroupRow], next: Option
                 span.number { (words.first_seen) }
                 span.number { (words.last_seen) }
             }
-            ol.list { @for row in shown { (one(viewer, row)) } }
+            ol.list { @for row in list.groups { (one(viewer, row)) } }
         }
-        @if let Some(next) = next { nav.paging { a.button rel="next" href=(next) { (words.next_page) } } }
+        @if let Some(next) = list.next {
+            nav.paging { a.button rel="next" href=(address("/groups", &[("show", list.tab.name()), ("cursor", next)])) { (words.next_page) } }
+        }
     };
     page(viewer, Tab::Groups, words.groups, content)
 }
@@ -139,7 +132,7 @@ fn one(viewer: &Viewer<'_>, row: &GroupRow) -> Markup {
             }
             span.drawn { (sparkline(Weeks(&row.weeks), viewer)) }
             span.number.seen { span.hidden { (words.seen) " " } (row.count) "×" }
-            span.of-state { (state(row.state(), viewer)) }
+            span.of-state { (state(row.state, viewer)) }
             span.number.first { span.hidden { (words.first_seen) " " } (day(&row.first)) }
             span.number.time { span.hidden { (words.last_seen) " " } (day(&row.last)) }
         }
@@ -151,6 +144,8 @@ fn one(viewer: &Viewer<'_>, row: &GroupRow) -> Markup {
 pub struct GroupPage<'a> {
     /// The group.
     pub group: &'a GroupRow,
+    /// What its incidents have in common.
+    pub parts: &'a [String],
     /// Its last incidents.
     pub incidents: Vec<Row<'a>>,
 }
@@ -158,13 +153,13 @@ pub struct GroupPage<'a> {
 /// A group.
 pub fn group(viewer: &Viewer<'_>, shown: &GroupPage<'_>) -> Markup {
     let words = words(viewer.language);
-    let GroupPage { group, incidents } = shown;
+    let GroupPage { group, parts, incidents } = shown;
     let weeks = Weeks(&group.weeks);
     let content = html! {
         p.crumbs { a href="/groups" { (words.groups) } " / " code { (short(&group.key)) } }
         h1 { (group.title) }
         p.badges {
-            (state(group.state(), viewer)) (badge(group.kind, viewer))
+            (state(group.state, viewer)) (badge(group.kind, viewer))
             span { (report::phase_name(group.phase, viewer.language).replace('_', " ")) }
             @if group.is_new { span.flag { (words.new_this_week) } }
             @if let Some(change) = &group.solved_by { span { (words.solved_by(change)) } }
@@ -173,7 +168,7 @@ pub fn group(viewer: &Viewer<'_>, shown: &GroupPage<'_>) -> Markup {
             div { dt { (words.seen) } dd { (group.count) "×" } }
             div { dt { (words.first_seen) } dd { (day(&group.first)) } }
             div { dt { (words.last_seen) } dd { (day(&group.last)) } }
-            div.wide { dt { (words.grouped_by) } dd { (group.parts.join(", ")) } }
+            div.wide { dt { (words.grouped_by) } dd { (parts.join(", ")) } }
         }
         h2 { (words.over_time) }
         div.chart {

@@ -37,8 +37,6 @@ pub struct IncidentList<'a> {
     pub next: Option<&'a str>,
     /// Whether the history has no incident at all.
     pub is_empty: bool,
-    /// Why the answer took a slower way, where it did.
-    pub notice: Option<&'a str>,
 }
 
 /// Values of a field, with how many incidents have each.
@@ -68,7 +66,6 @@ pub fn incidents(viewer: &Viewer<'_>, list: &IncidentList<'_>) -> Markup {
         div.with-side {
             (side(viewer, list))
             section #results aria-label=(words.incidents) {
-                @if let Some(notice) = list.notice { p.notice { (notice) } }
                 (results(viewer, list))
             }
         }

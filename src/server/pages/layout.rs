@@ -56,12 +56,14 @@ fn lang(language: Language) -> &'static str {
 
 fn header(viewer: &Viewer<'_>, tab: Tab) -> Markup {
     let words = words(viewer.language);
-    let public = [
+    let all = [
         (Tab::Incidents, "/", words.incidents),
         (Tab::Groups, "/groups", words.groups),
         (Tab::Trends, "/trends", words.trends),
         (Tab::Upload, "/upload", words.upload),
     ];
+    // Who may not write may not have a log read either.
+    let public = all.into_iter().filter(|(tab, ..)| viewer.may_write || *tab != Tab::Upload);
     let own = [(Tab::DeadLetters, "/dead-letters", words.dead_letters), (Tab::Audit, "/audit", words.audit)];
     let own = own.into_iter().filter(|_| viewer.is_admin);
     html! {
@@ -69,7 +71,7 @@ fn header(viewer: &Viewer<'_>, tab: Tab) -> Markup {
             a.brand href="/" { span.mark aria-hidden="true" {} "oomdoc" }
             nav aria-label=(words.main_menu) {
                 ul {
-                    @for (each, path, name) in public.into_iter().chain(own) {
+                    @for (each, path, name) in public.chain(own) {
                         li { a href=(path) aria-current=[(each == tab).then_some("page")] { (name) } }
                     }
                 }

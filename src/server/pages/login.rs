@@ -19,7 +19,7 @@ pub fn login(viewer: &Viewer<'_>, back: &str, was_refused: bool) -> Markup {
                     aria-invalid=[was_refused.then_some("true")] aria-describedby="token-how";
                 @if was_refused { p.problem role="alert" { (words.wrong_token) } }
                 button.primary { (words.sign_in) }
-                p.dim #token-how { (words.token_how) " " code { "oomdoc serve token add NAME" } }
+                p.dim #token-how { (words.token_how) " " code { "oomdoc serve token create NAME --scope write" } }
             }
         }
     };

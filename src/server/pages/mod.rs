@@ -4,6 +4,7 @@
 //! stems from people or logs passes through maud's escaping: no page has a style or a script of its own.
 
 mod admin;
+mod answers;
 mod assets;
 mod chart;
 mod compare;
@@ -20,14 +21,13 @@ mod upload;
 mod words;
 
 pub use admin::{AuditRow, DeadLetter, audit, dead_letters};
-pub use assets::{Asset, POLICY, asset};
-pub use chart::Weeks;
-pub use compare::{Side, compare, compare_none};
-pub use groups::{GroupPage, GroupRow, GroupTab, group, groups};
+pub use answers::{Asker, Uploads, routes};
+pub use assets::asset;
+pub use compare::{compare, compare_none};
+pub use groups::{GroupList, GroupPage, GroupRow, GroupTab, group, groups};
 pub use incident::{GroupOf, IncidentPage, incident};
 pub use incidents::{Facet, IncidentList, Saved, incidents};
 pub use login::login;
-pub use maud::Markup;
 pub use parts::Row;
 pub use problem::{Problem, problem};
 pub use trends::{Fix, Series, TrendsPage, trends};

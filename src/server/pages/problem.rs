@@ -9,24 +9,23 @@ use super::words::words;
 pub struct Problem<'a> {
     /// The HTTP status.
     pub status: u16,
-    /// What went wrong, in a few words.
-    pub title: &'a str,
+    /// What went wrong.
+    pub detail: &'a str,
     /// What to do about it, where anything can be done.
     pub advice: Option<&'a str>,
-    /// By what the server's log has it.
-    pub request: Option<&'a str>,
 }
 
 /// A page that says what went wrong.
 pub fn problem(viewer: &Viewer<'_>, problem: &Problem<'_>) -> Markup {
+    let title = words(viewer.language).status(problem.status);
     let content = html! {
         div.narrow.problem-page {
             p.status aria-hidden="true" { (problem.status) }
-            h1 { (problem.title) }
-            @if let Some(advice) = problem.advice { p { (advice) } }
-            @if let Some(request) = problem.request { p.dim { code { (request) } } }
+            h1 { (title) }
+            p { (problem.detail) }
+            @if let Some(advice) = problem.advice { p.dim { (advice) } }
             p { a.button href="/" { (words(viewer.language).to_incidents) } }
         }
     };
-    page(viewer, Tab::Other, problem.title, content)
+    page(viewer, Tab::Other, title, content)
 }

@@ -26,7 +26,6 @@ words! {
     audit: "Audit log", "审计日志";
     sign_in: "Sign in", "登录";
     sign_out: "Sign out", "退出";
-    theme: "Theme", "主题";
     to_dark: "Dark", "深色";
     to_light: "Light", "浅色";
     other_language: "中文", "English";
@@ -101,7 +100,6 @@ words! {
     grouped_by: "Grouped by", "分组依据";
     raw: "As JSON", "JSON 原文";
     compare: "Compare", "对比";
-    by: "by", "由";
     about_it: "About this incident", "关于此事故";
     actions: "Actions", "操作";
     job: "Job", "作业";
@@ -123,10 +121,8 @@ words! {
     change: "Change", "改动";
     incidents_a_week: "Incidents a week", "每周事故数";
     values: "Values", "数值";
-    total: "Total", "合计";
     no_trends: "There is nothing to draw yet", "还没有可绘制的数据";
     no_fixes: "Nobody said yet what helped. Resolve an incident, and it stands here.", "还没有人说明什么有效。解决一个事故后会显示在这里。";
-    none_known: "unknown", "未知";
     // Upload.
     upload_title: "Analyse a log", "分析日志";
     drop: "Drop logs here, or choose them", "把日志拖到这里，或选择文件";
@@ -149,8 +145,6 @@ words! {
     // Two incidents.
     compared: "Two incidents compared", "两个事故的对比";
     differs: "differs", "不同";
-    same: "the same", "相同";
-    differences: "What differs", "不同之处";
     settings: "Settings", "设置";
     figures: "Figures", "数值";
     parameters: "Parameters", "参数量";
@@ -255,6 +249,24 @@ impl Words {
             "assignee" => self.assignee,
             name => name,
         }
+    }
+
+    /// What an HTTP status means.
+    pub fn status(&self, status: u16) -> &'static str {
+        let (en, zh) = match status {
+            400 => ("The request makes no sense", "请求无法理解"),
+            401 => ("Sign in first", "请先登录"),
+            403 => ("Not allowed", "没有权限"),
+            404 => ("Not found", "未找到"),
+            408 => ("Too slow", "传输太慢"),
+            413 => ("Too large", "内容过大"),
+            421 => ("Not for this server", "不是发给此服务器的请求"),
+            422 => ("Nothing can be made of it", "内容无法处理"),
+            429 => ("Too many requests", "请求过多"),
+            503 => ("Not now", "暂时不可用"),
+            _ => ("The server failed", "服务器出错"),
+        };
+        if self.is_chinese() { zh } else { en }
     }
 
     /// What ran out, as a badge has room for it.

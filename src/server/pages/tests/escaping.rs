@@ -57,7 +57,6 @@ fn pages(added: &str) -> Result<Vec<(&'static str, Markup)>, Box<dyn std::error:
         cursor: Some(added),
         next: Some(added),
         is_empty: false,
-        notice: Some(added),
     };
     let alike = [Likeness {
         incident: document.clone(),
@@ -80,13 +79,12 @@ fn pages(added: &str) -> Result<Vec<(&'static str, Markup)>, Box<dyn std::error:
         title: told("title"),
         kind: document.kind,
         phase: document.phase,
-        parts: parts.clone(),
         count: 1,
         first: told("2026-11-16"),
         last: told("2026-11-16"),
         weeks: weeks.clone(),
         is_new: true,
-        came_back: true,
+        state: history::State::Reopened,
         solved_by: Some(told("change")),
     };
     let series = vec![Series { name: told("name"), weeks: weeks.clone() }];
@@ -116,8 +114,8 @@ fn pages(added: &str) -> Result<Vec<(&'static str, Markup)>, Box<dyn std::error:
     Ok(vec![
         ("incidents", incidents(&viewer, &list)),
         ("incident", incident(&viewer, &shown)),
-        ("groups", groups(&viewer, GroupTab::All, std::slice::from_ref(&group_row), Some(added))),
-        ("group", group(&viewer, &GroupPage { group: &group_row, incidents: vec![row] })),
+        ("groups", groups(&viewer, &GroupList { tab: GroupTab::All, counts: [1, 1, 1], groups: std::slice::from_ref(&group_row), next: Some(added) })),
+        ("group", group(&viewer, &GroupPage { group: &group_row, parts: &parts, incidents: vec![row] })),
         ("trends", trends(&viewer, &trend)),
         ("upload", upload(&viewer, added, Some(added))),
         ("result", result(&viewer, std::slice::from_ref(&report), Keeping::Offered { action: added })),
@@ -125,10 +123,7 @@ fn pages(added: &str) -> Result<Vec<(&'static str, Markup)>, Box<dyn std::error:
         ("diff", compare(&viewer, &record, &record)),
         ("diff of none", compare_none(&viewer, added, added)),
         ("login", login(&viewer, added, true)),
-        (
-            "problem",
-            problem(&viewer, &Problem { status: 404, title: added, advice: Some(added), request: Some(added) }),
-        ),
+        ("problem", problem(&viewer, &Problem { status: 404, detail: added, advice: Some(added) })),
         ("dead letters", dead_letters(&viewer, &[letter])),
         ("audit", audit(&viewer, &[audited], Some(added))),
     ])

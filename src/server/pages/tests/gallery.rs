@@ -95,7 +95,6 @@ fn every_page_is_made_in_both_languages_and_themes() -> Outcomes {
             cursor: None,
             next: Some("abc"),
             is_empty: false,
-            notice: None,
         };
         keep(&format!("incidents-{name}"), &incidents(&viewer, &list))?;
         let narrowed = IncidentList {
@@ -167,20 +166,19 @@ fn every_page_is_made_in_both_languages_and_themes() -> Outcomes {
                 title: document.title.clone(),
                 kind: document.kind,
                 phase: document.phase,
-                parts: records[0].incident.fingerprint.parts.clone(),
                 count: place as u64 * 3 + 1,
                 first: "2026-09-08T01:00:00Z".to_owned(),
                 last: document.time.clone(),
                 weeks: weeks(|week| (week * (place as u64 + 3)) % 9),
                 is_new: place % 5 == 1,
-                came_back: place % 7 == 3,
+                state: [history::State::Open, history::State::Resolved, history::State::Reopened][place % 3],
                 solved_by: (place % 4 == 0).then(|| "--adam_offload false → true".to_owned()),
             })
             .collect();
-        keep(&format!("groups-{name}"), &groups(&viewer, GroupTab::All, &rows, None))?;
+        keep(&format!("groups-{name}"), &groups(&viewer, &GroupList { tab: GroupTab::All, counts: [14, 3, 2], groups: &rows, next: None }))?;
         keep(
             &format!("group-{name}"),
-            &group(&viewer, &GroupPage { group: &rows[1], incidents: list.rows[..3].to_vec() }),
+            &group(&viewer, &GroupPage { group: &rows[1], parts: &records[0].incident.fingerprint.parts, incidents: list.rows[..3].to_vec() }),
         )?;
 
         let series = |names: &[&str]| {

@@ -1,0 +1,186 @@
+//! Forms: what people say of an incident. Each leads back to where its effect is seen.
+
+use std::sync::Arc;
+
+use axum::Extension;
+use axum::extract::{Form, Path, State};
+use axum::response::Response;
+use serde::Deserialize;
+
+use super::super::narrow::address;
+use super::super::parts::incident_path;
+use super::gather::SAVED;
+use super::to;
+use crate::history::{self, Annotations, HistoryError, Verdict};
+use crate::server::access::Visitor;
+use crate::server::access::secret;
+use crate::server::api::{Noted, Tried, bounded};
+use crate::server::problem::Problem;
+use crate::server::state::Server;
+use crate::store::{Change, Store};
+
+/// A name or a tag has no more letters.
+const LONGEST: usize = 64;
+
+#[derive(Deserialize)]
+pub struct Resolved {
+    #[serde(default)]
+    patch: String,
+    #[serde(default)]
+    did: String,
+    worked: String,
+    #[serde(default)]
+    note: String,
+    #[serde(default)]
+    link: String,
+}
+
+#[derive(Deserialize)]
+pub struct Assigned {
+    #[serde(default)]
+    assignee: String,
+}
+
+#[derive(Deserialize)]
+pub struct Tagged {
+    #[serde(default)]
+    tags: String,
+}
+
+#[derive(Deserialize)]
+pub struct Written {
+    #[serde(default)]
+    note: String,
+    #[serde(default)]
+    link: String,
+}
+
+#[derive(Deserialize)]
+pub struct Saving {
+    name: String,
+    query: String,
+}
+
+type Told = Result<Response, Problem>;
+
+/// What was tried, and how it went; where nothing is named, that it is over.
+pub async fn resolve(
+    State(server): State<Arc<Server>>,
+    Extension(visitor): Extension<Visitor>,
+    Path(id): Path<String>,
+    Form(told): Form<Resolved>,
+) -> Told {
+    let worked = told.worked == "yes";
+    let (patch, did) = (told.patch.parse().ok(), some(told.did).filter(|_| told.patch.is_empty()));
+    let back = incident_path(&id);
+    if patch.is_none() && did.is_none() {
+        say(&server, &visitor, id, worked).await?;
+    } else {
+        let tried = Tried { patch, did, worked, note: some(told.note), link: some(told.link), ..Tried::default() };
+        server.resolve(id, tried, &visitor).await?;
+    }
+    Ok(to(&back))
+}
+
+/// That it is not over.
+pub async fn reopen(
+    State(server): State<Arc<Server>>,
+    Extension(visitor): Extension<Visitor>,
+    Path(id): Path<String>,
+) -> Told {
+    let back = incident_path(&id);
+    say(&server, &visitor, id, false).await?;
+    Ok(to(&back))
+}
+
+/// Keeps whether `visitor` says that an incident is resolved.
+async fn say(server: &Arc<Server>, visitor: &Visitor, id: String, resolved: bool) -> Result<(), Problem> {
+    let verdict = Verdict { resolved, by: visitor.name.clone(), time: history::now() };
+    let mut said = Annotations { verdict: Some(verdict), ..Annotations::default() };
+    server.redactor.mask(&mut said);
+    let record = server.annotate(id, said).await?;
+    server.audit(visitor, if resolved { "resolve" } else { "reopen" }, &record.incident.id);
+    Ok(())
+}
+
+/// Who looks after it; nobody where no name stands there.
+pub async fn assign(
+    State(server): State<Arc<Server>>,
+    Extension(visitor): Extension<Visitor>,
+    Path(id): Path<String>,
+    Form(told): Form<Assigned>,
+) -> Told {
+    let mut said = Annotations { assignee: some(short(told.assignee)?), ..Annotations::default() };
+    server.redactor.mask(&mut said);
+    let (back, asked) = (incident_path(&id), id.clone());
+    let kept = server.keeper.ask(move |store| {
+        let mut record = history::find(store, &asked)?;
+        record.annotations.assignee = said.assignee;
+        history::annotate(store, &record)?;
+        Ok::<_, HistoryError>(record.incident.id)
+    });
+    let id = kept.await??;
+    server.audit(&visitor, "assign", &id);
+    Ok(to(&back))
+}
+
+/// Words to find it by, apart by blanks or commas.
+pub async fn tag(
+    State(server): State<Arc<Server>>,
+    Extension(visitor): Extension<Visitor>,
+    Path(id): Path<String>,
+    Form(told): Form<Tagged>,
+) -> Told {
+    let words = told.tags.split(|sign: char| sign.is_whitespace() || "\",#".contains(sign));
+    let words = words.filter(|word| !word.is_empty()).map(|word| short(word.to_owned()));
+    let mut said = Annotations { tags: words.collect::<Result<_, _>>()?, ..Annotations::default() };
+    server.redactor.mask(&mut said);
+    let back = incident_path(&id);
+    let record = server.annotate(id, said).await?;
+    server.audit(&visitor, "tag", &record.incident.id);
+    Ok(to(&back))
+}
+
+/// Something to know of it.
+pub async fn note(
+    State(server): State<Arc<Server>>,
+    Extension(visitor): Extension<Visitor>,
+    Path(id): Path<String>,
+    Form(told): Form<Written>,
+) -> Told {
+    let back = incident_path(&id);
+    server.note(id, Noted { text: told.note, link: some(told.link) }, &visitor).await?;
+    Ok(to(&back))
+}
+
+/// A query that everybody can follow.
+pub async fn save(
+    State(server): State<Arc<Server>>,
+    Extension(visitor): Extension<Visitor>,
+    Form(saving): Form<Saving>,
+) -> Told {
+    let (name, query) = (short(saving.name)?, bounded(saving.query)?);
+    query.parse::<history::Query>().map_err(HistoryError::from)?;
+    if name.is_empty() {
+        return Err(Problem::unprocessable("a query is saved under a name"));
+    }
+    let key = format!("{SAVED}{}", secret::digest(&name));
+    let value = serde_json::to_vec(&[&name, &query]).map_err(|error| Problem::internal(&error))?;
+    server.keeper.ask(move |store| store.commit(&[Change::put(key, value)])).await?.map_err(HistoryError::from)?;
+    server.audit(&visitor, "save query", &name);
+    Ok(to(&address("/", &[("q", &query)])))
+}
+
+/// What somebody wrote, where they did.
+fn some(text: String) -> Option<String> {
+    Some(text.trim().to_owned()).filter(|text| !text.is_empty())
+}
+
+/// A name: one line, not too long.
+fn short(text: String) -> Result<String, Problem> {
+    let text: String = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    match text.chars().count() > LONGEST || text.chars().any(char::is_control) {
+        true => Err(Problem::unprocessable(format!("a name or a tag may have {LONGEST} letters"))),
+        false => Ok(text),
+    }
+}
