@@ -49,6 +49,10 @@ class Pages(Browser):
         self.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
 
     def go(self, path):
+        # What a click began may still be on its way, and its end would pass for this one's.
+        self.until("the page before", "document.readyState === 'complete'")
+        time.sleep(0.05)
+        self.ask("1")
         self.note_quiet()
         self.call("Page.navigate", url=self.origin + path)
         self.loaded()
@@ -76,18 +80,17 @@ class Pages(Browser):
 
     def until(self, what, expression, patience=PATIENCE):
         """Waits until something holds, and says so where it does not."""
-        end = time.monotonic() + patience
+        end, said = time.monotonic() + patience, ""
         while True:
             try:
                 if found := self.ask(expression):
                     return found
             except RuntimeError as error:
-                # Between two pages there is none to be asked.
-                if "context" not in str(error):
-                    raise
+                # Between two pages there is none, or half of one, to be asked.
+                said = error
             if time.monotonic() > end:
                 text = self.ask("document.body.innerText.slice(0, 600)")
-                raise AssertionError(f"never: {what} ({self.ask('location.href')})\n{text}")
+                raise AssertionError(f"never: {what} ({self.ask('location.href')}) {said}\n{text}")
             time.sleep(0.03)
 
     def press(self, key):

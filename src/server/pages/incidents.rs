@@ -154,10 +154,10 @@ fn one_facet(viewer: &Viewer<'_>, list: &IncidentList<'_>, facet: &Facet) -> Mar
             h2 { (words.field(facet.field)) }
             ul {
                 @for (value, count) in facet.values.iter().take(VALUES) {
-                    @let clause = facet_clause(facet.field, value);
-                    @let is_chosen = has(list.query, &clause);
+                    @let asked = clause(facet.field, value);
+                    @let is_chosen = has(list.query, &asked);
                     li {
-                        a href=(address("/", &[("q", &toggled(list.query, &clause)), ("order", order_name(list.order))]))
+                        a href=(address("/", &[("q", &toggled(list.query, &asked)), ("order", order_name(list.order))]))
                             aria-current=[is_chosen.then_some("true")] title=(value) {
                             @if is_chosen { span.hidden { (words.remove_filter) " " } }
                             span.value { (facet_value(facet.field, value, viewer.language)) }
@@ -169,19 +169,6 @@ fn one_facet(viewer: &Viewer<'_>, list: &IncidentList<'_>, facet: &Facet) -> Mar
             }
         }
     }
-}
-
-/// What asks for a value of a facet.
-fn facet_clause(field: &str, value: &str) -> String {
-    match (field, next_week(value)) {
-        ("week", Some(next)) => format!("after:{value} before:{next}"),
-        _ => clause(field, value),
-    }
-}
-
-fn next_week(monday: &str) -> Option<String> {
-    let monday: jiff::civil::Date = monday.parse().ok()?;
-    Some(monday.checked_add(jiff::Span::new().try_days(7).ok()?).ok()?.to_string())
 }
 
 /// A value as people read it.

@@ -31,7 +31,6 @@ pub(super) fn page(viewer: &Viewer<'_>, tab: Tab, title: &str, content: Markup) 
             head {
                 meta charset="utf-8";
                 meta name="viewport" content="width=device-width, initial-scale=1";
-                meta name="referrer" content="no-referrer";
                 meta name="color-scheme" content="light dark";
                 title { (title) " – oomdoc" }
                 link rel="icon" href="data:,";

@@ -2,7 +2,8 @@
 
 use super::super::{Facet, Fix, GroupRow, Saved, Series, TrendsPage};
 use crate::history::{
-    FixFilter, Found, GroupFilter, GroupOrder, GroupState, GroupSummary, HistoryError, Live, Query, State, Trend, TrendBy,
+    FixFilter, Found, GroupFilter, GroupOrder, GroupState, GroupSummary, HistoryError, Live, Query, State, Trend,
+    TrendBy,
 };
 use crate::knowledge::Language;
 use crate::server::problem::Problem;
@@ -56,7 +57,8 @@ pub fn of_group(key: &str) -> Option<Query> {
 pub fn trends(live: &Live) -> Result<TrendsPage, HistoryError> {
     let by = |by| live.trends(&Query::default(), by, WEEKS, CHARTS);
     let causes = by(TrendBy::Cause)?;
-    let in_week = |place: usize| causes.others[place] + causes.series.iter().map(|series| series.counts[place]).sum::<u64>();
+    let in_week =
+        |place: usize| causes.others[place] + causes.series.iter().map(|series| series.counts[place]).sum::<u64>();
     let fixes = live.fixes(&FixFilter::default()).into_iter().take(FIXES);
     Ok(TrendsPage {
         all: causes.weeks.iter().enumerate().map(|(place, week)| (week.clone(), in_week(place))).collect(),

@@ -10,7 +10,9 @@ use serde::Deserialize;
 use super::super::{self as pages, GroupList, GroupOf, GroupPage, GroupRow, GroupTab, IncidentList, IncidentPage, Row};
 use super::Asker;
 use super::gather::{group_row, of_group};
-use crate::history::{Cursor, Document, GroupFilter, GroupOrder, GroupState, Live, Order, OutcomeSummary, Query, Record};
+use crate::history::{
+    Cursor, Document, GroupFilter, GroupOrder, GroupState, Live, Order, OutcomeSummary, Query, Record,
+};
 use crate::knowledge::{Language, retell};
 use crate::model::Report;
 use crate::report;

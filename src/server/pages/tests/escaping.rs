@@ -114,7 +114,18 @@ fn pages(added: &str) -> Result<Vec<(&'static str, Markup)>, Box<dyn std::error:
     Ok(vec![
         ("incidents", incidents(&viewer, &list)),
         ("incident", incident(&viewer, &shown)),
-        ("groups", groups(&viewer, &GroupList { tab: GroupTab::All, counts: [1, 1, 1], groups: std::slice::from_ref(&group_row), next: Some(added) })),
+        (
+            "groups",
+            groups(
+                &viewer,
+                &GroupList {
+                    tab: GroupTab::All,
+                    counts: [1, 1, 1],
+                    groups: std::slice::from_ref(&group_row),
+                    next: Some(added),
+                },
+            ),
+        ),
         ("group", group(&viewer, &GroupPage { group: &group_row, parts: &parts, incidents: vec![row] })),
         ("trends", trends(&viewer, &trend)),
         ("upload", upload(&viewer, added, Some(added))),

@@ -175,10 +175,20 @@ fn every_page_is_made_in_both_languages_and_themes() -> Outcomes {
                 solved_by: (place % 4 == 0).then(|| "--adam_offload false → true".to_owned()),
             })
             .collect();
-        keep(&format!("groups-{name}"), &groups(&viewer, &GroupList { tab: GroupTab::All, counts: [14, 3, 2], groups: &rows, next: None }))?;
+        keep(
+            &format!("groups-{name}"),
+            &groups(&viewer, &GroupList { tab: GroupTab::All, counts: [14, 3, 2], groups: &rows, next: None }),
+        )?;
         keep(
             &format!("group-{name}"),
-            &group(&viewer, &GroupPage { group: &rows[1], parts: &records[0].incident.fingerprint.parts, incidents: list.rows[..3].to_vec() }),
+            &group(
+                &viewer,
+                &GroupPage {
+                    group: &rows[1],
+                    parts: &records[0].incident.fingerprint.parts,
+                    incidents: list.rows[..3].to_vec(),
+                },
+            ),
         )?;
 
         let series = |names: &[&str]| {

@@ -21,7 +21,10 @@ fn small_pages() {
     let missing = Problem { status: 404, detail: "没有这个事故", advice: Some("它可能已被删除。") };
     insta::assert_snapshot!("problem", lines(&problem(&chinese, &missing)));
     insta::assert_snapshot!("upload", lines(&upload(&english, "u1", None)));
-    insta::assert_snapshot!("groups", lines(&groups(&english, &GroupList { tab: GroupTab::New, counts: [14, 0, 2], groups: &[], next: None })));
+    insta::assert_snapshot!(
+        "groups",
+        lines(&groups(&english, &GroupList { tab: GroupTab::New, counts: [14, 0, 2], groups: &[], next: None }))
+    );
     let letter = DeadLetter {
         id: "7".to_owned(),
         hook: "github oomdoc/oomdoc#12".to_owned(),
