@@ -119,7 +119,6 @@ class Pages(Browser):
 
     def shot(self, name, height):
         clip = {"x": 0, "y": 0, "width": WIDE, "height": height, "scale": 0.75}
-        self.call("Emulation.setScrollbarsHidden", hidden=True)
         picture = self.call("Page.captureScreenshot", format="png", clip=clip)["data"]
         (ROOT / f"docs/images/{name}.png").write_bytes(b64decode(picture))
 
@@ -374,6 +373,7 @@ def looks(page, paths, axe):
 
 
 def pictures(page, address):
+    page.call("Emulation.setScrollbarsHidden", hidden=True)
     for name, path, scheme, height in [
         ("server-incidents", "/", "light", 900),
         ("server-incident", address, "dark", 1100),
