@@ -251,7 +251,7 @@ fn one_row(viewer: &Viewer<'_>, row: &Row<'_>) -> Markup {
                     (badge(document.kind, viewer))
                     span.id { (short(&document.id)) }
                     span { (report::phase_name(document.phase, viewer.language).replace('_', " ")) }
-                    @for word in [document.model.as_deref().map(model_name), document.host.as_deref(), document.cluster.as_deref(), document.job.as_deref()].into_iter().flatten() {
+                    @for word in [document.model.as_deref().map(model_name), document.host.as_deref(), document.job.as_deref()].into_iter().flatten() {
                         span { (word) }
                     }
                     (tags(&document.tags))

@@ -4,6 +4,8 @@ mod escaping;
 mod gallery;
 mod small;
 
+use maud::Markup;
+
 use super::*;
 use crate::Options;
 use crate::history::{self, Annotations, Document, Note, Outcome, Record};
