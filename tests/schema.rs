@@ -36,6 +36,15 @@ fn the_shipped_schemas_are_up_to_date() -> Outcome {
     Ok(())
 }
 
+#[cfg(feature = "server")]
+#[test]
+fn the_shipped_description_of_the_interface_is_up_to_date() -> Outcome {
+    let shipped: Value = serde_json::from_str(&fs::read_to_string(root().join("docs/openapi.json"))?)?;
+    let is_same = shipped == oomdoc::internal::server::openapi();
+    assert!(is_same, "run `cargo run --example schema -- openapi > docs/openapi.json`");
+    Ok(())
+}
+
 #[test]
 fn estimates_keep_to_the_schema() -> Outcome {
     let validator = jsonschema::validator_for(&serde_json::to_value(oomdoc::internal::schema::estimate())?)?;
