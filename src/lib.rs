@@ -36,7 +36,14 @@
 
 // What a build leaves unused is told by the one that has everything.
 #![cfg_attr(
-    not(all(feature = "archives", feature = "cli", feature = "history", feature = "triage")),
+    not(all(
+        feature = "archives",
+        feature = "cli",
+        feature = "history",
+        feature = "mcp",
+        feature = "server",
+        feature = "triage"
+    )),
     allow(dead_code, unused_imports)
 )]
 

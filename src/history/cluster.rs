@@ -3,6 +3,10 @@
 /// A number is what stands by itself between signs in the name before the first dot; where nothing does, the last digits of
 /// it (`node017` → `node*`). What follows the dot says where the machine is and stays. Of an IPv4 address the last number goes.
 pub fn cluster(host: &str) -> String {
+    // Folded already.
+    if host.contains('*') {
+        return host.to_owned();
+    }
     let is_address = host.split('.').count() == 4 && host.split('.').all(is_number);
     if let Some((network, _)) = host.rsplit_once('.').filter(|_| is_address) {
         return format!("{network}.*");

@@ -99,7 +99,6 @@ pub fn routes() -> Vec<Route> {
         about: None,
         to: axum::routing::post(super::mcp::answer),
     });
-    all.extend(bot::routes());
     all.extend(pages::routes());
     all
 }
@@ -184,4 +183,19 @@ async fn admit(State(guard): State<Guard>, request: Request, next: Next) -> Resp
         tracing::info!(%method, path, status, who, %address, milliseconds = took.as_millis() as u64, "answered");
     }
     if method == Method::HEAD { response.map(|_| Body::empty()) } else { response }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn every_address_is_answered_by_one() {
+        let mut known = BTreeSet::new();
+        for Route { path, method, .. } in routes() {
+            assert!(known.insert((path, method.to_string())), "{method} {path} is there twice");
+        }
+    }
 }
