@@ -118,6 +118,8 @@ impl From<HistoryError> for Trouble {
     fn from(error: HistoryError) -> Trouble {
         match error {
             HistoryError::Store(error) => Trouble::Queue(error.into()),
+            // A store that is busy, or a disk, may be better later.
+            HistoryError::File { .. } => Trouble::passing(error.to_string()),
             error => Trouble::Lasting(error.to_string()),
         }
     }

@@ -297,7 +297,7 @@ mod tests {
         let project =
             Project { forge: ForgeName::GitHub, name: "me/it".to_owned(), title: String::new(), installation: None };
         let (name, branch) = ("train".to_owned(), branch.to_owned());
-        Work::new(project, Task::Job(JobTask { number, name, branch, requests: Vec::new() }), now)
+        Work::new(project, Task::Job(JobTask { number, name, workflow: None, branch, requests: Vec::new() }), now)
     }
 
     fn news(number: u64, branch: &str, has_failed: bool) -> Vec<News> {

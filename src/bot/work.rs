@@ -65,6 +65,9 @@ pub struct JobTask {
     pub number: u64,
     /// What it is called.
     pub name: String,
+    /// The workflow that it is of, where the event says so: two may have jobs of one name.
+    #[serde(default)]
+    pub workflow: Option<String>,
     /// The branch.
     pub branch: String,
     /// Requests that the event names.
@@ -157,7 +160,10 @@ impl Work {
     pub fn thread(&self) -> String {
         let Project { forge, name, .. } = &self.project;
         match &self.task {
-            Task::Job(job) => digest(&[forge.as_str(), name, "thread", &job.branch, &job.name]),
+            Task::Job(job) => {
+                let workflow = job.workflow.as_deref().unwrap_or_default();
+                digest(&[forge.as_str(), name, "thread", &job.branch, workflow, &job.name])
+            }
             Task::Comment(_) => self.id(),
         }
     }

@@ -150,7 +150,7 @@ impl Texts for Outcome {
             kind: _,
             phase: _,
             cause: _,
-            knob: _,
+            knob,
             change,
             worked: _,
             time: _,
@@ -158,6 +158,7 @@ impl Texts for Outcome {
             link,
             peak: _,
         } = self;
+        knob.texts(see);
         change.texts(see);
         note.texts(see);
         link.texts(see);

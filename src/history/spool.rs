@@ -86,17 +86,21 @@ pub(super) fn waiting(home: &Path) -> Result<Vec<PathBuf>, HistoryError> {
 }
 
 /// Hands what waits in the spool of `home` to `take_over`, oldest first; what it took goes, and how much that was. The first that it does not
-/// take ends this: it and what waits behind it stay.
+/// take ends this: it and what waits behind it stay. What it refuses for good (`false`) is set aside, for a person to look at.
 pub fn hand_over<E: From<HistoryError>>(
     home: &Path,
-    mut take_over: impl FnMut(Waiting) -> Result<(), E>,
+    mut take_over: impl FnMut(Waiting) -> Result<bool, E>,
 ) -> Result<usize, E> {
     let mut taken = 0;
     for path in waiting(home)? {
         if let Some(waiting) = take(&path)? {
-            take_over(waiting)?;
-            remove(&path)?;
-            taken += 1;
+            match take_over(waiting)? {
+                true => {
+                    remove(&path)?;
+                    taken += 1;
+                }
+                false => set_aside(&path)?,
+            }
         }
     }
     Ok(taken)
@@ -112,12 +116,13 @@ pub(super) fn take(path: &Path) -> Result<Option<Waiting>, HistoryError> {
     };
     match Waiting::read(&bytes) {
         Ok(waiting) => Ok(Some(waiting)),
-        Err(_) => {
-            let aside = path.with_extension(UNREADABLE);
-            fs::rename(path, &aside).map_err(|error| HistoryError::file(&aside, error))?;
-            Ok(None)
-        }
+        Err(_) => set_aside(path).map(|()| None),
     }
+}
+
+fn set_aside(path: &Path) -> Result<(), HistoryError> {
+    let aside = path.with_extension(UNREADABLE);
+    fs::rename(path, &aside).map_err(|error| HistoryError::file(&aside, error))
 }
 
 /// What waits in `home`, left where it is; what makes no sense is left out.

@@ -113,7 +113,12 @@ impl Remote {
                 Waiting::Incident(record) => json!({ "incident": record }),
                 Waiting::Outcome(outcome) => json!({ "outcome": outcome }),
             };
-            self.ask(&Method::POST, "incidents", Some(&line)).map(|_: Value| ())
+            match self.ask::<Value>(&Method::POST, "incidents", Some(&line)) {
+                Ok(_) => Ok(true),
+                // What it refuses for what stands in it, it will refuse again; the others must not wait for that.
+                Err(RemoteError::Http { error: HttpError::Refused(400 | 413 | 422), .. }) => Ok(false),
+                Err(error) => Err(error),
+            }
         })
     }
 

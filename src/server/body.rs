@@ -5,14 +5,27 @@ use std::io::{self, Read};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use axum::body::Bytes;
-use futures_util::{Stream, StreamExt};
+use axum::body::{Body, Bytes};
+use futures_util::{Stream, StreamExt, stream};
 use tokio::sync::mpsc;
 
 use super::problem::Problem;
 
 /// Pieces of a body that wait to be read.
 const AHEAD: usize = 16;
+
+/// `body` of which each piece comes within `idle`, and an error where one does not: who sends letter by letter holds no place for ever.
+pub fn steady(body: Body, idle: Duration) -> Body {
+    let pieces = Box::pin(body.into_data_stream());
+    Body::from_stream(stream::unfold(Some(pieces), move |pieces| async move {
+        let mut pieces = pieces?;
+        match tokio::time::timeout(idle, pieces.next()).await {
+            Ok(Some(piece)) => Some((piece, Some(pieces))),
+            Ok(None) => None,
+            Err(_) => Some((Err(axum::Error::new(io::Error::from(io::ErrorKind::TimedOut))), None)),
+        }
+    }))
+}
 
 /// The end that reads. It blocks, and is for a thread that may wait.
 pub struct BodyReader {

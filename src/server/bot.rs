@@ -2,14 +2,16 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
-use axum::body::Bytes;
+use axum::body::{Body, Bytes, to_bytes};
 use axum::extract::{DefaultBodyLimit, Extension, Path};
 use axum::http::{HeaderMap, Method, StatusCode};
 use axum::routing::{MethodRouter, get, post};
 use axum::{Json, Router};
 use schemars::JsonSchema;
 use serde::Serialize;
+use tokio::sync::Semaphore;
 
 use super::access::Scope;
 use super::keeper::KeeperError;
@@ -23,6 +25,9 @@ use crate::model::Report;
 use crate::redact::Redactor;
 use crate::source::Input;
 
+/// Events that are read at a time, each within this.
+const READERS: usize = 4;
+const WHOLE: Duration = Duration::from_secs(30);
 /// Threads that answer: a long log holds up no comment.
 const WORKERS: usize = 2;
 
@@ -104,11 +109,11 @@ pub fn routes() -> Vec<Route> {
     ]
 }
 
-async fn github(answering: Extension<Answering>, headers: HeaderMap, body: Bytes) -> Result<StatusCode, Problem> {
+async fn github(answering: Extension<Answering>, headers: HeaderMap, body: Body) -> Result<StatusCode, Problem> {
     receive(ForgeName::GitHub, answering.0, headers, body).await
 }
 
-async fn gitlab(answering: Extension<Answering>, headers: HeaderMap, body: Bytes) -> Result<StatusCode, Problem> {
+async fn gitlab(answering: Extension<Answering>, headers: HeaderMap, body: Body) -> Result<StatusCode, Problem> {
     receive(ForgeName::GitLab, answering.0, headers, body).await
 }
 
@@ -116,8 +121,26 @@ async fn receive(
     forge: ForgeName,
     answering: Answering,
     headers: HeaderMap,
-    body: Bytes,
+    body: Body,
 ) -> Result<StatusCode, Problem> {
+    // Nobody knows yet who sends it: little of it is held, and nothing where nobody listens.
+    static EVENTS: Semaphore = Semaphore::const_new(READERS);
+    let signed = match forge {
+        ForgeName::GitHub => "x-hub-signature-256",
+        ForgeName::GitLab => "x-gitlab-token",
+    };
+    if answering.0.is_some() && !headers.contains_key(signed) {
+        return Err(Problem::unauthorized("the event is not signed"));
+    }
+    let body = match answering.0 {
+        Some(_) => {
+            let _leave = EVENTS.acquire().await.map_err(|error| Problem::internal(&error))?;
+            let read =
+                tokio::time::timeout(WHOLE, to_bytes(body, LONGEST_EVENT)).await.map_err(|_| Problem::too_slow())?;
+            read.map_err(|_| Problem::too_large(format!("an event may have {LONGEST_EVENT} bytes")))?
+        }
+        None => Bytes::new(),
+    };
     match answering.ask(move |bot| bot.receive(forge, &headers, &body)).await? {
         Ok(Receipt::Taken(1..)) => Ok(StatusCode::ACCEPTED),
         Ok(Receipt::Taken(0) | Receipt::Known | Receipt::Pong) => Ok(StatusCode::NO_CONTENT),

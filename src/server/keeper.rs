@@ -203,11 +203,16 @@ fn add(
             Err(_) => break,
         }
     }
-    let added = quietly(|| history::add(store, &records).map(drop).map_err(KeeperError::from));
-    let added = added.unwrap_or(Err(KeeperError::Failed));
-    for reply in replies {
+    let mut added = |records: &[Record]| {
+        let added = quietly(|| history::add(store, records).map(drop).map_err(KeeperError::from));
+        added.unwrap_or(Err(KeeperError::Failed))
+    };
+    let all = added(&records);
+    for (record, reply) in records.iter().zip(replies) {
+        // One that cannot be kept costs no other.
+        let answer = if all.is_ok() { Ok(()) } else { added(std::slice::from_ref(record)) };
         // Whoever does not wait any more sends it again, and it is known then.
-        let _ = reply.send(added.clone());
+        let _ = reply.send(answer);
     }
     other
 }

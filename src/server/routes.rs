@@ -17,7 +17,7 @@ use serde_json::Value;
 use super::access::Scope;
 use super::problem::Problem;
 use super::state::Server;
-use super::{answer, api, bot, forged, health, pages};
+use super::{answer, api, body, bot, forged, health, pages};
 
 /// Where a request comes from, as the listener knows it.
 #[derive(Debug, Clone, Copy)]
@@ -125,6 +125,8 @@ pub fn openapi() -> Value {
 
 /// What holds for every request: it comes to us, and its answer is nothing but what it says it is.
 async fn surround(State(server): State<Arc<Server>>, request: Request, next: Next) -> Response {
+    let idle = server.config.limits.idle;
+    let request = request.map(|body| body::steady(body, idle));
     let asker = pages::Asker::of(&server, &request);
     let mut response = match is_ours(&server, &request) {
         true => next.run(request).await,

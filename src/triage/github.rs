@@ -43,13 +43,20 @@ impl GitHub {
             Err(HttpError::NotAllowed(_)) => None,
             Err(error) => return Err(error),
         };
-        Ok(login.or_else(|| self.viewer()).unwrap_or_else(|| ACTIONS.to_owned()))
+        match login {
+            Some(login) => Ok(login),
+            None => Ok(self.viewer()?.unwrap_or_else(|| ACTIONS.to_owned())),
+        }
     }
 
-    fn viewer(&self) -> Option<String> {
+    /// Nobody, where the token may not ask; a server that does not answer now may answer otherwise later.
+    fn viewer(&self) -> Result<Option<String>, HttpError> {
         let url = format!("{}/graphql", self.there.api.trim_end_matches("/v3"));
-        let answer = self.client.send(&Method::POST, &url, Some(&json!({ "query": "{viewer{login}}" }))).ok()?;
-        answer["data"]["viewer"]["login"].as_str().map(str::to_owned)
+        match self.client.send(&Method::POST, &url, Some(&json!({ "query": "{viewer{login}}" }))) {
+            Ok(answer) => Ok(answer["data"]["viewer"]["login"].as_str().map(str::to_owned)),
+            Err(HttpError::NotAllowed(_) | HttpError::Refused(_)) => Ok(None),
+            Err(error) => Err(error),
+        }
     }
 }
 

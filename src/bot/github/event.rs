@@ -57,7 +57,8 @@ fn job(body: &Value, job: &Value, branch: &Value, now: Moment) -> Result<Vec<New
     let numbers = named.iter().filter(of_here).filter_map(|request| request["number"].as_u64());
     let requests = numbers.map(|number| Request { project: project.name.clone(), number }).collect();
     let branch = words(branch).unwrap_or_default().to_owned();
-    let task = Task::Job(JobTask { number, name, branch, requests });
+    let workflow = words(&job["workflow_name"]).map(str::to_owned);
+    let task = Task::Job(JobTask { number, name, workflow, branch, requests });
     Ok(vec![News { work: Work::new(project, task, now), has_failed }])
 }
 

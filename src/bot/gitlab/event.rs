@@ -44,7 +44,7 @@ fn job(body: &Value, now: Moment) -> Result<Vec<News>, Refusal> {
     let number = body["build_id"].as_u64().ok_or(Refusal::Lacks("build_id"))?;
     let name = words(&body["build_name"]).ok_or(Refusal::Lacks("build_name"))?.to_owned();
     let branch = words(&body["ref"]).unwrap_or_default().to_owned();
-    let task = JobTask { number, name, branch, requests: Vec::new() };
+    let task = JobTask { number, name, workflow: None, branch, requests: Vec::new() };
     Ok(vec![news(project(body, &body["project_id"])?, task, has_failed, now)])
 }
 
@@ -65,7 +65,7 @@ fn pipeline(body: &Value, now: Moment) -> Result<Vec<News>, Refusal> {
         };
         let number = build["id"].as_u64().ok_or(Refusal::Lacks("builds.id"))?;
         let name = words(&build["name"]).ok_or(Refusal::Lacks("builds.name"))?.to_owned();
-        let task = JobTask { number, name, branch: branch.to_owned(), requests: requests.clone() };
+        let task = JobTask { number, name, workflow: None, branch: branch.to_owned(), requests: requests.clone() };
         all.push(news(project.clone(), task, has_failed, now));
     }
     // An earlier attempt first.

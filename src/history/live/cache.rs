@@ -12,8 +12,9 @@ type Kept = Arc<dyn Any + Send + Sync>;
 
 /// About as many bytes are kept of what was found in segments.
 const MOST_BYTES: usize = 48 << 20;
-/// As many answers are kept until something changes.
-const MOST_ANSWERS: usize = 1024;
+/// As many answers are kept until something changes, and none to longer questions.
+const MOST_ANSWERS: usize = 512;
+const LONGEST_QUESTION: usize = 2048;
 
 /// What was found in segments; what was not asked for longest goes first.
 #[derive(Default)]
@@ -108,6 +109,9 @@ impl Answers {
 
     /// None for one who is late, and where there are too many.
     fn slot(&self, number: u64, question: String) -> Option<Slot> {
+        if question.len() > LONGEST_QUESTION {
+            return None;
+        }
         let mut now = lock(&self.now);
         if number > now.number {
             *now = Generation { number, answers: HashMap::new() };

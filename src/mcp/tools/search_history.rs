@@ -63,6 +63,8 @@ pub(super) struct Found {
 }
 
 const MOST: usize = 20;
+/// Who wants more asks more closely.
+const DEEPEST: usize = 1000;
 /// As many values of a facet are shown.
 const VALUES: usize = 4;
 
@@ -80,6 +82,12 @@ by what change. `show_incident` shows one of them with its evidence.";
             return Err(Problem::new(
                 format!("`limit` is {limit}"),
                 format!("give 1 to {MOST}; `offset` gets the next page"),
+            ));
+        }
+        if offset > DEEPEST {
+            return Err(Problem::new(
+                format!("`offset` is {offset}"),
+                format!("ask more closely: no more than {DEEPEST} can be passed over"),
             ));
         }
         let order = match sort {

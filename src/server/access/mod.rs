@@ -111,6 +111,7 @@ pub struct Access {
     failures: Rates,
     anonymous: Anonymous,
     proxy: Option<TrustedProxy>,
+    public_host: Option<String>,
 }
 
 impl Access {
@@ -125,6 +126,7 @@ impl Access {
             failures: Rates::per_minute(TRIES),
             anonymous: config.anonymous,
             proxy: config.proxy.clone(),
+            public_host: config.public_host().map(str::to_owned),
         })
     }
 
@@ -139,13 +141,7 @@ impl Access {
             is_ambient,
         };
         if let Some(presented) = bearer(headers) {
-            if self.failures.is_spent(&address.to_string()) {
-                return Err(Problem::too_many("too many wrong tokens came from this address"));
-            }
-            let Some(token) = self.tokens.check(presented) else {
-                self.failures.take(&address.to_string());
-                return Err(Problem::unauthorized("the token is unknown, revoked or has expired"));
-            };
+            let token = self.token(presented, address)?;
             return Ok(of(Some(token.name), Some(token.scope), None, token.id, false));
         }
         if let Some(session) = cookie(headers, COOKIE).and_then(|cookie| self.sessions.find(cookie)) {
@@ -156,7 +152,7 @@ impl Access {
             }
         }
         if let Some(proxy) = self.proxy.as_ref().filter(|proxy| proxy.addresses.contains(&address))
-            && let Some(name) = headers.get(proxy.header.as_str()).and_then(|name| name.to_str().ok())
+            && let Some(name) = named(headers, &proxy.header)
         {
             let session = self.sessions.of_person(name);
             return Ok(of(Some(name.to_owned()), Some(proxy.scope), Some(session), format!("proxy {name}"), true));
@@ -167,15 +163,20 @@ impl Access {
 
     /// Begins a session for who presents a token from `address`; the value of its cookie.
     pub fn sign_in(&self, presented: &str, address: IpAddr) -> Result<String, Problem> {
-        let address = address.to_string();
-        if self.failures.is_spent(&address) {
-            return Err(Problem::too_many("too many wrong tokens came from this address"));
-        }
-        let Some(token) = self.tokens.check(presented.trim()) else {
-            self.failures.take(&address);
-            return Err(Problem::unauthorized("the token is unknown, revoked or has expired"));
-        };
+        let token = self.token(presented.trim(), address)?;
         self.sessions.begin(&token).map_err(|error| Problem::internal(&error))
+    }
+
+    /// The token that is presented from `address`. Whoever tried many wrong ones there tries no more; who has one that was seen lately
+    /// is none of them.
+    fn token(&self, presented: &str, address: IpAddr) -> Result<Token, Problem> {
+        let address = address.to_string();
+        self.tokens.check(presented, || !self.failures.is_spent(&address)).ok_or_else(|| {
+            match self.failures.take(&address) {
+                true => Problem::unauthorized("the token is unknown, revoked or has expired"),
+                false => Problem::too_many("too many wrong tokens came from this address"),
+            }
+        })
     }
 
     /// Ends the session that `headers` name, where they name one.
@@ -202,10 +203,17 @@ impl Access {
             });
         }
         if !is_safe(method) && (visitor.is_ambient || visitor.name.is_none()) {
-            origin::check(headers)?;
+            origin::check(headers, self.public_host.as_deref())?;
         }
         Ok(())
     }
+}
+
+/// Whom `header` names: one person, or nobody.
+fn named<'h>(headers: &'h HeaderMap, header: &str) -> Option<&'h str> {
+    let mut values = headers.get_all(header).iter();
+    let (Some(only), None) = (values.next(), values.next()) else { return None };
+    only.to_str().ok().map(str::trim).filter(|name| !name.is_empty())
 }
 
 /// Whether a request of `method` changes nothing.

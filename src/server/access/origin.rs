@@ -4,7 +4,7 @@ use crate::server::problem::Problem;
 
 /// Whether a browser sent this for a page of ours, by what it says of itself: <https://www.w3.org/TR/fetch-metadata/>. What is no browser
 /// says nothing.
-pub fn check(headers: &HeaderMap) -> Result<(), Problem> {
+pub fn check(headers: &HeaderMap, public: Option<&str>) -> Result<(), Problem> {
     let word = |name: &str| headers.get(name).map(|value| value.to_str().unwrap_or("?"));
     let refused = || Problem::forbidden("another site's page sent this request");
     if word("sec-fetch-site").is_some_and(|site| !matches!(site, "same-origin" | "none")) {
@@ -13,7 +13,12 @@ pub fn check(headers: &HeaderMap) -> Result<(), Problem> {
     let host = word(header::HOST.as_str()).unwrap_or_default();
     match word(header::ORIGIN.as_str()) {
         Some(origin) => match origin.split_once("://") {
-            Some((_, authority)) if authority.eq_ignore_ascii_case(host) => Ok(()),
+            // A proxy may call us by another name than people do.
+            Some((_, authority))
+                if [Some(host), public].iter().flatten().any(|known| authority.eq_ignore_ascii_case(known)) =>
+            {
+                Ok(())
+            }
             _ => Err(refused()),
         },
         None => Ok(()),
@@ -32,10 +37,11 @@ mod tests {
             let headers = pairs
                 .iter()
                 .map(|(name, value)| (axum::http::HeaderName::from_static(name), HeaderValue::from_static(value)));
-            check(&headers.collect()).is_ok()
+            check(&headers.collect(), Some("oomdoc.example.org")).is_ok()
         };
         assert!(asked(&[("host", "oomdoc:8673"), ("origin", "http://oomdoc:8673"), ("sec-fetch-site", "same-origin")]));
         assert!(asked(&[("host", "oomdoc:8673")]));
+        assert!(asked(&[("host", "127.0.0.1:8673"), ("origin", "https://oomdoc.example.org")]));
         assert!(!asked(&[("host", "oomdoc:8673"), ("origin", "http://evil:8673")]));
         assert!(!asked(&[("host", "oomdoc:8673"), ("origin", "null")]));
         assert!(!asked(&[("host", "oomdoc:8673"), ("sec-fetch-site", "cross-site")]));

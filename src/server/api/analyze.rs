@@ -96,6 +96,27 @@ pub async fn analyze(
     })
 }
 
+/// Ends a reading when it is dropped, unless that is done.
+struct StopUnlessDone(Option<Arc<Watch>>);
+
+impl StopUnlessDone {
+    fn now(&self) {
+        for watch in &self.0 {
+            watch.stop();
+        }
+    }
+
+    fn done(mut self) {
+        self.0 = None;
+    }
+}
+
+impl Drop for StopUnlessDone {
+    fn drop(&mut self) {
+        self.now();
+    }
+}
+
 impl Server {
     /// Analyses `body`, which is called `name`, while it arrives; verbatim reports of all jobs that it is of.
     pub(in crate::server) async fn read(
@@ -132,14 +153,19 @@ impl Server {
                 error => Problem::internal(&error),
             })
         });
-        let arrived = async {
-            let arrived = arriving.await;
-            if arrived.is_err() {
-                stop.stop();
-            }
-            arrived
-        };
-        let (arrived, reports) = tokio::join!(arrived, reading);
+        // Whoever goes away drops this: what nobody waits for is not read on.
+        let stop = StopUnlessDone(Some(stop));
+        let (arrived, reports) = tokio::join!(
+            async {
+                let arrived = arriving.await;
+                if arrived.is_err() {
+                    stop.now();
+                }
+                arrived
+            },
+            reading
+        );
+        stop.done();
         let bytes = arrived?;
         let reports = reports.map_err(|error| Problem::internal(&error))??;
         self.metrics.analyses.inc();
@@ -157,9 +183,10 @@ impl Server {
         for report in reports {
             let Some(record) = Record::of(report, &self.redactor)? else { continue };
             let id = record.incident.id.clone();
+            // First: whoever goes away now has it kept all the same.
+            self.audit(visitor, "analyze", &id);
             self.keeper.add(record).await?;
             self.metrics.incidents.inc();
-            self.audit(visitor, "analyze", &id);
             kept.push(id);
         }
         Ok(kept)

@@ -146,8 +146,8 @@ impl Server {
         let mut outcome = Outcome { note, link, ..outcome };
         self.redactor.mask(&mut outcome);
         let kept = outcome.clone();
-        self.keeper.ask(move |store| history::resolve(store, &kept)).await??;
         self.audit(visitor, "resolve", &outcome.incident);
+        self.keeper.ask(move |store| history::resolve(store, &kept)).await??;
         Ok(outcome)
     }
 
@@ -165,8 +165,9 @@ impl Server {
         let mut note = Note { text, link, time: history::now() };
         self.redactor.mask(&mut note);
         let said = Annotations { notes: vec![note], ..Annotations::default() };
-        let record = self.annotate(id, said).await?;
+        let Shown { record, .. } = self.incident(id).await?;
         self.audit(visitor, "note", &record.incident.id);
+        let record = self.annotate(record.incident.id, said).await?;
         Ok(record.annotations)
     }
 

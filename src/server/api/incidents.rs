@@ -98,14 +98,14 @@ pub async fn take(
     let taken = Taken { incidents: records.len(), outcomes: outcomes.len() };
     for record in records {
         let id = record.incident.id.clone();
+        // First: whoever goes away now has it kept all the same.
+        server.audit(&visitor, "hand over", &id);
         server.keeper.add(record).await?;
         server.metrics.incidents.inc();
-        server.audit(&visitor, "hand over", &id);
     }
     if !outcomes.is_empty() {
-        let named: Vec<String> = outcomes.iter().map(|outcome| outcome.incident.clone()).collect();
+        outcomes.iter().for_each(|outcome| server.audit(&visitor, "resolve", &outcome.incident));
         server.keeper.ask(move |store| history::resolve_all(store, &outcomes)).await??;
-        named.iter().for_each(|id| server.audit(&visitor, "resolve", id));
     }
     Ok(Json(taken))
 }

@@ -75,7 +75,8 @@ fn to(path: &str) -> Response {
 
 /// A path of this server, whatever a form says; the first page for anything else.
 fn local(path: &str) -> &str {
-    let is_ours = path.starts_with('/') && !path.starts_with("//") && !path.contains(['\\', '\r', '\n']);
+    let is_ours =
+        path.starts_with('/') && !path.starts_with("//") && !path.chars().any(|sign| sign == '\\' || sign.is_control());
     if is_ours { path } else { "/" }
 }
 
@@ -88,8 +89,15 @@ mod tests {
         for path in ["/", "/groups?show=new", "/incidents/1#resolve"] {
             assert_eq!(local(path), path);
         }
-        for path in ["//evil.example", "https://evil.example", "/\\evil.example", "", "javascript:alert(1)", "/a\r\nb"]
-        {
+        for path in [
+            "//evil.example",
+            "https://evil.example",
+            "/\\evil.example",
+            "",
+            "javascript:alert(1)",
+            "/a\r\nb",
+            "/\t/evil.example",
+        ] {
             assert_eq!(local(path), "/");
         }
     }
