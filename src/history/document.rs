@@ -61,7 +61,7 @@ pub struct Document {
     /// Words that people gave it.
     #[serde(default)]
     pub tags: Vec<String>,
-    /// The cluster of the node where it happened ([`cluster`]).
+    /// The cluster of the node where it happened (`cluster`).
     #[serde(default)]
     pub cluster: Option<String>,
     /// Who looks after it.

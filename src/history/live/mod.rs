@@ -33,7 +33,7 @@ const LEAST_REST: Duration = Duration::from_secs(5);
 /// An index that made no sense to somebody is read through no more often than that: it takes seconds.
 const SOUND: Duration = Duration::from_secs(600);
 
-/// See the [module](self).
+/// An index that is held open, with the answers that it gave since something last changed.
 pub struct Live {
     following: Mutex<Following>,
     now: RwLock<Now>,
