@@ -101,7 +101,7 @@ struct StopUnlessDone(Option<Arc<Watch>>);
 
 impl StopUnlessDone {
     fn now(&self) {
-        for watch in &self.0 {
+        if let Some(watch) = &self.0 {
             watch.stop();
         }
     }
