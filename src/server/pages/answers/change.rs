@@ -153,21 +153,35 @@ pub async fn note(
     Ok(to(&back))
 }
 
+/// More saved queries would be no list to choose from.
+const MOST_SAVED: u64 = 100;
+
 /// A query that everybody can follow.
 pub async fn save(
     State(server): State<Arc<Server>>,
     Extension(visitor): Extension<Visitor>,
     Form(saving): Form<Saving>,
 ) -> Told {
-    let (name, query) = (short(saving.name)?, bounded(saving.query)?);
+    let masked = |text: String| server.redactor.text(&text).into_owned();
+    let (name, query) = (masked(short(saving.name)?), masked(bounded(saving.query)?));
     query.parse::<history::Query>().map_err(HistoryError::from)?;
     if name.is_empty() {
         return Err(Problem::unprocessable("a query is saved under a name"));
     }
     let key = format!("{SAVED}{}", secret::digest(&name));
     let value = serde_json::to_vec(&[&name, &query]).map_err(|error| Problem::internal(&error))?;
-    server.keeper.ask(move |store| store.commit(&[Change::put(key, value)])).await?.map_err(HistoryError::from)?;
     server.audit(&visitor, "save query", &name);
+    let saved = server.keeper.ask(move |store| {
+        let is_full = store.get(&key)?.is_none() && store.count(SAVED.trim_end_matches('/'))? >= MOST_SAVED;
+        if !is_full {
+            store.commit(&[Change::put(key, value)])?;
+        }
+        Ok::<_, HistoryError>(!is_full)
+    });
+    if !saved.await?? {
+        return Err(Problem::unprocessable(format!("{MOST_SAVED} queries are saved already"))
+            .advised("save it under the name of one that nobody needs"));
+    }
     Ok(to(&address("/", &[("q", &query)])))
 }
 
