@@ -63,6 +63,7 @@ mod facts;
 mod fit;
 #[cfg(feature = "cli")]
 mod fix;
+mod hexadecimal;
 #[cfg(feature = "history")]
 mod history;
 mod incident;

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use sha2::{Digest, Sha256};
 
 use crate::config::{Document, Entry, EntryKind, Format, shell_word};
+use crate::hexadecimal::hexadecimal;
 use crate::knowledge::{Inputs, Knob, is_among};
 use crate::launch::without_file;
 
@@ -77,7 +78,7 @@ impl Launched {
         }
         let mut digest = Sha256::new();
         said.iter().for_each(|line| digest.update(format!("{line}\n")));
-        digest.finalize()[..8].iter().map(|byte| format!("{byte:02x}")).collect()
+        hexadecimal(&digest.finalize()[..8])
     }
 
     /// Its settings that are among `knobs`, by their keys.

@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
+
+use crate::hexadecimal::hexadecimal;
 use sha2::{Digest, Sha256};
 
 /// Milliseconds since 1970.
@@ -189,5 +191,5 @@ pub fn digest(parts: &[&str]) -> String {
         hash.update((part.len() as u64).to_le_bytes());
         hash.update(part.as_bytes());
     }
-    hash.finalize().iter().take(12).map(|byte| format!("{byte:02x}")).collect()
+    hexadecimal(&hash.finalize()[..12])
 }

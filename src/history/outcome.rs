@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::{GROUPS, HistoryError, OUTCOMES, Record, changes, now};
+use crate::hexadecimal::hexadecimal;
 use crate::model::{Bytes, Experience, Group, Kind, Outcomes, Phase, Tally, Text, Texts};
 use crate::report;
 use crate::store::{Change, Store, StoreError};
@@ -136,8 +137,7 @@ impl Outcome {
     /// One change of one incident went one way: what is told later stands in place of what was told before.
     pub(super) fn key(&self) -> String {
         let what = if self.knob.is_empty() { &self.change } else { &self.knob };
-        let digest = Sha256::digest(what);
-        let digest: String = digest.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
+        let digest = hexadecimal(&Sha256::digest(what)[..8]);
         format!("{OUTCOMES}{}/{digest}", self.incident)
     }
 }

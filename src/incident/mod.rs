@@ -28,6 +28,7 @@ use sha2::{Digest, Sha256};
 pub use stack::shortened;
 pub(crate) use watched::{LAUNCHER, speaks as is_watched};
 
+use crate::hexadecimal::hexadecimal;
 use crate::knowledge::Knowledge;
 use crate::model::{
     Citation, Clock, End, Event, Exit, Fact, Fingerprint, Frame, Incident, Job, Kind, LineNumber, Memory, OtherFailure,
@@ -333,5 +334,5 @@ fn digest(parts: &[&str]) -> String {
         hash.update(part.len().to_le_bytes());
         hash.update(part);
     }
-    hash.finalize().iter().take(8).map(|byte| format!("{byte:02x}")).collect()
+    hexadecimal(&hash.finalize()[..8])
 }

@@ -3,6 +3,7 @@ use std::collections::BTreeSet;
 use sha2::{Digest, Sha256};
 
 use crate::config::{Document, Format};
+use crate::hexadecimal::hexadecimal;
 
 /// Tells configurations apart: a digest of all settings, of the user's own files where there are some, else of what was printed.
 /// Neither the order of settings nor where they stand matters.
@@ -13,7 +14,7 @@ pub(super) fn digest(documents: &[Document]) -> Option<String> {
     let settings: BTreeSet<String> = entries.map(|entry| format!("{}={}", entry.key, entry.value)).collect();
     let mut digest = Sha256::new();
     settings.iter().for_each(|setting| digest.update(format!("{setting}\n")));
-    (!settings.is_empty()).then(|| digest.finalize()[..8].iter().map(|byte| format!("{byte:02x}")).collect())
+    (!settings.is_empty()).then(|| hexadecimal(&digest.finalize()[..8]))
 }
 
 #[cfg(test)]

@@ -5,6 +5,8 @@ use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use sha2::{Digest, Sha256};
 
+use crate::hexadecimal::hexadecimal;
+
 use super::problem::Problem;
 
 /// Longer answers have no tag: they are written while they are sent.
@@ -50,8 +52,7 @@ pub async fn tagged(response: Response, asked: &HeaderMap) -> Response {
     let Ok(bytes) = to_bytes(body, TAGGED as usize).await else {
         return StatusCode::INTERNAL_SERVER_ERROR.into_response();
     };
-    let digest = Sha256::digest(&bytes);
-    let tag = digest.iter().take(12).fold("\"".to_owned(), |tag, byte| format!("{tag}{byte:02x}")) + "\"";
+    let tag = format!("\"{}\"", hexadecimal(&Sha256::digest(&bytes)[..12]));
     let is_known =
         asked.get_all(header::IF_NONE_MATCH).iter().filter_map(|value| value.to_str().ok()).any(|value| {
             value.split(',').any(|known| known.trim().trim_start_matches("W/") == tag || known.trim() == "*")

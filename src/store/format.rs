@@ -10,6 +10,7 @@ use sha2::{Digest, Sha256};
 use super::error::StoreError;
 use super::journal;
 use crate::durable;
+use crate::hexadecimal::hexadecimal;
 
 /// The format that is written, and the newest that is understood: 1 had no packed records, 2 no journal.
 const FORMAT: u32 = 3;
@@ -112,7 +113,7 @@ fn id() -> String {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();
     let digest =
         Sha256::new().chain_update(now.to_le_bytes()).chain_update(std::process::id().to_le_bytes()).finalize();
-    digest[..8].iter().map(|byte| format!("{byte:02x}")).collect()
+    hexadecimal(&digest[..8])
 }
 
 /// A lock that waits for the store's first owner is nobody else's.

@@ -11,6 +11,7 @@ use thiserror::Error;
 use super::error::StoreError;
 use super::{Store, own_rules};
 use crate::durable;
+use crate::hexadecimal::hexadecimal;
 use crate::knowledge::RuleFile;
 use crate::model::Experience;
 
@@ -144,7 +145,7 @@ fn parse(bytes: &[u8]) -> Result<Snapshot, Option<u32>> {
 }
 
 fn digest(content: &[u8]) -> String {
-    Sha256::digest(content).iter().map(|byte| format!("{byte:02x}")).collect()
+    hexadecimal(&Sha256::digest(content))
 }
 
 #[cfg(test)]

@@ -1,6 +1,8 @@
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
+use crate::hexadecimal::hexadecimal;
+
 use super::error::IndexError;
 
 /// What the fields hold; grows with them and with how words are told apart.
@@ -45,7 +47,7 @@ impl State {
 }
 
 fn checksum(words: &str) -> String {
-    Sha256::digest(words)[..8].iter().map(|byte| format!("{byte:02x}")).collect()
+    hexadecimal(&Sha256::digest(words)[..8])
 }
 
 #[cfg(test)]

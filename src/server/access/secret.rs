@@ -1,8 +1,8 @@
 //! Random words, and how they are compared.
 
-use std::fmt::Write as _;
-
 use sha2::{Digest, Sha256};
+
+use crate::hexadecimal::hexadecimal;
 
 /// Random bytes of which nobody guesses any, as hexadecimal digits; two a byte. An error where the system has none to give.
 pub fn random(bytes: usize) -> std::io::Result<String> {
@@ -14,14 +14,6 @@ pub fn random(bytes: usize) -> std::io::Result<String> {
 /// What stands for `secret` where it is looked up.
 pub fn digest(secret: &str) -> String {
     hexadecimal(&Sha256::digest(secret))
-}
-
-fn hexadecimal(bytes: &[u8]) -> String {
-    bytes.iter().fold(String::with_capacity(2 * bytes.len()), |mut text, byte| {
-        // Writing to a string does not fail.
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
 }
 
 /// Whether both are the same, in a time that tells nothing of where they differ.

@@ -4,6 +4,7 @@ use std::sync::LazyLock;
 
 use sha2::{Digest, Sha256};
 
+use crate::hexadecimal::hexadecimal;
 use crate::report::{HTML_SCRIPT, HTML_STYLE};
 
 /// A file that every page asks for.
@@ -25,7 +26,7 @@ pub(super) static SCRIPT: LazyLock<Asset> =
 impl Asset {
     fn new(extension: &str, media_type: &'static str, parts: [&str; 2]) -> Asset {
         let text = parts.concat();
-        let digest: String = Sha256::digest(&text).iter().take(8).map(|byte| format!("{byte:02x}")).collect();
+        let digest = hexadecimal(&Sha256::digest(&text)[..8]);
         Asset { path: format!("/static/oomdoc.{digest}.{extension}"), media_type, text }
     }
 }
