@@ -103,12 +103,12 @@ pub mod scan {
     pub use crate::scan::{Extent, LineSink, RawLine, Scanner};
 }
 
-#[cfg(feature = "cli")]
 #[cfg(feature = "server")]
 pub mod server {
     pub use crate::server::openapi;
 }
 
+#[cfg(feature = "cli")]
 pub mod settings {
     pub use crate::settings::{KEYS, Setter};
 }

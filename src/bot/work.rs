@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
 
 use crate::hexadecimal::hexadecimal;
-use sha2::{Digest, Sha256};
 
 /// Milliseconds since 1970.
 pub type Moment = i64;
