@@ -145,6 +145,7 @@ class Browser:
         self.session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
         for domain in ["Page", "Runtime", "Network", "Log"]:
             self.call(f"{domain}.enable")
+        self.call("Page.setLifecycleEventsEnabled", enabled=True)
         self.call("Emulation.setFocusEmulationEnabled", enabled=True)
 
     def close(self):
@@ -184,16 +185,30 @@ class Browser:
             raise RuntimeError(answer["exceptionDetails"]["exception"].get("description", expression))
         return answer["result"].get("value")
 
+    def open(self, url):
+        """Until this very page is loaded: the end of what went before is not taken for it."""
+        until, loader = time.monotonic() + PATIENCE, None
+        while loader is None:
+            answer = self.call("Page.navigate", url=url)
+            # What a click began may take this one's place; then it is asked for again.
+            loader = None if answer.get("errorText") else answer.get("loaderId")
+            if loader is None and time.monotonic() > until:
+                raise TimeoutError(f"{url} does not open: {answer}")
+
+        def loaded(event):
+            params = event.get("params", {})
+            return event.get("method") == "Page.lifecycleEvent" and (params["name"], params["loaderId"]) == ("load", loader)
+
+        while not any(map(loaded, self.events)):
+            self.events.append(self.message(until))
+
     def show(self, page, scheme, width, height=800):
         """Opens a file anew."""
         self.events.clear()
         features = [{"name": "prefers-color-scheme", "value": scheme}]
         self.call("Emulation.setEmulatedMedia", features=features)
         self.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
-        self.call("Page.navigate", url=page.as_uri())
-        until = time.monotonic() + PATIENCE
-        while not any(event.get("method") == "Page.loadEventFired" for event in self.events):
-            self.events.append(self.message(until))
+        self.open(page.as_uri())
 
     def click(self, number):
         """Clicks the copy button of that number as a hand does, and says what is copied then."""

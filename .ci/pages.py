@@ -15,6 +15,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import traceback
 from base64 import b64decode
 from pathlib import Path
 
@@ -49,18 +50,10 @@ class Pages(Browser):
         self.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
 
     def go(self, path):
-        # What a click began may still be on its way, and its end would pass for this one's.
+        # What a click began may still be on its way; it is let through, for its end would be thrown away.
         self.until("the page before", "document.readyState === 'complete'")
-        time.sleep(0.05)
-        self.ask("1")
         self.note_quiet()
-        self.call("Page.navigate", url=self.origin + path)
-        self.loaded()
-
-    def loaded(self):
-        until = time.monotonic() + PATIENCE
-        while not any(event.get("method") == "Page.loadEventFired" for event in self.events):
-            self.events.append(self.message(until))
+        self.open(self.origin + path)
         self.note_quiet()
 
     def note_quiet(self):
@@ -79,11 +72,11 @@ class Pages(Browser):
         self.events.clear()
 
     def until(self, what, expression, patience=PATIENCE):
-        """Waits until something holds, and says so where it does not."""
+        """Waits until something holds of a whole page, and says so where it does not."""
         end, said = time.monotonic() + patience, ""
         while True:
             try:
-                if found := self.ask(expression):
+                if found := self.ask(f"document.readyState === 'complete' && ({expression})"):
                     return found
             except RuntimeError as error:
                 # Between two pages there is none, or half of one, to be asked.
@@ -429,8 +422,8 @@ def main():
         page.click("form[action='/logout'] button") if page.count("form[action='/logout']") else None
         wrong = page.wrong
         checked = f"{len(paths)} pages in 2 languages, 2 schemes{' each' if given.all else ''} and 2 widths{'' if axe else ' without axe'}"
-    except AssertionError as error:
-        wrong = [f"{error}", *(page.wrong if page else []), (folder / "log").read_text()[-1500:]]
+    except (AssertionError, RuntimeError, TimeoutError):
+        wrong = [traceback.format_exc(), *(page.wrong if page else []), (folder / "log").read_text()[-1500:]]
     finally:
         if page:
             page.close()
