@@ -22,6 +22,12 @@ pub mod diagnosis {
     pub use crate::diagnosis::{Scene, calibrate, rank};
 }
 
+#[cfg(feature = "cli")]
+pub mod digest {
+    pub use crate::digest::{Digest, DigestError, LARGEST, Nodes};
+    pub use crate::{analyze_digest, digest as read_on};
+}
+
 pub mod facts {
     pub use crate::facts::{Answer, Evaluator, Expression, Facts, Value, names};
 }
@@ -125,7 +131,7 @@ pub mod signals {
 }
 
 pub mod snapshot {
-    pub use crate::snapshot::{Recording, summaries};
+    pub use crate::snapshot::{Recording, Shown};
 }
 
 pub mod source {

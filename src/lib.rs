@@ -55,6 +55,8 @@ mod bot;
 mod cli;
 mod config;
 mod diagnosis;
+#[cfg(feature = "cli")]
+mod digest;
 #[cfg(feature = "history")]
 mod durable;
 pub mod estimate;
@@ -116,7 +118,7 @@ use facts::{Evaluator, Facts};
 use incident::{Found, Outcome};
 use knowledge::{Knowledge, KnowledgeError};
 use launch::{JobConfig, Prediction};
-use model::{Call, Collapse, Diagnosis, Frame, Incident, InputSummary, Job, Report, Snapshot};
+use model::{Call, Collapse, Diagnosis, Frame, Incident, InputSummary, Job, Nodes, Report, Snapshot};
 use parse::{GRAMMARS, Grammars};
 use patch::{Remedies, Workbench};
 use reading::Reading;
@@ -145,7 +147,7 @@ pub enum Error {
 
 /// Reads everything that `paths` name (files, folders, `-`) and says what ran out, where, when, why, and how that is proven.
 pub fn analyze<P: AsRef<str>>(paths: &[P], options: &Options) -> Result<Report, Error> {
-    let knowledge = known(options)?;
+    let knowledge = options.known()?;
     read_ahead(&knowledge, options);
     conclude(read(&owned(paths), &knowledge, options)?, &knowledge, options)
 }
@@ -153,7 +155,7 @@ pub fn analyze<P: AsRef<str>>(paths: &[P], options: &Options) -> Result<Report, 
 /// [`analyze`], with a report for each job that the inputs are of, or as `grouping` says.
 pub fn analyze_jobs<P: AsRef<str>>(paths: &[P], options: &Options, grouping: Grouping) -> Result<Vec<Report>, Error> {
     let paths = &owned(paths);
-    let knowledge = known(options)?;
+    let knowledge = options.known()?;
     read_ahead(&knowledge, options);
     conclude_each(read(paths, &knowledge, options)?.by_job(paths, grouping, &knowledge), &knowledge, options)
 }
@@ -175,13 +177,45 @@ fn read(paths: &[String], knowledge: &Knowledge, options: &Options) -> Result<Re
     Ok(reading)
 }
 
+/// What `paths` name, read here as the logs of `node` for a report elsewhere.
+#[cfg(feature = "cli")]
+pub fn digest(paths: &[String], node: &str, options: Options) -> Result<digest::Content, Error> {
+    let options = &Options { node: Some(node.into()), ..options };
+    let knowledge = options.known()?;
+    let reading = read(paths, &knowledge, options)?;
+    let told = |path: &str| options.told(&path.into());
+    let written = when::Written::of(reading.summaries.iter().map(|summary| Arc::clone(&summary.path)), &told(""));
+    let mut content =
+        digest::Content::of(reading, paths.iter().map(|path| told(path).to_string()).collect(), &knowledge)?;
+    content.written = written;
+    Ok(content)
+}
+
+/// A report for each job that digests are of, and what of them could not be read again.
+#[cfg(feature = "cli")]
+pub fn analyze_digest(
+    digest: digest::Digest,
+    options: Options,
+    grouping: Grouping,
+) -> Result<(Vec<Report>, Vec<digest::DigestError>), Error> {
+    let knowledge = options.known()?;
+    read_ahead(&knowledge, &options);
+    let digest::Whole { reading, named, written, nodes, neighbours: _, damaged } = digest.into_whole();
+    let nodes =
+        Nodes { count: nodes.count as u64, unanswered: nodes.unanswered.iter().map(|node| node.to_string()).collect() };
+    let options = Options { written: Arc::new(written), ..options };
+    let reports = conclude_each(reading.by_job(&named, grouping, &knowledge), &knowledge, &options)?;
+    let reports = reports.into_iter().map(|report| Report { nodes: Some(nodes.clone()), ..report });
+    Ok((reports.collect(), damaged))
+}
+
 /// [`analyze`] for streams that are open already.
 pub fn analyze_inputs(
     inputs: Vec<Input<'static>>,
     unreadable: Vec<SourceError>,
     options: &Options,
 ) -> Result<Report, Error> {
-    let knowledge = known(options)?;
+    let knowledge = options.known()?;
     conclude(read_inputs(inputs, unreadable, &knowledge, options)?, &knowledge, options)
 }
 
@@ -192,7 +226,7 @@ pub fn analyze_inputs_by_job(
     named: &[String],
     options: &Options,
 ) -> Result<Vec<Report>, Error> {
-    let knowledge = known(options)?;
+    let knowledge = options.known()?;
     let reading = read_inputs(inputs, unreadable, &knowledge, options)?;
     conclude_each(reading.by_job(named, Grouping::ByJob, &knowledge), &knowledge, options)
 }
@@ -203,7 +237,7 @@ pub(crate) fn analyze_streams_by_job<R: std::io::Read + Send + 'static>(
     streams: Vec<(String, R)>,
     options: &Options,
 ) -> Result<Vec<Report>, Error> {
-    let knowledge = known(options)?;
+    let knowledge = options.known()?;
     let named: Vec<String> = streams.iter().map(|(name, _)| name.clone()).collect();
     let open =
         |(path, bytes): (String, R)| Input::new(&path, bytes).map_err(|error| SourceError::Unreadable { path, error });
@@ -239,10 +273,6 @@ fn read_ahead(knowledge: &Arc<Knowledge>, options: &Options) {
     }
 }
 
-fn known(options: &Options) -> Result<Arc<Knowledge>, KnowledgeError> {
-    options.knowledge.clone().map_or_else(|| Ok(Arc::new(Knowledge::shipped()?)), Ok)
-}
-
 fn grammars(knowledge: &Knowledge) -> Result<Grammars, Error> {
     Grammars::new(GRAMMARS, knowledge).map_err(|error| Error::Search(error.to_string()))
 }
@@ -250,8 +280,8 @@ fn grammars(knowledge: &Knowledge) -> Result<Grammars, Error> {
 /// What all that was read amounts to.
 fn conclude(mut reading: Reading, knowledge: &Knowledge, options: &Options) -> Result<Report, Error> {
     reading.summaries.extend(reading.unreadable.iter().map(report::unreadable));
-    let snapshots = snapshot::summaries(&reading.snapshots, knowledge)?;
-    reading.reads.extend(snapshot::refusals(&std::mem::take(&mut reading.snapshots), &snapshots, &reading.reads));
+    reading.summaries.append(&mut reading.missing);
+    let snapshots = snapshots(&mut reading, knowledge)?;
     let outcome = incident::build(std::mem::take(&mut reading.reads), knowledge);
     let verdict = outcome.verdict();
     let Outcome { job, found, other_failure, frames, sequence } = outcome;
@@ -273,6 +303,13 @@ fn conclude(mut reading: Reading, knowledge: &Knowledge, options: &Options) -> R
     let mut incidents: Vec<Incident> = found.into_iter().map(explain).collect();
     options.site.accept(&mut incidents);
     Ok(told(reading.summaries, job, incidents, snapshots))
+}
+
+/// What the memory snapshots show; of refused allocations that no log tells of they tell in its place.
+fn snapshots(reading: &mut Reading, knowledge: &Knowledge) -> Result<Vec<Snapshot>, KnowledgeError> {
+    let shown = reading.take_shown(knowledge)?;
+    reading.reads.extend(snapshot::refusals(&shown, &reading.reads));
+    Ok(shown.into_iter().flat_map(|shown| shown.devices).collect())
 }
 
 /// `frames` as people want to see them.
@@ -328,10 +365,9 @@ fn examine(
 
 /// What is known of the root incident of what `inputs` hold, before anything is weighed; `None` where there is none.
 pub fn examine_inputs(inputs: Vec<Input<'static>>, options: &Options) -> Result<Option<Examined>, Error> {
-    let knowledge = known(options)?;
+    let knowledge = options.known()?;
     let mut reading = reading::read_all(inputs, Ok, &grammars(&knowledge)?, options);
-    let snapshots = snapshot::summaries(&reading.snapshots, &knowledge)?;
-    reading.reads.extend(snapshot::refusals(&std::mem::take(&mut reading.snapshots), &snapshots, &reading.reads));
+    let snapshots = snapshots(&mut reading, &knowledge)?;
     let outcome = incident::build(std::mem::take(&mut reading.reads), &knowledge);
     knowledge.complete()?;
     let printed = reading.take_printed();
@@ -364,7 +400,7 @@ fn explain(
     let Incident { kind, phase, victim, .. } = &incident;
     incident.fingerprint = incident::fingerprint(*kind, phase, victim, &found.frames, by_evidence.as_deref());
     incident.seen = experience.seen(&incident.fingerprint, &incident.id);
-    incident.when = options.calendar.when(found.stamps, &incident);
+    incident.when = options.calendar.when(found.stamps, &incident, &options.written);
     incident.capture_next = launch.ask_for_files(language).into_iter().collect();
     incident.capture_next.extend(diagnosis::capture(&diagnoses, &facts, evaluator, language));
     incident.not_checked = not_checked;

@@ -1,11 +1,11 @@
 use std::sync::Arc;
 
 use crate::facts::Value;
-use crate::knowledge::{Knowledge, Language};
+use crate::knowledge::{Knowledge, KnowledgeError, Language};
 use crate::model::Experience;
 use crate::settings::Site;
 use crate::watch::Watch;
-use crate::when::Calendar;
+use crate::when::{Calendar, Written};
 
 /// How to read and to write: `Options::default().language(Language::Zh).fact("gpu.memory", "80GiB")`.
 #[derive(Debug, Clone)]
@@ -23,8 +23,12 @@ pub struct Options {
     pub(crate) threads: Option<usize>,
     /// What to go by where a log does not say when it was written.
     pub(crate) calendar: Calendar,
+    /// When files were last written that cannot be asked here.
+    pub(crate) written: Arc<Written>,
     /// What the user's settings say of the place where this is read.
     pub(crate) site: Arc<Site>,
+    /// The node whose logs these are, where those of others are read elsewhere: its name stands before each path.
+    pub(crate) node: Option<Arc<str>>,
     /// Whoever waits for the report.
     pub(crate) watch: Option<Arc<Watch>>,
 }
@@ -39,7 +43,9 @@ impl Default for Options {
             block: 1 << 20,
             threads: None,
             calendar: Calendar::default(),
+            written: Arc::default(),
             site: Arc::default(),
+            node: None,
             watch: None,
         }
     }
@@ -61,6 +67,18 @@ impl Options {
     /// Threads to read with; one for each core, unless told. The report is the same.
     pub fn threads(self, threads: usize) -> Options {
         Options { threads: Some(threads), ..self }
+    }
+}
+
+impl Options {
+    /// What to analyse with.
+    pub(crate) fn known(&self) -> Result<Arc<Knowledge>, KnowledgeError> {
+        self.knowledge.clone().map_or_else(|| Ok(Arc::new(Knowledge::shipped()?)), Ok)
+    }
+
+    /// `path` as it is told of.
+    pub(crate) fn told(&self, path: &Arc<str>) -> Arc<str> {
+        self.node.as_ref().map_or_else(|| Arc::clone(path), |node| format!("{node}:{path}").into())
     }
 }
 

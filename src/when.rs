@@ -1,14 +1,17 @@
 //! When an incident happened, as a calendar has it. Logs often name a time of day alone, or a month and a day: what is missing comes
 //! from the lines around, from when the file was last written, or from the user.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::str::FromStr;
+use std::sync::Arc;
 
 use jiff::Timestamp as Moment;
 use jiff::civil::{Date, DateTime, Time};
 use jiff::tz::TimeZone;
+use serde::{Deserialize, Serialize};
 
-use crate::model::{Clock, Incident, Stamps, TimeSource, Timestamp, When};
+use crate::model::{Clock, Incident, Stamps, Text, Texts, TimeSource, Timestamp, When};
 
 /// A file may have been written so many seconds before the last line's own time: clocks differ.
 const SLACK: i64 = 60;
@@ -24,6 +27,37 @@ pub struct Calendar {
     pub told: Option<StatedTime>,
     /// Whether to ask when files were last written, and what time it is. Without, a report follows from the inputs' bytes alone.
     pub clocks: bool,
+}
+
+/// When files were last written that cannot be asked here.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Written(BTreeMap<Arc<str>, Moment>);
+
+impl Written {
+    /// When those of `paths` that are files here were last written, each told of as `prefix` and its path.
+    pub fn of(paths: impl IntoIterator<Item = Arc<str>>, prefix: &str) -> Written {
+        let time = |path: Arc<str>| Some((Arc::clone(&path), written(path.strip_prefix(prefix)?)?));
+        Written(paths.into_iter().filter_map(time).collect())
+    }
+
+    /// Adds those of others.
+    pub fn extend(&mut self, other: Written) {
+        self.0.extend(other.0);
+    }
+
+    /// Keeps those for which `is_wanted` is true.
+    pub fn retain(&mut self, is_wanted: impl Fn(&str) -> bool) {
+        self.0.retain(|path, _| is_wanted(path));
+    }
+}
+
+impl Texts for Written {
+    fn texts(&mut self, see: &mut dyn FnMut(Text<'_>)) {
+        let all = std::mem::take(&mut self.0).into_iter();
+        self.0 =
+            all.map(|(mut path, time)| (path.texts(see), path, time)).map(|((), path, time)| (path, time)).collect();
+    }
 }
 
 /// When something happened, as people say it.
@@ -53,14 +87,14 @@ impl FromStr for StatedTime {
 
 impl Calendar {
     /// When `incident` happened, of whose lines `stamps` are; `None` where nothing says so.
-    pub fn when(self, stamps: Stamps, incident: &Incident) -> Option<When> {
+    pub fn when(self, stamps: Stamps, incident: &Incident, elsewhere: &Written) -> Option<When> {
         let told = self.told.map(|told| (told.with(stamps), Some(TimeSource::User)));
         let of_lines = || {
             let own = stamps.own.filter(|own| own.clock == Clock::Wall).and_then(civil).map(|time| (time, None));
             own.or_else(|| Some((by_lines(stamps)?, Some(TimeSource::Lines))))
         };
         let of_clock = || {
-            let (latest, source) = latest(incident)?;
+            let (latest, source) = latest(incident, elsewhere)?;
             // Lines have the clock on the wall.
             let here = latest.to_zoned(TimeZone::system()).datetime();
             let time = by_clock(stamps, here).unwrap_or(latest.to_zoned(TimeZone::UTC).datetime());
@@ -127,16 +161,23 @@ fn by_clock(stamps: Stamps, latest: DateTime) -> Option<DateTime> {
 }
 
 /// When the file in which `incident` stands was last written; this moment for a stream.
-fn latest(incident: &Incident) -> Option<(Moment, TimeSource)> {
+fn latest(incident: &Incident, elsewhere: &Written) -> Option<(Moment, TimeSource)> {
     let path = &*incident.evidence.first()?.location.path;
+    if let Some(time) = elsewhere.0.get(path) {
+        return Some((*time, TimeSource::File));
+    }
     if path == "-" {
         return Some((Moment::now(), TimeSource::Now));
     }
-    // A member of an archive has that one's time.
+    Some((written(path)?, TimeSource::File))
+}
+
+/// When the file at `path` was last written. A member of an archive has that one's time.
+fn written(path: &str) -> Option<Moment> {
     let ends = path.match_indices('!').map(|(end, _)| end).chain([path.len()]);
     let written =
         ends.filter_map(|end| fs::metadata(&path[..end]).ok()).find(fs::Metadata::is_file)?.modified().ok()?;
-    Some((Moment::try_from(written).ok()?, TimeSource::File))
+    Moment::try_from(written).ok()
 }
 
 /// A stamp as its own clock has it; without a date that is of the first day of 1970, without a year of 1972.

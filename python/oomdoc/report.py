@@ -38,6 +38,7 @@ __all__ = [
     "Location",
     "Memory",
     "Need",
+    "Nodes",
     "NotAdvised",
     "OtherFailure",
     "OtherFailureName",
@@ -559,6 +560,15 @@ class Need(Value):
 
 
 @dataclass(frozen=True)
+class Nodes(Value):
+    """The nodes of a job whose logs were read where they lie."""
+    count: int
+    """How many were asked."""
+    unanswered: List[str]
+    """Those that gave nothing: what happened there is not part of the report."""
+
+
+@dataclass(frozen=True)
 class NotAdvised(Value):
     """A change that people try and that does not help here."""
     knob: str
@@ -875,5 +885,7 @@ class Report(Value):
     """Lines beside those that prove it, for a page that is read away from the log; absent where nobody asked for
     them.
     """
+    nodes: Optional[Nodes] = None
+    """The nodes on which the inputs were read; absent where they were read here."""
     snapshots: List[Snapshot] = field(default_factory=list)
     """What PyTorch's memory snapshots show, each device by itself; absent where none was read."""

@@ -4,28 +4,18 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 
-use super::destination::Destination;
 use super::error::CliError;
-use super::facts::ToldFacts;
-use super::fail_on;
-use super::home::{Home, warn, warn_of_expired};
-use super::labels::Labels;
-use super::language::Lang;
+use super::home::{Home, warn};
 use super::progress::Progress;
-use super::save;
-use super::screen::{self, printed};
+use super::reporting::Reporting;
 use crate::Options;
-use crate::jobs::Grouping;
-use crate::knowledge::{Knowledge, Language};
-use crate::model::{InputSummary, Report, Role};
-use crate::redact::Redactor;
-use crate::report::{self, Length};
-use crate::source::SourceError;
-use crate::triage::{self, FailOn, HttpError, Patience};
+use crate::knowledge::Language;
+use crate::model::Report;
+use crate::report;
+use crate::triage::{self, HttpError, Patience};
 use crate::watch::Watch;
-use crate::when::{Calendar, StatedTime};
 
 /// How commands that read logs end.
 pub(super) const EXIT_CODES: &str = "Exit codes:
@@ -40,168 +30,25 @@ pub(super) struct Analyze {
     /// Logs, kernel logs, memory snapshots, folders and archives of them, configs, launch scripts; `-` is standard input
     #[arg(required = true, value_name = "PATH")]
     paths: Vec<String>,
-    /// How to show the report
-    #[arg(long, value_enum, default_value_t = ReportFormat::Text)]
-    format: ReportFormat,
-    /// Show the whole text report, not only what fits on a screen
-    #[arg(long, conflicts_with = "brief")]
-    full: bool,
-    /// Show three lines: what ran out, why, and what to do
-    #[arg(long)]
-    brief: bool,
-    /// With `--format json`: the verdict, causes, first patch and citations in less than 4 KB
-    #[arg(long)]
-    compact: bool,
-    /// Write one report per log
-    #[arg(long, conflicts_with = "together")]
-    each: bool,
-    /// Write one report over all logs, even if they seem to be from different jobs
-    #[arg(long)]
-    together: bool,
     #[command(flatten)]
-    destination: Destination,
-    #[command(flatten)]
-    lang: Lang,
-    #[command(flatten)]
-    told: ToldFacts,
-    /// Say when it happened, where the log does not: `2026-11-20T10:00`, or a date
-    #[arg(long, value_name = "TIME")]
-    when: Option<StatedTime>,
-    /// Do not keep the incident in the history
-    #[arg(long)]
-    no_save: bool,
-    #[command(flatten)]
-    labels: Labels,
-    /// Exit with 1 if the verdict is one of these kinds (comma-separated) or `any`; `none` never does
-    #[arg(long, value_name = "KIND", value_delimiter = ',', default_value = "none")]
-    fail_on: Vec<FailOn>,
-    /// Post a message about it to this address as JSON (Slack and others)
-    #[arg(long, value_name = "URL")]
-    notify: Option<String>,
-    /// Mask secrets in the output too, not only in what is kept or sent
-    #[arg(long)]
-    redact: bool,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum ReportFormat {
-    /// One screen for a terminal
-    Text,
-    /// Everything, for programs
-    Json,
-    /// For comments and chat
-    Markdown,
-    /// One self-contained page
-    Html,
-    /// SARIF 2.1.0, for code scanning
-    Sarif,
-    /// An annotation, and the step summary of GitHub Actions
-    Github,
+    reporting: Reporting,
 }
 
 impl Analyze {
     pub fn run(self, home: &Home) -> Result<ExitCode, CliError> {
-        let (knowledge, experience) = home.knowledge_and_experience()?;
-        self.told.check(&knowledge)?;
-        let site = home.site(&knowledge)?;
-        warn_of_expired(&site);
+        let Analyze { paths, reporting } = self;
+        let options = reporting.options(home)?;
+        let knowledge = options.known()?;
         let watch = Arc::new(Watch::default());
-        let progress = Progress::of(&watch, &self.paths);
-        let options = Options {
-            language: self.lang.language,
-            facts: self.told.fact.clone(),
-            knowledge: Some(Arc::clone(&knowledge)),
-            watch: Some(watch),
-            calendar: Calendar { told: self.when, clocks: true },
-            experience,
-            site,
-            ..Options::default()
-        };
-        let grouping = match (self.each, self.together) {
-            (true, _) => Grouping::Each,
-            (_, true) => Grouping::Together,
-            _ => Grouping::ByJob,
-        };
-        let mut reports = crate::analyze_jobs(&self.paths, &options, grouping)?;
+        let progress = Progress::of(&watch, &paths);
+        let options = Options { watch: Some(watch), ..options };
+        let mut reports = crate::analyze_jobs(&paths, &options, reporting.grouping())?;
         drop(progress);
-        if self.format == ReportFormat::Html {
-            reports.iter_mut().for_each(|report| report::neighbours(report, &self.paths));
+        if reporting.shows_neighbours() {
+            reports.iter_mut().for_each(|report| report::neighbours(report, &paths));
         }
-        if !reports.iter().any(report::has_log) {
-            if self.format != ReportFormat::Text {
-                self.print(&reports, &knowledge)?;
-            }
-            return Err(nothing_read(&reports));
-        }
-        let unreadable = reports.iter().flat_map(|report| &report.inputs).filter_map(|input| input.warning.as_deref());
-        for warning in unreadable.filter(|warning| warning.starts_with(SourceError::UNREADABLE)) {
-            warn(warning, "the report covers the others");
-        }
-        let redactor = Redactor::new(&knowledge.secrets)?;
-        let (sent, masked): (Vec<Report>, Vec<usize>) =
-            reports.iter().map(|report| report::outgoing(report, &redactor)).unzip();
-        let masked: usize = masked.into_iter().sum();
-        let is_verbatim = !self.redact && self.format != ReportFormat::Github;
-        self.print(if is_verbatim { &reports } else { &sent }, &knowledge)?;
-        if is_verbatim && masked > 0 {
-            let what = format!("{masked} of the texts above contain what looks like a secret, copied from the inputs");
-            warn(&what, "`--redact` masks it; what is kept or sent is always masked");
-        }
-        if let Some(url) = &self.notify {
-            let is_alarm = |sent: &&Report| sent.incidents.first().is_none_or(|root| root.ignored.is_none());
-            sent.iter().filter(is_alarm).for_each(|sent| tell(url, sent, self.lang.language, None));
-        }
-        if !self.no_save {
-            reports.iter().for_each(|report| save::save(report, self.labels.annotations(), &redactor, home));
-        }
-        // The process ends: giving thousands of rules back piece by piece is time for nothing.
-        std::mem::forget(knowledge);
-        Ok(fail_on::status(&self.fail_on, &reports))
+        reporting.report(&reports, knowledge, home)
     }
-
-    fn text(&self, reports: &[Report]) -> String {
-        let length = match (self.full, self.brief) {
-            (true, _) => Length::Full,
-            (_, true) => Length::Brief,
-            _ => Length::Screen,
-        };
-        report::text_of_jobs(reports, self.lang.language, length, screen::width())
-    }
-
-    fn print(&self, reports: &[Report], knowledge: &Knowledge) -> Result<(), CliError> {
-        let markdown = || report::markdown_of_jobs(reports, self.lang.language);
-        let page = match self.format {
-            ReportFormat::Text => return self.destination.write_styled(&printed(&self.text(reports))),
-            ReportFormat::Json if self.compact => {
-                reports.iter().map(|report| Ok(report::compact(report)? + "\n")).collect::<Result<_, CliError>>()?
-            }
-            ReportFormat::Json => report::json_of_jobs(reports)? + "\n",
-            ReportFormat::Markdown => markdown(),
-            ReportFormat::Html => report::html(reports, self.lang.language),
-            ReportFormat::Sarif => report::sarif(reports, self.lang.language, &repository(), &knowledge.causes)? + "\n",
-            ReportFormat::Github => {
-                reports.iter().map(|report| report::github(report, self.lang.language, &repository())).collect()
-            }
-        };
-        self.destination.write(&page)?;
-        if self.format == ReportFormat::Github {
-            summarize(&markdown())?;
-        }
-        Ok(())
-    }
-}
-
-/// That no input was a log, and what each was.
-fn nothing_read(reports: &[Report]) -> CliError {
-    let describe = |input: &InputSummary| {
-        let what = match input.role {
-            Role::Config => "a configuration",
-            Role::Script => "a launch script",
-            Role::Log | Role::Kernel | Role::Snapshot | Role::Other => "no lines of a log",
-        };
-        format!("{}: {}", input.path, input.warning.as_deref().unwrap_or(what))
-    };
-    CliError::NoLog(reports.iter().flat_map(|report| &report.inputs).map(describe).collect())
 }
 
 /// The root of the repository that a pipeline works in; elsewhere the current folder.

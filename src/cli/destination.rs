@@ -1,5 +1,5 @@
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anstream::adapter::strip_str;
 use clap::Args;
@@ -24,6 +24,11 @@ impl Destination {
             (None, false) => Ok(anstream::stdout().write_all(text.as_bytes())?),
             _ => self.write(&strip_str(text).to_string()),
         }
+    }
+
+    /// The file that the user names.
+    pub fn file(&self) -> Option<&Path> {
+        self.output.as_deref()
     }
 
     /// Writes `page` as it is.

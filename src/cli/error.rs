@@ -9,6 +9,7 @@ use super::language::spoken;
 use super::messages::told;
 use super::screen::said;
 use crate::Error;
+use crate::digest::DigestError;
 use crate::estimate::EstimateError;
 use crate::fit::{FitError, LabelError};
 use crate::fix::FixError;
@@ -34,6 +35,18 @@ pub(super) enum CliError {
     /// There are inputs, and none of them is a log.
     #[error("nothing could be read as a log")]
     NoLog(Vec<String>),
+    /// Not one digest could be read.
+    #[error("no digest could be read")]
+    NoDigest(Vec<(String, DigestError)>),
+    /// A digest is nothing to look at.
+    #[error("a digest is no text for a terminal")]
+    DigestOnTerminal,
+    /// The node has no name.
+    #[error("this node has no name")]
+    NoNode,
+    /// A digest could not be written.
+    #[error("the digest could not be written: {0}")]
+    Digest(#[from] DigestError),
     /// The command was not run, or not recorded.
     #[cfg(target_os = "linux")]
     #[error(transparent)]
@@ -183,6 +196,9 @@ impl CliError {
         if let CliError::NoLog(inputs) = self {
             inputs.iter().for_each(|input| anstream::eprintln!("  {}", told(input)));
         }
+        if let CliError::NoDigest(inputs) = self {
+            inputs.iter().for_each(|(path, error)| anstream::eprintln!("  {path}: {}", told(&error.to_string())));
+        }
         if let Some(hint) = self.hint() {
             anstream::eprintln!("{HINT}{}{HINT:#}: {}", told("hint"), told(&hint));
         }
@@ -193,6 +209,10 @@ impl CliError {
     pub fn hint(&self) -> Option<String> {
         let fixed = match self {
             CliError::NoCommand { path } => return Some(format!("`oomdoc analyze {path}` says what happened there")),
+            CliError::NoDigest(_) => Some("`oomdoc digest PATH… -o node.digest` on each node writes one"),
+            CliError::DigestOnTerminal => Some("write it to a file with -o, or into a pipe to `oomdoc merge -`"),
+            CliError::NoNode => Some("name it with --node"),
+            CliError::Digest(_) => Some("check that there is room, and the paths"),
             CliError::NoLog(_)
             | CliError::Analysis(Error::NothingRead(_))
             | CliError::Fix(FixError::Analysis(Error::NothingRead(_))) => {

@@ -52,6 +52,22 @@ fn said(english: Option<&StyledStr>) -> Option<&'static str> {
 
 const TABLE: &[(&str, &str)] = &[
     (
+        "Read the logs of this node into a small digest, which `merge` joins with those of other nodes",
+        "把本节点的日志读成一份小摘要，由 `merge` 与其他节点的摘要合并",
+    ),
+    ("Write the digest to this file instead of standard output", "把摘要写入此文件，而不是标准输出"),
+    ("What citations call this node [default: its host name]", "引文中本节点的名称 [默认：主机名]"),
+    (
+        "Join the digests of many nodes into the report that one analysis over all their logs would give",
+        "把多个节点的摘要合并成一份报告，与一次分析全部日志所得相同",
+    ),
+    (
+        "Digests of `oomdoc digest`, one or several in a file; `-` is standard input",
+        "`oomdoc digest` 的摘要，一个文件可含一份或多份；`-` 为标准输入",
+    ),
+    ("Name a node that gave no digest", "给出没有交来摘要的节点"),
+    ("Write the joined digest instead of a report, to be joined further", "写出合并后的摘要而不是报告，以便继续合并"),
+    (
         "Serve the history to a team: pages, an interface for programs, and a bot that answers failed jobs",
         "为团队提供事故历史：网页、程序接口，以及对失败作业作答的机器人",
     ),

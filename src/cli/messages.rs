@@ -46,6 +46,28 @@ const TABLE: &[(&str, &str)] = &[
         "请检查地址；等待它的内容会保留，`--server ''` 查询本机的历史",
     ),
     ("use an oomdoc as new as the server's", "请使用与服务器同样新的 oomdoc"),
+    ("no digest could be read", "没有读到任何摘要"),
+    (
+        "`oomdoc digest PATH… -o node.digest` on each node writes one",
+        "在每个节点上运行 `oomdoc digest PATH… -o node.digest` 可写出一份",
+    ),
+    ("a digest is no text for a terminal", "摘要不是可在终端中查看的文本"),
+    (
+        "write it to a file with -o, or into a pipe to `oomdoc merge -`",
+        "请用 -o 写入文件，或通过管道交给 `oomdoc merge -`",
+    ),
+    ("this node has no name", "本节点没有名称"),
+    ("name it with --node", "请用 --node 给出"),
+    ("the digest could not be written: {error}", "无法写出摘要：{error}"),
+    ("check that there is room, and the paths", "请检查磁盘空间与路径"),
+    ("take the digest of that node again; the report covers the others", "请重新获取该节点的摘要；报告涵盖其余节点"),
+    ("is no digest: it does not begin as one", "不是摘要：开头不符"),
+    (
+        "is a digest of version {version}, which this oomdoc does not know yet",
+        "是版本 {version} 的摘要，此 oomdoc 尚不认识",
+    ),
+    ("the digest of node {node} is cut off", "节点 {node} 的摘要被截断"),
+    ("the digest of node {node} is damaged: {problem}", "节点 {node} 的摘要已损坏：{problem}"),
     ("nothing could be read as a log", "没有可作为日志读取的内容"),
     ("nothing could be read", "什么也没有读到"),
     ("`{path}` is not a command", "`{path}` 不是命令"),
@@ -217,6 +239,8 @@ const TABLE: &[(&str, &str)] = &[
         "请等待该进程结束或将其终止；分析不受影响",
     ),
     ("make room and try again; what was acknowledged before is safe", "请腾出空间后重试；此前已确认的内容是安全的"),
+    // Whatever else is said of a path.
+    ("{path}: {error}", "{path}：{error}"),
 ];
 
 #[cfg(test)]

@@ -5,6 +5,7 @@ mod color;
 mod completions;
 mod config;
 mod destination;
+mod digest;
 mod error;
 mod estimate;
 mod explain;
@@ -19,9 +20,11 @@ mod labels;
 mod language;
 #[cfg(feature = "mcp")]
 mod mcp;
+mod merge;
 mod messages;
 mod outputs;
 mod progress;
+mod reporting;
 mod rules;
 mod run;
 mod save;
@@ -56,6 +59,8 @@ struct Cli {
 #[derive(Debug, Subcommand)]
 enum Command {
     Analyze(analyze::Analyze),
+    Digest(digest::Digest),
+    Merge(merge::Merge),
     Run(run::Run),
     Triage(triage::Triage),
     #[cfg(feature = "server")]
@@ -106,6 +111,8 @@ pub fn run() -> ExitCode {
     color::apply(home.settings.color.value);
     let done = match command {
         Command::Analyze(analyze) => analyze.run(&home),
+        Command::Digest(digest) => digest.run(&home),
+        Command::Merge(merge) => merge.run(&home),
         Command::Run(run) => run.run(&home),
         Command::Triage(triage) => triage.run(&home),
         #[cfg(feature = "server")]

@@ -1,10 +1,12 @@
 use std::ops::Range;
 
+use serde::{Deserialize, Serialize};
+
 use super::Value;
 use crate::model::{Citation, Location};
 
 /// One setting of a document.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Entry {
     /// Its name: a path (`zero_optimization.stage`, `list[0]`), a flag without its dashes, a variable.
     pub key: String,
@@ -23,7 +25,8 @@ pub struct Entry {
 }
 
 /// What kind of name a key is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum EntryKind {
     /// A key of a configuration file or of a printed configuration.
     Setting,
@@ -40,7 +43,7 @@ pub enum EntryKind {
 }
 
 /// A command of a launch script. Of `srun torchrun train.py` there are three, each with settings of its own.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Command {
     /// Its name without its path; empty where a launcher runs the target.
     pub program: String,

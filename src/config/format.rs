@@ -1,7 +1,10 @@
+use serde::{Deserialize, Serialize};
+
 use super::toml;
 
 /// How a configuration is written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Format {
     /// JSON with what hjson allows beside it.
     Json,

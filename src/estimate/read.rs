@@ -19,7 +19,7 @@ const USUAL: Trains =
 
 /// What the job `planned` should need, moment by moment, on each device and host.
 pub fn estimate(planned: &PlannedJob, options: &Options) -> Result<Estimate, EstimateError> {
-    let knowledge = &*crate::known(options).map_err(Error::from)?;
+    let knowledge = &*options.known().map_err(Error::from)?;
     knowledge.complete().map_err(Error::from)?;
     let mut known = Facts::default();
     for (name, value) in planned.facts.iter().chain(&options.facts) {

@@ -24,6 +24,7 @@ pub use fingerprint::fingerprint;
 use index::Index;
 pub(crate) use job::framework;
 pub use phase::{PhaseSign, Route, phase_of};
+use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 pub use stack::shortened;
 pub(crate) use watched::{LAUNCHER, speaks as is_watched};
@@ -37,6 +38,7 @@ use crate::model::{
 use crate::parse::Findings;
 
 /// One input and what was found in it.
+#[derive(Serialize, Deserialize)]
 pub struct Read {
     /// As the user named it.
     pub path: Arc<str>,

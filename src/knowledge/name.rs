@@ -1,23 +1,10 @@
-//! Names that rules give and every event carries: kept once, for as long as the process runs.
+//! Names that rules give.
 
-use std::collections::BTreeSet;
 use std::fmt;
-use std::sync::{Mutex, PoisonError};
 
 use serde::{Deserialize, Deserializer};
 
-static KNOWN: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
-
-/// `word` for as long as the process runs. Rules have few names, and reading them again takes no more memory.
-pub(super) fn keep(word: &str) -> &'static str {
-    let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(word) = known.get(word) {
-        return word;
-    }
-    let kept: &'static str = Box::leak(word.into());
-    known.insert(kept);
-    kept
-}
+use crate::model::word::keep;
 
 /// A name in a file of rules.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

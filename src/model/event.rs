@@ -3,15 +3,17 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use super::word::Word;
 use super::{Basis, Citation, Consumer, Figure, Kind, OtherFailureName, Phase, Stamps, Timestamp, Victim};
 
 /// One thing that one message of a log states, read by the grammar of whoever printed it.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Event {
     /// What it states.
     pub what: What,
     /// Whose words they are: `torch`, `kernel`, `ray` …
-    pub producer: &'static str,
+    #[serde(with = "super::word")]
+    pub producer: Word,
     /// On what it rests.
     pub basis: Basis,
     /// The line that states it.
@@ -33,7 +35,8 @@ pub struct Event {
 }
 
 /// What a message states.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum What {
     /// Memory ran out, by the word of the allocator, kernel or monitor that refused or killed.
     Shortage(Shortage),
@@ -55,7 +58,7 @@ pub enum What {
 }
 
 /// Memory ran out.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Shortage {
     /// Whose memory.
     pub kind: Kind,
@@ -68,7 +71,7 @@ pub struct Shortage {
 }
 
 /// How a shortage of memory ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Severity {
     /// The request was refused or the process killed.
@@ -82,7 +85,7 @@ pub enum Severity {
 }
 
 /// The end of a process.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Death {
     /// How.
     pub exit: Exit,
@@ -93,7 +96,8 @@ pub struct Death {
 }
 
 /// How a process ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Exit {
     /// By this signal.
     Signal(i32),
@@ -122,7 +126,7 @@ impl Exit {
 }
 
 /// A failure that is not memory.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Failure {
     /// Which.
     pub name: OtherFailureName,
@@ -131,7 +135,7 @@ pub struct Failure {
 }
 
 /// A stack as it was printed.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Traceback {
     /// Outermost call first.
     pub frames: Vec<Frame>,
@@ -142,7 +146,7 @@ pub struct Traceback {
 }
 
 /// One call on a stack.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Frame {
     /// Source file as printed, or [`Frame::REMOTE`].
     pub file: String,
@@ -182,7 +186,7 @@ impl Origin {
 }
 
 /// What was going on when a line was written.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Setting {
     /// The last sign of a phase from the same origin.
     pub own: Option<PhaseMark>,
@@ -205,7 +209,7 @@ pub struct Setting {
 }
 
 /// A sign of a phase: a line, a progress bar, a remote method.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PhaseMark {
     /// The phase it stands for.
     pub phase: Phase,
@@ -220,10 +224,11 @@ pub struct PhaseMark {
 }
 
 /// A named thing that a message says beside its figures.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Fact {
     /// Its name, as rules ask for it: `kernel.constraint`.
-    pub key: &'static str,
+    #[serde(with = "super::word")]
+    pub key: Word,
     /// Its value.
     pub value: FactValue,
     /// Where it stands.
@@ -243,7 +248,8 @@ pub const RANK_IN_USE: &str = "rank.in_use";
 pub const NO_OOM_KILL: &str = "recorder.no_oom_kill";
 
 /// The value of a fact.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum FactValue {
     /// Words.
     Text(String),

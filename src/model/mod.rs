@@ -5,6 +5,7 @@
 
 mod collapse;
 pub(crate) mod event;
+mod event_texts;
 mod experience;
 mod figure;
 mod incident;
@@ -18,6 +19,7 @@ mod texts;
 mod time;
 mod units;
 mod vocabulary;
+pub(crate) mod word;
 
 pub use collapse::{Call, Collapse, End, Ending};
 pub use experience::Outcomes;
@@ -28,7 +30,7 @@ pub use incident::{
 };
 pub use location::{Citation, Column, LineNumber, Location};
 pub use patch::{Change, Need, Partner, Patch, PatchEffect, PatchNeeds, PatchSet, Scalar};
-pub use report::{InputSummary, Job, OtherFailure, Report, Role, SCHEMA, TimelinePoint};
+pub use report::{InputSummary, Job, Nodes, OtherFailure, Report, Role, SCHEMA, TimelinePoint};
 pub use snapshot::{
     Allocation, CategoryUse, HistoryPoint, LineUse, RefusedAllocation, SegmentUse, Snapshot, SnapshotMoment,
     TraceEvent, UnusedMemory,

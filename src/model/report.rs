@@ -38,6 +38,20 @@ pub struct Report {
     /// Lines beside those that prove it, for a page that is read away from the log; absent where nobody asked for them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub neighbours: Vec<Citation>,
+    /// The nodes on which the inputs were read; absent where they were read here.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub nodes: Option<Nodes>,
+}
+
+/// The nodes of a job whose logs were read where they lie.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[non_exhaustive]
+pub struct Nodes {
+    /// How many were asked.
+    pub count: u64,
+    /// Those that gave nothing: what happened there is not part of the report.
+    pub unanswered: Vec<String>,
 }
 
 /// One input.

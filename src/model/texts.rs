@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::{
     Allocation, Call, Change, Citation, Collapse, Consumer, Derivation, Diagnosis, Earlier, End, Figure, Fingerprint,
-    Ignored, Incident, InputSummary, Job, LineUse, Location, Memory, NotAdvised, OtherFailure, Partner, Patch,
+    Ignored, Incident, InputSummary, Job, LineUse, Location, Memory, Nodes, NotAdvised, OtherFailure, Partner, Patch,
     PhaseFinding, Report, Scalar, Seen, Snapshot, TimelinePoint, TraceEvent, Victim,
 };
 
@@ -72,6 +72,7 @@ impl Texts for Report {
             summary,
             snapshots,
             neighbours,
+            nodes,
         } = self;
         snapshots.texts(see);
         inputs.texts(see);
@@ -81,6 +82,7 @@ impl Texts for Report {
         incidents.texts(see);
         other_failure.texts(see);
         neighbours.texts(see);
+        nodes.iter_mut().for_each(|Nodes { count: _, unanswered }| unanswered.texts(see));
     }
 }
 

@@ -105,7 +105,7 @@ pub enum TimeSource {
 }
 
 /// What the lines of an incident say of its time.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct Stamps {
     /// Of the failing line itself.
     pub own: Option<Timestamp>,

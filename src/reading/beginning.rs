@@ -4,9 +4,11 @@ use crate::config::{self, Document};
 use crate::model::LineNumber;
 
 /// The beginning of a job's log, where it prints its configuration.
-pub(super) struct Beginning {
+pub(crate) struct Beginning {
     path: Arc<str>,
     bytes: Vec<u8>,
+    /// How many bytes it has, also where they are not here.
+    length: usize,
     /// What is printed in all of `bytes`, once that was asked for.
     printed: OnceLock<Vec<Document>>,
 }
@@ -17,32 +19,35 @@ impl Beginning {
 
     /// Of the log at `path`, of which nothing was read yet.
     pub fn new(path: Arc<str>) -> Beginning {
-        Beginning { path, bytes: Vec::new(), printed: OnceLock::new() }
+        Beginning { path, bytes: Vec::new(), length: 0, printed: OnceLock::new() }
     }
 
     /// The next bytes of the log.
     pub fn add(&mut self, block: &[u8]) {
         let room = Beginning::LONGEST - self.bytes.len();
         self.bytes.extend_from_slice(&block[..block.len().min(room)]);
+        self.length = self.bytes.len();
     }
 
     /// The log that it is of.
-    pub fn path(&self) -> &str {
+    pub fn path(&self) -> &Arc<str> {
         &self.path
+    }
+
+    /// One of so many bytes that were read elsewhere, and what was printed in them.
+    pub fn read_elsewhere(path: Arc<str>, length: usize, printed: Vec<Document>) -> Beginning {
+        Beginning { path, bytes: Vec::new(), length, printed: OnceLock::from(printed) }
     }
 
     /// How many bytes it has.
     pub fn len(&self) -> usize {
-        self.bytes.len()
+        self.length
     }
 
-    /// Gives up what is behind the first `most` bytes.
-    pub fn truncate(&mut self, most: usize) {
-        if most < self.bytes.len() {
-            self.bytes.truncate(most);
-            self.bytes.shrink_to_fit();
-            self.printed = OnceLock::new();
-        }
+    /// Gives up its bytes, unread: there is no room for them.
+    pub fn give_up(&mut self) {
+        self.bytes = Vec::new();
+        self.printed = OnceLock::from(Vec::new());
     }
 
     /// The configurations that are printed in it.

@@ -10,17 +10,17 @@ use std::io::{self, Cursor, Read as _};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
-use beginning::Beginning;
+pub(crate) use beginning::Beginning;
 
 use crate::Options;
 use crate::config::{self, Document};
 use crate::incident::Read;
 use crate::jobs::{self, Grouping};
-use crate::knowledge::Knowledge;
+use crate::knowledge::{Knowledge, KnowledgeError};
 use crate::model::{InputSummary, Role};
 use crate::parse::{Extractor, Grammars};
 use crate::scan::{Extent, LineSink, RawLine, Scanner, Totals};
-use crate::snapshot::Recording;
+use crate::snapshot::{Recording, Shown};
 use crate::source::{Input, SourceError, read_blocks, record};
 
 /// What all inputs held.
@@ -34,12 +34,18 @@ pub(crate) struct Reading {
     pub files: Vec<Document>,
     /// Memory snapshots.
     pub snapshots: Vec<Recording>,
+    /// What memory snapshots show that were read elsewhere.
+    pub shown: Vec<Shown>,
     /// What could not be read.
     pub unreadable: Vec<SourceError>,
-    /// The beginnings of the job's logs.
-    beginnings: Vec<Beginning>,
+    /// What could not be read elsewhere, as reports list it.
+    pub missing: Vec<InputSummary>,
+    /// The beginnings of the job's logs: as many of the first ones as there is room for.
+    pub beginnings: Vec<Beginning>,
+    /// The bytes of all beginnings that there were.
+    begun: usize,
     /// Threads to read them with.
-    threads: usize,
+    pub threads: usize,
 }
 
 /// A file with more bytes is no configuration.
@@ -52,11 +58,31 @@ const MOST_SEARCHING: usize = 8;
 impl Reading {
     /// The configurations that the job printed, as far as they stand at the beginning of its logs.
     pub fn take_printed(&mut self) -> Vec<Document> {
+        self.take_beginnings().into_iter().flat_map(Beginning::into_printed).collect()
+    }
+
+    /// The beginnings, and what is printed in each is known.
+    pub fn take_beginnings(&mut self) -> Vec<Beginning> {
         let all = std::mem::take(&mut self.beginnings);
         each(all.iter(), self.threads.min(all.len()), |beginning| {
             beginning.printed();
         });
-        all.into_iter().flat_map(Beginning::into_printed).collect()
+        all
+    }
+
+    /// Adds a beginning, where it and all before it find room.
+    pub fn add_beginning(&mut self, beginning: Beginning) {
+        self.begun = self.begun.saturating_add(beginning.len());
+        if beginning.len() > 0 && self.begun <= BEGINNINGS {
+            self.beginnings.push(beginning);
+        }
+    }
+
+    /// What the snapshots show.
+    pub fn take_shown(&mut self, knowledge: &Knowledge) -> Result<Vec<Shown>, KnowledgeError> {
+        let own = std::mem::take(&mut self.snapshots);
+        let own: Vec<Shown> = own.iter().map(|recording| Shown::of(recording, knowledge)).collect::<Result<_, _>>()?;
+        Ok(own.into_iter().chain(std::mem::take(&mut self.shown)).collect())
     }
 
     /// What was read of each job; in which order, and of what there was no log, says the first input of each.
@@ -66,7 +92,8 @@ impl Reading {
         if count == 1 {
             return vec![self];
         }
-        let Reading { summaries, reads, files, snapshots, unreadable, beginnings, threads } = self;
+        let Reading { summaries, reads, files, snapshots, shown, unreadable, missing, beginnings, begun: _, threads } =
+            self;
         let paths: Vec<Arc<str>> = reads.iter().map(|read| Arc::clone(&read.path)).collect();
         let logs: Vec<(&str, usize)> = paths.iter().map(|path| &**path).zip(of_log.iter().copied()).collect();
         let mut jobs: Vec<Reading> = (0..count).map(|_| Reading { threads, ..Reading::default() }).collect();
@@ -85,17 +112,17 @@ impl Reading {
             let job = jobs::of_file(&snapshot.path, &logs).first().copied().unwrap_or(0);
             jobs[job].snapshots.push(snapshot);
         }
+        for shown in shown {
+            let job = jobs::of_file(&shown.path, &logs).first().copied().unwrap_or(0);
+            jobs[job].shown.push(shown);
+        }
         for beginning in beginnings {
-            let job = job_of.get(beginning.path()).copied().unwrap_or(0);
+            let job = job_of.get(&**beginning.path()).copied().unwrap_or(0);
             jobs[job].beginnings.push(beginning);
         }
         // What could not be read may have been anybody's.
-        jobs[0].unreadable = unreadable;
+        (jobs[0].unreadable, jobs[0].missing) = (unreadable, missing);
         jobs
-    }
-
-    fn kept(&self) -> usize {
-        self.beginnings.iter().map(Beginning::len).sum()
     }
 
     fn add(&mut self, held: Held) {
@@ -105,10 +132,8 @@ impl Reading {
         }
     }
 
-    fn add_part(&mut self, Part { summary, read, file, snapshot, mut beginning }: Part) {
-        let room = BEGINNINGS.saturating_sub(self.kept());
-        beginning.iter_mut().for_each(|beginning| beginning.truncate(room));
-        self.beginnings.extend(beginning.filter(|beginning| beginning.len() > 0));
+    fn add_part(&mut self, Part { summary, read, file, snapshot, beginning }: Part) {
+        beginning.into_iter().for_each(|beginning| self.add_beginning(beginning));
         self.summaries.push(summary);
         self.reads.extend(read);
         self.files.extend(file);
@@ -148,11 +173,12 @@ impl Gathered {
         // At most so much room will be left for its beginnings; what waits for its turn takes no more memory than that.
         let size = |part: &Part| part.beginning.as_ref().map_or(0, Beginning::len);
         let sizes = |held: &Held| held.iter().flatten().map(size).sum::<usize>();
-        let before: usize = self.early.range(..place).map(|(_, held)| sizes(held)).sum();
-        let mut room = BEGINNINGS.saturating_sub(self.reading.kept() + before);
+        let mut begun = self.reading.begun + self.early.range(..place).map(|(_, held)| sizes(held)).sum::<usize>();
         for beginning in held.iter_mut().flatten().flat_map(|part| &mut part.beginning) {
-            beginning.truncate(room);
-            room -= beginning.len();
+            begun += beginning.len();
+            if begun > BEGINNINGS {
+                beginning.give_up();
+            }
         }
         self.early.insert(place, held);
         while let Some(held) = self.early.remove(&self.next) {
@@ -230,11 +256,11 @@ impl Reader<'_> {
     }
 
     fn part(&self, mut input: Input<'_>) -> Part {
-        let (role, path, warning) = (input.role, input.path.clone(), input.warning.take());
+        let (role, path, warning) = (input.role, self.options.told(&input.path), input.warning.take());
         let (bytes, lines, producers) = (input.size.unwrap_or(0), 0, Vec::new());
         let summary = InputSummary { path, role, bytes, lines, producers, warning };
         let mut part = Part { summary, read: None, file: None, snapshot: None, beginning: None };
-        if let Some(refused) = self.options.site.refuses(&part.summary.path) {
+        if let Some(refused) = self.options.site.refuses(&input.path) {
             // Members of archives come here unasked for.
             part.summary.warning = Some(refused.to_string());
             return part;

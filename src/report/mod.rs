@@ -108,6 +108,7 @@ pub fn assemble(
         summary,
         snapshots,
         neighbours,
+        nodes: None,
     };
     Report { summary: lead::summary(&report, language), ..report }
 }

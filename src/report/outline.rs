@@ -152,7 +152,7 @@ impl<'a> Outline<'a> {
             }
             (None, None) => outline.snapshots(report, language, limits),
         }
-        outline.inputs(&report.inputs, labels, limits);
+        outline.inputs(report, labels, limits);
         outline
     }
 
@@ -257,13 +257,15 @@ impl<'a> Outline<'a> {
         }
     }
 
-    fn inputs(&mut self, inputs: &'a [InputSummary], labels: &'static Labels, limits: &Limits) {
+    fn inputs(&mut self, report: &'a Report, labels: &'static Labels, limits: &Limits) {
+        let inputs = &report.inputs;
         let (warned, plain): (Vec<_>, Vec<_>) = inputs.iter().partition(|input| input.warning.is_some());
         let rest = plain.len().saturating_sub(limits.inputs);
         let mut items: Vec<Item> = plain.into_iter().take(limits.inputs).chain(warned).map(Item::Input).collect();
         if rest > 0 && limits.inputs > 0 {
             items.push(Item::Rest((labels.more)(rest)));
         }
-        self.add(About::Read, labels.read, items);
+        let nodes = report.nodes.iter().map(|nodes| Item::Words((labels.nodes)(nodes)));
+        self.add(About::Read, labels.read, nodes.chain(items).collect());
     }
 }

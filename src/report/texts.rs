@@ -4,7 +4,7 @@ pub(super) use super::joints::{colon, comma, down_to, host, input, needed, on_ho
 pub(crate) use super::names::phase;
 pub(super) use super::names::{during, figure, headline, other_failure};
 use crate::knowledge::Language;
-use crate::model::{Earlier, Ending, Ignored, Outcomes, Seen, Signal};
+use crate::model::{Earlier, Ending, Ignored, Nodes, Outcomes, Seen, Signal};
 
 /// What a section is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,6 +37,15 @@ pub(super) enum About {
     Also,
     /// What was read.
     Read,
+}
+
+/// So many nodes that gave nothing are named.
+const NAMED: usize = 8;
+
+/// How many nodes gave nothing, and the first of them by name.
+fn unanswered(nodes: &Nodes) -> Option<(usize, String)> {
+    let named: Vec<&str> = nodes.unanswered.iter().take(NAMED).map(String::as_str).collect();
+    (!named.is_empty()).then(|| (nodes.unanswered.len(), named.join(", ")))
 }
 
 /// Headings and small words.
@@ -112,6 +121,7 @@ pub(super) struct Labels {
     pub healthy: &'static str,
     pub nothing_read: &'static str,
     pub more: fn(usize) -> String,
+    pub nodes: fn(&Nodes) -> String,
     pub more_in_json: fn(usize) -> String,
     pub others: fn(usize) -> String,
 }
@@ -243,6 +253,13 @@ const EN: Labels = Labels {
     healthy: "No sign of a failure, out of memory or otherwise",
     nothing_read: "No log lines were read\n\n  Name a job's log, a kernel log, or a folder that holds either: oomdoc analyze job.log dmesg.log",
     more: |count| format!("and {count} more"),
+    nodes: |nodes| match unanswered(nodes) {
+        None => format!("logs of {} nodes, read where they lie", nodes.count),
+        Some((count, names)) => {
+            let rest = if count > NAMED { format!(" and {} more", count - NAMED) } else { String::new() };
+            format!("{count} of {} nodes did not answer: {names}{rest}", nodes.count)
+        }
+    },
     more_in_json: |count| format!("and {count} more in --format json"),
     others: |count| format!(" and {count} more"),
 };
@@ -352,6 +369,13 @@ const ZH: Labels = Labels {
     healthy: "没有发现任何失败迹象",
     nothing_read: "没有读到日志\n\n  请提供作业日志、内核日志或包含它们的文件夹：oomdoc analyze job.log dmesg.log",
     more: |count| format!("另有 {count} 项"),
+    nodes: |nodes| match unanswered(nodes) {
+        None => format!("{} 个节点的日志，均在原处读取", nodes.count),
+        Some((count, names)) => {
+            let rest = if count > NAMED { format!("，另有 {} 个", count - NAMED) } else { String::new() };
+            format!("{} 个节点中有 {count} 个没有答复：{names}{rest}", nodes.count)
+        }
+    },
     more_in_json: |count| format!("另有 {count} 项，见 --format json"),
     others: |count| format!("，另有 {count} 个"),
 };

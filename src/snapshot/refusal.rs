@@ -1,5 +1,6 @@
 //! A refused allocation as the events that a log of it would state.
 
+use super::Shown;
 use super::categories::frames_of;
 use super::structure::{Action, Device, Recording};
 use crate::incident::Read;
@@ -12,28 +13,29 @@ use crate::parse::Findings;
 /// Whose words they are.
 const PRODUCER: &str = "torch";
 
-/// What those of `recordings` prove whose trace ends with a refused allocation, where `reads`, the job's logs, state none of a device;
-/// `snapshots` is what they show.
-pub fn refusals(recordings: &[Recording], snapshots: &[Snapshot], reads: &[Read]) -> Vec<Read> {
+/// What those of `shown` prove whose trace ends with a refused allocation, where `reads`, the job's logs, state none of a device.
+pub fn refusals(shown: &[Shown], reads: &[Read]) -> Vec<Read> {
     let of_device = |event: &Event| matches!(&event.what, What::Shortage(shortage) if shortage.kind == Kind::GpuOom);
     if reads.iter().any(|read| read.findings.events.iter().any(of_device)) {
         return Vec::new();
     }
-    let refusal = |recording: &Recording| {
-        let shown = |device: &Device| {
-            let is_its = |shown: &&Snapshot| shown.path == recording.path && shown.device == device.number;
-            snapshots.iter().find(is_its).filter(|shown| shown.moment == SnapshotMoment::Refusal)
-        };
-        let of_device = |device: &Device| events(recording, device, shown(device)?);
-        let events: Vec<Event> = recording.devices.iter().filter_map(of_device).flatten().collect();
+    let refusal = |shown: &Shown| {
+        let events = shown.refused.clone();
         let findings = Findings { events, producers: [PRODUCER].into(), ..Findings::default() };
-        (!findings.events.is_empty()).then(|| Read { path: recording.path.clone(), role: Role::Snapshot, findings })
+        (!findings.events.is_empty()).then(|| Read { path: shown.path.clone(), role: Role::Snapshot, findings })
     };
-    recordings.iter().filter_map(refusal).collect()
+    shown.iter().filter_map(refusal).collect()
+}
+
+/// What a log would say of the allocations that were refused last, where the traces end with one; `shown` is what each device shows.
+pub(super) fn events(recording: &Recording, shown: &[Snapshot]) -> Vec<Event> {
+    let is_refused = |(_, shown): &(&Device, &Snapshot)| shown.moment == SnapshotMoment::Refusal;
+    let of_devices = recording.devices.iter().zip(shown).filter(is_refused);
+    of_devices.filter_map(|(device, shown)| of_device(recording, device, shown)).flatten().collect()
 }
 
 /// The stack and the message of the last refusal of `device`, at which `shown` is told of it.
-fn events(recording: &Recording, device: &Device, shown: &Snapshot) -> Option<[Event; 2]> {
+fn of_device(recording: &Recording, device: &Device, shown: &Snapshot) -> Option<[Event; 2]> {
     let place = device.trace.iter().rposition(|entry| entry.action == Action::Oom)?;
     let entry = device.trace.get(place)?;
     let location = Location::of_whole(&recording.path);

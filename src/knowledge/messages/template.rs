@@ -4,8 +4,8 @@
 //! name and the very words that state it (`{deepspeed.flatten=insufficient memory}`). The name says what the value is: a
 //! figure of the vocabulary, a fact (`cupy.limit`), or a part of whose memory it was (`rank`, `pid` …).
 
-use crate::knowledge::name;
 use crate::model::FigureName;
+use crate::model::word;
 
 /// A pattern.
 #[derive(Debug, Clone, PartialEq)]
@@ -228,7 +228,7 @@ fn name_of(name: &str) -> Result<SlotName, String> {
         "role" => SlotName::Victim(VictimPart::Role),
         "signal" => SlotName::Signal,
         "status" => SlotName::Status,
-        fact if fact.contains('.') => SlotName::Fact(name::keep(fact)),
+        fact if fact.contains('.') => SlotName::Fact(word::keep(fact)),
         figure => SlotName::Figure(figure.parse().map_err(|_| {
             format!("names `{figure}`, which is no figure; the name of a fact has a dot, as `{figure}.count`")
         })?),

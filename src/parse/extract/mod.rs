@@ -9,6 +9,8 @@ mod signs;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
+
 use fold::{Folded, Series};
 use open::{Open, OpenMessages};
 use origins::Origins;
@@ -22,6 +24,7 @@ use super::reader::{Asked, Reader};
 use super::record::Record;
 use super::{Follow, Grammar, reader};
 use crate::knowledge::{self, Knowledge, Mark, Phases};
+use crate::model::word::Word;
 use crate::model::{
     Clock, Event, Figure, FigureName, LineNumber, PhaseMark, Setting, Severity, TimelinePoint, Timestamp, What,
 };
@@ -67,14 +70,15 @@ impl Grammars {
 }
 
 /// What one input holds.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub struct Findings {
     /// What was stated, in the order of the lines.
     pub events: Vec<Event>,
     /// Memory over time, bounded.
     pub timeline: Vec<TimelinePoint>,
     /// Whose messages were found.
-    pub producers: BTreeSet<&'static str>,
+    #[serde(with = "crate::model::word::set")]
+    pub producers: BTreeSet<Word>,
     /// What the processes that wrote call themselves, by pid.
     pub processes: BTreeMap<u32, Arc<str>>,
     /// The first time stamp.

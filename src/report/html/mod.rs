@@ -357,6 +357,7 @@ impl HtmlPage<'_> {
         let inputs = &self.report.inputs;
         html! {
             h2 { (self.labels.read) }
+            @if let Some(nodes) = &self.report.nodes { p { (plain(&(self.labels.nodes)(nodes))) } }
             table {
                 @for input in inputs.iter().take(INPUTS) {
                     tr {

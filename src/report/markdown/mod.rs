@@ -185,6 +185,9 @@ impl MarkdownPage {
         let rest = report.inputs.len().saturating_sub(INPUTS);
         let rest = if rest > 0 { format!(", {}", (self.labels.more)(rest)) } else { String::new() };
         writeln!(self.text, "oomdoc {}. {}: {}{rest}", inline(&report.version), self.labels.read, paths.join(", "))?;
+        if let Some(nodes) = &report.nodes {
+            writeln!(self.text, "- {}", inline(&(self.labels.nodes)(nodes)))?;
+        }
         for input in report.inputs.iter().filter(|input| input.warning.is_some()).take(INPUTS) {
             writeln!(self.text, "- {}: {}", code(&input.path), inline(input.warning.as_deref().unwrap_or_default()))?;
         }

@@ -34,6 +34,8 @@ complete -c oomdoc -n "__fish_oomdoc_needs_command" -l no-config -d 'Read no fil
 complete -c oomdoc -n "__fish_oomdoc_needs_command" -s h -l help -d 'Print help'
 complete -c oomdoc -n "__fish_oomdoc_needs_command" -s V -l version -d 'Print version'
 complete -c oomdoc -n "__fish_oomdoc_needs_command" -f -a "analyze" -d 'Say what ran out, where, in which phase and with which figures, and prove it'
+complete -c oomdoc -n "__fish_oomdoc_needs_command" -f -a "digest" -d 'Read the logs of this node into a small digest, which `merge` joins with those of other nodes'
+complete -c oomdoc -n "__fish_oomdoc_needs_command" -f -a "merge" -d 'Join the digests of many nodes into the report that one analysis over all their logs would give'
 complete -c oomdoc -n "__fish_oomdoc_needs_command" -f -a "run" -d 'Run a command and record its memory, so that its end can be explained without the kernel\'s log'
 complete -c oomdoc -n "__fish_oomdoc_needs_command" -f -a "triage" -d 'Analyze in a pipeline: report files, an annotation, the step\'s summary, one comment on the pull or merge request'
 complete -c oomdoc -n "__fish_oomdoc_needs_command" -f -a "serve" -d 'Serve the history to a team: pages, an interface for programs, and a bot that answers failed jobs'
@@ -76,6 +78,48 @@ complete -c oomdoc -n "__fish_oomdoc_using_subcommand analyze" -l no-save -d 'Do
 complete -c oomdoc -n "__fish_oomdoc_using_subcommand analyze" -l redact -d 'Mask secrets in the output too, not only in what is kept or sent'
 complete -c oomdoc -n "__fish_oomdoc_using_subcommand analyze" -l no-config -d 'Read no file of settings; $OOMDOC_NO_CONFIG says so, too'
 complete -c oomdoc -n "__fish_oomdoc_using_subcommand analyze" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c oomdoc -n "__fish_oomdoc_using_subcommand digest" -s o -l output -d 'Write the digest to this file instead of standard output' -r -F
+complete -c oomdoc -n "__fish_oomdoc_using_subcommand digest" -l node -d 'What citations call this node [default: its host name]' -r
+complete -c oomdoc -n "__fish_oomdoc_using_subcommand digest" -l home -d 'The folder for your rules and history [default: $OOMDOC_HOME, `home` of oomdoc.toml, else your data folder]' -r -F
+complete -c oomdoc -n "__fish_oomdoc_using_subcommand digest" -l server -d 'The team\'s server, which keeps incidents and is asked for the history; \'\' is none [default: $OOMDOC_SERVER, `server.url` of your oomdoc.toml]' -r
+complete -c oomdoc -n "__fish_oomdoc_using_subcommand digest" -l color -d 'Colour what is printed: `auto` asks the terminal, $NO_COLOR and $CLICOLOR_FORCE [default: $OOMDOC_COLOR, `color` of oomdoc.toml, else auto]' -r -f -a "auto\t''
+always\t''
+never\t''"
+complete -c oomdoc -n "__fish_oomdoc_using_subcommand digest" -l config -d 'Read this file of settings in the place of the project\'s oomdoc.toml [default: $OOMDOC_CONFIG]' -r -F
+complete -c oomdoc -n "__fish_oomdoc_using_subcommand digest" -l no-config -d 'Read no file of settings; $OOMDOC_NO_CONFIG says so, too'
+complete -c oomdoc -n "__fish_oomdoc_using_subcommand digest" -s h -l help -d 'Print help'
+complete -c oomdoc -n "__fish_oomdoc_using_subcommand merge" -l unanswered -d 'Name a node that gave no digest' -r
+complete -c oomdoc -n "__fish_oomdoc_using_subcommand merge" -l format -d 'How to show the report' -r -f -a "text\t'One screen for a terminal'
+json\t'Everything, for programs'
+markdown\t'For comments and chat'
+html\t'One self-contained page'
+sarif\t'SARIF 2.1.0, for code scanning'
+github\t'An annotation, and the step summary of GitHub Actions'"
+complete -c oomdoc -n "__fish_oomdoc_using_subcommand merge" -s o -l output -d 'Write the report to this file instead of printing it' -r -F
+complete -c oomdoc -n "__fish_oomdoc_using_subcommand merge" -l lang -d 'The language, `en` or `zh` [default: $OOMDOC_LANG, `language` of oomdoc.toml, else your locale]' -r
+complete -c oomdoc -n "__fish_oomdoc_using_subcommand merge" -l fact -d 'Facts that nothing else states, as rules name them: `model=8b`, `gpu=A100-80G`, `host.memory=500GiB`' -r
+complete -c oomdoc -n "__fish_oomdoc_using_subcommand merge" -l when -d 'Say when it happened, where the log does not: `2026-11-20T10:00`, or a date' -r
+complete -c oomdoc -n "__fish_oomdoc_using_subcommand merge" -l job -d 'Name the job, so that `history search job:NAME` finds it' -r
+complete -c oomdoc -n "__fish_oomdoc_using_subcommand merge" -l tag -d 'Tag the incident, so that `history search tag:TAG` finds it; comma-separated or repeated' -r
+complete -c oomdoc -n "__fish_oomdoc_using_subcommand merge" -l fail-on -d 'Exit with 1 if the verdict is one of these kinds (comma-separated) or `any`; `none` never does' -r
+complete -c oomdoc -n "__fish_oomdoc_using_subcommand merge" -l notify -d 'Post a message about it to this address as JSON (Slack and others)' -r
+complete -c oomdoc -n "__fish_oomdoc_using_subcommand merge" -l home -d 'The folder for your rules and history [default: $OOMDOC_HOME, `home` of oomdoc.toml, else your data folder]' -r -F
+complete -c oomdoc -n "__fish_oomdoc_using_subcommand merge" -l server -d 'The team\'s server, which keeps incidents and is asked for the history; \'\' is none [default: $OOMDOC_SERVER, `server.url` of your oomdoc.toml]' -r
+complete -c oomdoc -n "__fish_oomdoc_using_subcommand merge" -l color -d 'Colour what is printed: `auto` asks the terminal, $NO_COLOR and $CLICOLOR_FORCE [default: $OOMDOC_COLOR, `color` of oomdoc.toml, else auto]' -r -f -a "auto\t''
+always\t''
+never\t''"
+complete -c oomdoc -n "__fish_oomdoc_using_subcommand merge" -l config -d 'Read this file of settings in the place of the project\'s oomdoc.toml [default: $OOMDOC_CONFIG]' -r -F
+complete -c oomdoc -n "__fish_oomdoc_using_subcommand merge" -l digest -d 'Write the joined digest instead of a report, to be joined further'
+complete -c oomdoc -n "__fish_oomdoc_using_subcommand merge" -l full -d 'Show the whole text report, not only what fits on a screen'
+complete -c oomdoc -n "__fish_oomdoc_using_subcommand merge" -l brief -d 'Show three lines: what ran out, why, and what to do'
+complete -c oomdoc -n "__fish_oomdoc_using_subcommand merge" -l compact -d 'With `--format json`: the verdict, causes, first patch and citations in less than 4 KB'
+complete -c oomdoc -n "__fish_oomdoc_using_subcommand merge" -l each -d 'Write one report per log'
+complete -c oomdoc -n "__fish_oomdoc_using_subcommand merge" -l together -d 'Write one report over all logs, even if they seem to be from different jobs'
+complete -c oomdoc -n "__fish_oomdoc_using_subcommand merge" -s q -l quiet -d 'Print no report: the exit code says it'
+complete -c oomdoc -n "__fish_oomdoc_using_subcommand merge" -l no-save -d 'Do not keep the incident in the history'
+complete -c oomdoc -n "__fish_oomdoc_using_subcommand merge" -l redact -d 'Mask secrets in the output too, not only in what is kept or sent'
+complete -c oomdoc -n "__fish_oomdoc_using_subcommand merge" -l no-config -d 'Read no file of settings; $OOMDOC_NO_CONFIG says so, too'
+complete -c oomdoc -n "__fish_oomdoc_using_subcommand merge" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c oomdoc -n "__fish_oomdoc_using_subcommand run" -l attach -d 'Record a process that runs already, and those below it, until it ends' -r
 complete -c oomdoc -n "__fish_oomdoc_using_subcommand run" -l log -d 'Keep what the command prints in this file [default: oomdoc-TIME-HOST-PID.log]' -r -F
 complete -c oomdoc -n "__fish_oomdoc_using_subcommand run" -l log-size -d 'Keep at most this much of it: the beginning and the end' -r
@@ -613,19 +657,21 @@ never\t''"
 complete -c oomdoc -n "__fish_oomdoc_using_subcommand completions" -l config -d 'Read this file of settings in the place of the project\'s oomdoc.toml [default: $OOMDOC_CONFIG]' -r -F
 complete -c oomdoc -n "__fish_oomdoc_using_subcommand completions" -l no-config -d 'Read no file of settings; $OOMDOC_NO_CONFIG says so, too'
 complete -c oomdoc -n "__fish_oomdoc_using_subcommand completions" -s h -l help -d 'Print help'
-complete -c oomdoc -n "__fish_oomdoc_using_subcommand help; and not __fish_seen_subcommand_from analyze run triage serve fix estimate explain rules history mcp config completions help" -f -a "analyze" -d 'Say what ran out, where, in which phase and with which figures, and prove it'
-complete -c oomdoc -n "__fish_oomdoc_using_subcommand help; and not __fish_seen_subcommand_from analyze run triage serve fix estimate explain rules history mcp config completions help" -f -a "run" -d 'Run a command and record its memory, so that its end can be explained without the kernel\'s log'
-complete -c oomdoc -n "__fish_oomdoc_using_subcommand help; and not __fish_seen_subcommand_from analyze run triage serve fix estimate explain rules history mcp config completions help" -f -a "triage" -d 'Analyze in a pipeline: report files, an annotation, the step\'s summary, one comment on the pull or merge request'
-complete -c oomdoc -n "__fish_oomdoc_using_subcommand help; and not __fish_seen_subcommand_from analyze run triage serve fix estimate explain rules history mcp config completions help" -f -a "serve" -d 'Serve the history to a team: pages, an interface for programs, and a bot that answers failed jobs'
-complete -c oomdoc -n "__fish_oomdoc_using_subcommand help; and not __fish_seen_subcommand_from analyze run triage serve fix estimate explain rules history mcp config completions help" -f -a "fix" -d 'Show the configuration change that the report proposes, or make it'
-complete -c oomdoc -n "__fish_oomdoc_using_subcommand help; and not __fish_seen_subcommand_from analyze run triage serve fix estimate explain rules history mcp config completions help" -f -a "estimate" -d 'Say how much memory a job should need on each GPU and host, moment by moment, and what makes it fit'
-complete -c oomdoc -n "__fish_oomdoc_using_subcommand help; and not __fish_seen_subcommand_from analyze run triage serve fix estimate explain rules history mcp config completions help" -f -a "explain" -d 'Explain a word of reports and rules: a cause, kind, phase, figure, lever, fact, or a knob as you spell it'
-complete -c oomdoc -n "__fish_oomdoc_using_subcommand help; and not __fish_seen_subcommand_from analyze run triage serve fix estimate explain rules history mcp config completions help" -f -a "rules" -d 'List, check, test and import rules: what oomdoc knows of the causes of out-of-memory failures'
-complete -c oomdoc -n "__fish_oomdoc_using_subcommand help; and not __fish_seen_subcommand_from analyze run triage serve fix estimate explain rules history mcp config completions help" -f -a "history" -d 'Find earlier incidents, and record what solved them'
-complete -c oomdoc -n "__fish_oomdoc_using_subcommand help; and not __fish_seen_subcommand_from analyze run triage serve fix estimate explain rules history mcp config completions help" -f -a "mcp" -d 'Serve oomdoc\'s tools to assistants that speak the Model Context Protocol, on standard input and output: docs/mcp.md'
-complete -c oomdoc -n "__fish_oomdoc_using_subcommand help; and not __fish_seen_subcommand_from analyze run triage serve fix estimate explain rules history mcp config completions help" -f -a "config" -d 'Show which settings hold, and where each comes from: docs/configuration.md'
-complete -c oomdoc -n "__fish_oomdoc_using_subcommand help; and not __fish_seen_subcommand_from analyze run triage serve fix estimate explain rules history mcp config completions help" -f -a "completions" -d 'Write the completions of a shell: `oomdoc completions bash > ~/.local/share/bash-completion/completions/oomdoc`'
-complete -c oomdoc -n "__fish_oomdoc_using_subcommand help; and not __fish_seen_subcommand_from analyze run triage serve fix estimate explain rules history mcp config completions help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c oomdoc -n "__fish_oomdoc_using_subcommand help; and not __fish_seen_subcommand_from analyze digest merge run triage serve fix estimate explain rules history mcp config completions help" -f -a "analyze" -d 'Say what ran out, where, in which phase and with which figures, and prove it'
+complete -c oomdoc -n "__fish_oomdoc_using_subcommand help; and not __fish_seen_subcommand_from analyze digest merge run triage serve fix estimate explain rules history mcp config completions help" -f -a "digest" -d 'Read the logs of this node into a small digest, which `merge` joins with those of other nodes'
+complete -c oomdoc -n "__fish_oomdoc_using_subcommand help; and not __fish_seen_subcommand_from analyze digest merge run triage serve fix estimate explain rules history mcp config completions help" -f -a "merge" -d 'Join the digests of many nodes into the report that one analysis over all their logs would give'
+complete -c oomdoc -n "__fish_oomdoc_using_subcommand help; and not __fish_seen_subcommand_from analyze digest merge run triage serve fix estimate explain rules history mcp config completions help" -f -a "run" -d 'Run a command and record its memory, so that its end can be explained without the kernel\'s log'
+complete -c oomdoc -n "__fish_oomdoc_using_subcommand help; and not __fish_seen_subcommand_from analyze digest merge run triage serve fix estimate explain rules history mcp config completions help" -f -a "triage" -d 'Analyze in a pipeline: report files, an annotation, the step\'s summary, one comment on the pull or merge request'
+complete -c oomdoc -n "__fish_oomdoc_using_subcommand help; and not __fish_seen_subcommand_from analyze digest merge run triage serve fix estimate explain rules history mcp config completions help" -f -a "serve" -d 'Serve the history to a team: pages, an interface for programs, and a bot that answers failed jobs'
+complete -c oomdoc -n "__fish_oomdoc_using_subcommand help; and not __fish_seen_subcommand_from analyze digest merge run triage serve fix estimate explain rules history mcp config completions help" -f -a "fix" -d 'Show the configuration change that the report proposes, or make it'
+complete -c oomdoc -n "__fish_oomdoc_using_subcommand help; and not __fish_seen_subcommand_from analyze digest merge run triage serve fix estimate explain rules history mcp config completions help" -f -a "estimate" -d 'Say how much memory a job should need on each GPU and host, moment by moment, and what makes it fit'
+complete -c oomdoc -n "__fish_oomdoc_using_subcommand help; and not __fish_seen_subcommand_from analyze digest merge run triage serve fix estimate explain rules history mcp config completions help" -f -a "explain" -d 'Explain a word of reports and rules: a cause, kind, phase, figure, lever, fact, or a knob as you spell it'
+complete -c oomdoc -n "__fish_oomdoc_using_subcommand help; and not __fish_seen_subcommand_from analyze digest merge run triage serve fix estimate explain rules history mcp config completions help" -f -a "rules" -d 'List, check, test and import rules: what oomdoc knows of the causes of out-of-memory failures'
+complete -c oomdoc -n "__fish_oomdoc_using_subcommand help; and not __fish_seen_subcommand_from analyze digest merge run triage serve fix estimate explain rules history mcp config completions help" -f -a "history" -d 'Find earlier incidents, and record what solved them'
+complete -c oomdoc -n "__fish_oomdoc_using_subcommand help; and not __fish_seen_subcommand_from analyze digest merge run triage serve fix estimate explain rules history mcp config completions help" -f -a "mcp" -d 'Serve oomdoc\'s tools to assistants that speak the Model Context Protocol, on standard input and output: docs/mcp.md'
+complete -c oomdoc -n "__fish_oomdoc_using_subcommand help; and not __fish_seen_subcommand_from analyze digest merge run triage serve fix estimate explain rules history mcp config completions help" -f -a "config" -d 'Show which settings hold, and where each comes from: docs/configuration.md'
+complete -c oomdoc -n "__fish_oomdoc_using_subcommand help; and not __fish_seen_subcommand_from analyze digest merge run triage serve fix estimate explain rules history mcp config completions help" -f -a "completions" -d 'Write the completions of a shell: `oomdoc completions bash > ~/.local/share/bash-completion/completions/oomdoc`'
+complete -c oomdoc -n "__fish_oomdoc_using_subcommand help; and not __fish_seen_subcommand_from analyze digest merge run triage serve fix estimate explain rules history mcp config completions help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c oomdoc -n "__fish_oomdoc_using_subcommand help; and __fish_seen_subcommand_from serve" -f -a "token" -d 'Make, list and take back the tokens by which people and programs are known'
 complete -c oomdoc -n "__fish_oomdoc_using_subcommand help; and __fish_seen_subcommand_from rules" -f -a "list" -d 'List the rules of causes and where they come from'
 complete -c oomdoc -n "__fish_oomdoc_using_subcommand help; and __fish_seen_subcommand_from rules" -f -a "new" -d 'Write a commented rule to begin with, and a message of your own program by which it is told'

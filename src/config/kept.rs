@@ -1,0 +1,103 @@
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use super::{Body, Command, ConfigError, Document, Entry, Format};
+use crate::model::{Text, Texts};
+
+/// A document as it is kept for another process.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum KeptDocument {
+    /// A file, which is read again.
+    File {
+        /// What citations name.
+        path: Arc<str>,
+        /// How it is written.
+        format: Format,
+        /// All of it.
+        text: String,
+    },
+    /// What a log printed.
+    Printed {
+        /// The log.
+        path: Arc<str>,
+        /// What was printed.
+        text: String,
+        /// The settings in it.
+        entries: Vec<Entry>,
+        /// The commands in it.
+        commands: Vec<Command>,
+    },
+}
+
+impl From<Document> for KeptDocument {
+    fn from(Document { path, format, text, entries, commands, body: _ }: Document) -> KeptDocument {
+        match format {
+            Format::Log => KeptDocument::Printed { path, text, entries, commands },
+            format => KeptDocument::File { path, format, text },
+        }
+    }
+}
+
+impl TryFrom<KeptDocument> for Document {
+    type Error = ConfigError;
+
+    fn try_from(kept: KeptDocument) -> Result<Document, ConfigError> {
+        match kept {
+            KeptDocument::File { path, format, text } => Document::read_as(format, path, &text),
+            KeptDocument::Printed { path, text, entries, commands } => {
+                Ok(Document { path, format: Format::Log, text, entries, commands, body: Body::Printed })
+            }
+        }
+    }
+}
+
+impl KeptDocument {
+    /// What citations name.
+    pub fn path(&self) -> &str {
+        match self {
+            KeptDocument::File { path, .. } | KeptDocument::Printed { path, .. } => path,
+        }
+    }
+}
+
+impl Texts for KeptDocument {
+    fn texts(&mut self, see: &mut dyn FnMut(Text<'_>)) {
+        match self {
+            KeptDocument::File { path, format: _, text } => {
+                path.texts(see);
+                see(Text::Lines(text));
+            }
+            KeptDocument::Printed { path, text, entries, commands } => {
+                path.texts(see);
+                see(Text::Lines(text));
+                entries.texts(see);
+                commands.texts(see);
+            }
+        }
+    }
+}
+
+impl Texts for Entry {
+    fn texts(&mut self, see: &mut dyn FnMut(Text<'_>)) {
+        let Entry { key, value, kind: _, at, defined, command: _, span: _ } = self;
+        key.texts(see);
+        match value {
+            super::Value::Text(words) => words.texts(see),
+            super::Value::Null | super::Value::Bool(_) | super::Value::Number(_) => {}
+        }
+        at.texts(see);
+        defined.texts(see);
+    }
+}
+
+impl Texts for Command {
+    fn texts(&mut self, see: &mut dyn FnMut(Text<'_>)) {
+        let Command { program, target, operands, at } = self;
+        program.texts(see);
+        target.texts(see);
+        operands.texts(see);
+        at.path.texts(see);
+    }
+}

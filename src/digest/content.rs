@@ -1,0 +1,168 @@
+//! What was read on one node, as it travels.
+
+use std::collections::BTreeMap;
+use std::io::Read as _;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use super::frame::Frame;
+use super::{DigestError, Whole};
+use crate::config::{Document, KeptDocument};
+use crate::incident::Read;
+use crate::knowledge::{Knowledge, KnowledgeError};
+use crate::model::{Citation, InputSummary};
+use crate::reading::{Beginning, Reading};
+use crate::redact::Redactor;
+use crate::report;
+use crate::snapshot::Shown;
+use crate::when::Written;
+
+/// Unpacked it is no larger.
+const LARGEST_UNPACKED: u64 = 256 << 20;
+
+/// What was read on one node.
+#[derive(Serialize, Deserialize)]
+pub struct Content {
+    /// Who wrote it.
+    pub oomdoc: String,
+    /// The paths that the user named, as they are told of.
+    pub named: Vec<String>,
+    /// What each input was.
+    pub summaries: Vec<InputSummary>,
+    /// What the logs state.
+    pub reads: Vec<Read>,
+    /// The user's own configurations.
+    pub files: Vec<KeptDocument>,
+    /// What memory snapshots show.
+    pub shown: Vec<Shown>,
+    /// What the logs print of the configuration at their beginning.
+    pub beginnings: Vec<KeptBeginning>,
+    /// What could not be read.
+    pub missing: Vec<InputSummary>,
+    /// When the files were last written.
+    pub written: Written,
+    /// Lines beside those that prove something.
+    pub neighbours: Vec<Citation>,
+}
+
+/// What a log prints of the configuration at its beginning.
+#[derive(Serialize, Deserialize)]
+pub struct KeptBeginning {
+    /// The log.
+    pub path: Arc<str>,
+    /// How long its beginning is.
+    pub length: usize,
+    /// What is printed there.
+    pub printed: Vec<KeptDocument>,
+}
+
+impl Content {
+    /// Of `reading`; `named` are the paths that the user gave, as they are told of.
+    pub(crate) fn of(
+        mut reading: Reading,
+        named: Vec<String>,
+        knowledge: &Knowledge,
+    ) -> Result<Content, KnowledgeError> {
+        let shown = reading.take_shown(knowledge)?;
+        let kept = |documents: Vec<Document>| documents.into_iter().map(KeptDocument::from).collect();
+        let beginnings = reading.take_beginnings().into_iter().map(|beginning| KeptBeginning {
+            path: Arc::clone(beginning.path()),
+            length: beginning.len(),
+            printed: kept(beginning.into_printed()),
+        });
+        let Reading { summaries, reads, files, unreadable, .. } = reading;
+        Ok(Content {
+            oomdoc: env!("CARGO_PKG_VERSION").to_owned(),
+            named,
+            summaries,
+            reads,
+            files: kept(files),
+            shown,
+            beginnings: beginnings.collect(),
+            missing: unreadable.iter().map(report::unreadable).collect(),
+            written: Written::default(),
+            neighbours: Vec::new(),
+        })
+    }
+
+    /// Masks all secrets in it. What cannot be read any more without them is left out, and says so.
+    pub fn mask(&mut self, redactor: &Redactor) {
+        redactor.mask(self);
+    }
+
+    /// Packed as it travels.
+    pub fn packed(&self) -> Result<Vec<u8>, DigestError> {
+        let mut packer = zstd::Encoder::new(Vec::new(), zstd::DEFAULT_COMPRESSION_LEVEL)?;
+        serde_json::to_writer(&mut packer, self).map_err(std::io::Error::from)?;
+        Ok(packer.finish()?)
+    }
+
+    /// Out of `frame`.
+    pub(super) fn read(frame: &Frame) -> Result<Content, DigestError> {
+        let damaged = |problem: String| DigestError::Damaged { node: Arc::clone(&frame.node), problem };
+        let unpacked = zstd::Decoder::new(&frame.body[..]).map_err(|error| damaged(error.to_string()))?;
+        let mut text = Vec::new();
+        unpacked.take(LARGEST_UNPACKED).read_to_end(&mut text).map_err(|error| damaged(error.to_string()))?;
+        serde_json::from_slice(&text).map_err(|error| damaged(error.to_string()))
+    }
+
+    /// Adds it to what others read.
+    pub(super) fn add_to(self, whole: &mut Whole) {
+        let Content { oomdoc: _, named, mut summaries, reads, files, shown, beginnings, missing, written, neighbours } =
+            self;
+        let mut document = |kept: KeptDocument| match Document::try_from(kept) {
+            Ok(document) => Some(document),
+            // Masked, it is no configuration any more.
+            Err(error) => {
+                let of_it = summaries.iter_mut().find(|summary| summary.path == error.path);
+                of_it.into_iter().for_each(|summary| summary.warning = Some(error.to_string()));
+                None
+            }
+        };
+        whole.reading.files.extend(files.into_iter().filter_map(&mut document));
+        for KeptBeginning { path, length, printed } in beginnings {
+            let printed = printed.into_iter().filter_map(&mut document).collect();
+            whole.reading.add_beginning(Beginning::read_elsewhere(path, length, printed));
+        }
+        whole.named.extend(named);
+        whole.reading.summaries.extend(summaries);
+        whole.reading.reads.extend(reads);
+        whole.reading.shown.extend(shown);
+        whole.reading.missing.extend(missing);
+        whole.written.extend(written);
+        whole.neighbours.extend(neighbours);
+    }
+
+    /// Leaves nothing of the inputs for which `is_wanted` is false.
+    pub(super) fn retain(&mut self, is_wanted: impl Fn(&str) -> bool) {
+        self.summaries.retain(|summary| is_wanted(&summary.path));
+        self.reads.retain(|read| is_wanted(&read.path));
+        self.files.retain(|file| is_wanted(file.path()));
+        self.shown.retain(|shown| is_wanted(&shown.path));
+        self.beginnings.retain(|beginning| is_wanted(&beginning.path));
+        self.missing.retain(|missing| is_wanted(&missing.path));
+        self.written.retain(&is_wanted);
+        self.neighbours.retain(|line| is_wanted(&line.location.path));
+    }
+}
+
+/// Of one node's `contents` what is newest: of an input that was read twice, as its log grew, the longer reading.
+pub fn newest(mut contents: Vec<Content>) -> Vec<Content> {
+    if contents.len() < 2 {
+        return contents;
+    }
+    let mut longest: BTreeMap<Arc<str>, (u64, usize)> = BTreeMap::new();
+    for (place, content) in contents.iter().enumerate() {
+        for summary in content.summaries.iter().chain(&content.missing) {
+            let known = longest.entry(Arc::clone(&summary.path)).or_insert((summary.bytes, place));
+            if summary.bytes > known.0 {
+                *known = (summary.bytes, place);
+            }
+        }
+    }
+    for (place, content) in contents.iter_mut().enumerate() {
+        content.retain(|path| longest.get(path).is_none_or(|(_, of)| *of == place));
+    }
+    contents
+}

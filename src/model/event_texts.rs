@@ -1,0 +1,93 @@
+//! What of events are words that stem from inputs, as `texts.rs` has it of reports.
+
+use std::sync::Arc;
+
+use super::{
+    Death, Event, Fact, FactValue, Failure, Frame, Origin, PhaseMark, Setting, Shortage, Text, Texts, Traceback, What,
+};
+
+impl Texts for Event {
+    fn texts(&mut self, see: &mut dyn FnMut(Text<'_>)) {
+        let Event { what, producer: _, basis: _, at, evidence, figures, facts, origin, time: _, repeated: _, setting } =
+            self;
+        what.texts(see);
+        at.texts(see);
+        evidence.texts(see);
+        figures.texts(see);
+        facts.texts(see);
+        origin.texts(see);
+        setting.texts(see);
+    }
+}
+
+impl Texts for What {
+    fn texts(&mut self, see: &mut dyn FnMut(Text<'_>)) {
+        match self {
+            What::Shortage(Shortage { kind: _, severity: _, victims, consumers }) => {
+                victims.texts(see);
+                consumers.texts(see);
+            }
+            What::Death(Death { exit: _, victim, first: _ }) => victim.texts(see),
+            What::Traceback(Traceback { frames, exception, is_native: _ }) => {
+                frames.texts(see);
+                exception.texts(see);
+            }
+            What::Memory { series } => series.texts(see),
+            What::Failure(Failure { name: _, follows: _ }) | What::Finished | What::Notice => {}
+        }
+    }
+}
+
+impl Texts for Frame {
+    fn texts(&mut self, see: &mut dyn FnMut(Text<'_>)) {
+        let Frame { file, function, code, at } = self;
+        [file, function, code].into_iter().for_each(|text| text.texts(see));
+        at.texts(see);
+    }
+}
+
+impl Texts for Origin {
+    fn texts(&mut self, see: &mut dyn FnMut(Text<'_>)) {
+        let Origin { host, rank: _, local_rank: _, pid: _, role } = self;
+        [host, role].into_iter().for_each(|text| text.texts(see));
+    }
+}
+
+impl Texts for Fact {
+    fn texts(&mut self, see: &mut dyn FnMut(Text<'_>)) {
+        let Fact { key: _, value, at } = self;
+        match value {
+            FactValue::Text(words) => words.texts(see),
+            FactValue::Number(_) => {}
+        }
+        at.texts(see);
+    }
+}
+
+impl Texts for Setting {
+    fn texts(&mut self, see: &mut dyn FnMut(Text<'_>)) {
+        let Setting { own, any, memory, progress: _, steps: _, seen: _, place, recent, stamps: _ } = self;
+        own.texts(see);
+        any.texts(see);
+        shared(memory, see);
+        place.texts(see);
+        shared(recent, see);
+    }
+}
+
+/// Many events share these: one that is as it was stays shared.
+fn shared<T: Texts + Clone + PartialEq>(items: &mut Arc<[T]>, see: &mut dyn FnMut(Text<'_>)) {
+    let mut own = items.to_vec();
+    own.texts(see);
+    if own[..] != items[..] {
+        *items = own.into();
+    }
+}
+
+impl Texts for PhaseMark {
+    fn texts(&mut self, see: &mut dyn FnMut(Text<'_>)) {
+        let PhaseMark { phase: _, site, ended: _, confidence: _, at } = self;
+        site.texts(see);
+        at.texts(see);
+    }
+}

@@ -1,0 +1,169 @@
+//! Logs that lie on many nodes: what is joined from the digests of all is what one analysis over all logs says.
+
+use std::error::Error;
+use std::path::{Path, PathBuf};
+use std::{env, fs};
+
+use oomdoc::internal::digest::{Digest, LARGEST, analyze_digest, read_on};
+use oomdoc::internal::knowledge::Knowledge;
+use oomdoc::internal::redact::Redactor;
+use oomdoc::internal::source::Input;
+use oomdoc::model::Report;
+use oomdoc::{Grouping, Options, analyze_inputs_by_job};
+use tempfile::TempDir;
+
+type Outcome<T = ()> = Result<T, Box<dyn Error>>;
+
+/// Numbers by chance, the same for the same seed.
+struct Chance(u64);
+
+impl Chance {
+    fn new() -> Chance {
+        let seed = env::var("OOMDOC_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or(1);
+        Chance(0x9e37_79b9_7f4a_7c15 ^ seed)
+    }
+
+    fn below(&mut self, end: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 % end.max(1) as u64) as usize
+    }
+
+    fn shuffled<T>(&mut self, mut items: Vec<T>) -> Vec<T> {
+        for end in (1..items.len()).rev() {
+            items.swap(end, self.below(end + 1));
+        }
+        items
+    }
+}
+
+/// The folders of the cases: of `corpus/`, and of `$OOMDOC_LABELLED` where that is set.
+fn cases() -> Outcome<Vec<PathBuf>> {
+    let own = Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus");
+    let roots = [Some(own), env::var_os("OOMDOC_LABELLED").map(PathBuf::from)];
+    let mut cases = Vec::new();
+    for root in roots.into_iter().flatten() {
+        let entries = fs::read_dir(&root)?.collect::<Result<Vec<_>, _>>()?;
+        cases.extend(entries.into_iter().map(|entry| entry.path()).filter(|path| path.is_dir()));
+    }
+    cases.sort();
+    Ok(cases)
+}
+
+/// The logs of a case cut at their line ends, and its other files, each on one of some nodes; the names of these.
+fn scattered(case: &Path, folder: &Path, chance: &mut Chance) -> Outcome<Vec<String>> {
+    let count = 2 + chance.below(15);
+    let node = |number: usize| format!("node-{number:02}");
+    let mut used = Vec::new();
+    let mut put = |name: &str, bytes: &[u8], number: usize| -> Outcome {
+        let folder = folder.join(node(number));
+        fs::create_dir_all(&folder)?;
+        used.push(node(number));
+        Ok(fs::write(folder.join(name), bytes)?)
+    };
+    for entry in fs::read_dir(case)? {
+        let path = entry?.path();
+        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default().to_owned();
+        if !path.is_file() || ["expected.toml", "truth.json"].contains(&&*name) || name.starts_with("README") {
+            continue;
+        }
+        let bytes = fs::read(&path)?;
+        let pieces =
+            if [".log", ".txt", ".out"].iter().any(|end| name.ends_with(end)) { 1 + chance.below(4) } else { 1 };
+        let mut cuts: Vec<usize> = (1..pieces)
+            .filter_map(|_| {
+                let from = chance.below(bytes.len());
+                bytes[from..].iter().position(|byte| *byte == b'\n').map(|end| from + end + 1)
+            })
+            .chain([0, bytes.len()])
+            .collect();
+        cuts.sort_unstable();
+        cuts.dedup();
+        for (piece, range) in cuts.windows(2).enumerate() {
+            put(&format!("{piece}-{name}"), &bytes[range[0]..range[1]], chance.below(count))?;
+        }
+    }
+    used.sort();
+    used.dedup();
+    Ok(used)
+}
+
+/// What one analysis over all files says, each under the name of its node.
+fn at_once(folder: &Path, nodes: &[String]) -> Outcome<Vec<Report>> {
+    let (mut inputs, mut named) = (Vec::new(), Vec::new());
+    for node in nodes {
+        let folder = folder.join(node);
+        let mut files = fs::read_dir(&folder)?.map(|entry| Ok(entry?.path())).collect::<Outcome<Vec<_>>>()?;
+        files.sort();
+        for file in files {
+            let mut input = Input::open(&file.to_string_lossy())?;
+            input.path = format!("{node}:{}", input.path).into();
+            inputs.push(input);
+        }
+        named.push(format!("{node}:{}", folder.display()));
+    }
+    Ok(analyze_inputs_by_job(inputs, Vec::new(), &named, &Options::default())?)
+}
+
+fn redactor() -> Outcome<Redactor> {
+    Ok(Redactor::new(&Knowledge::shipped()?.secrets)?)
+}
+
+/// The bytes of a node's digest.
+fn digested(folder: &Path, node: &str, redactor: &Redactor) -> Outcome<Vec<u8>> {
+    let content = read_on(&[folder.join(node).to_string_lossy().into_owned()], node, Options::default())?;
+    Ok(Digest::of(node, content, redactor)?.bytes())
+}
+
+/// The digests of all nodes, joined by chance: two of those that are left at a time.
+fn joined(mut digests: Vec<Vec<u8>>, chance: &mut Chance) -> Outcome<Digest> {
+    loop {
+        digests = chance.shuffled(digests);
+        let mut whole = Digest::default();
+        for bytes in digests.drain(digests.len().saturating_sub(2)..) {
+            whole.read(&bytes[..])?;
+        }
+        if digests.is_empty() {
+            return Ok(whole);
+        }
+        digests.push(whole.bytes());
+    }
+}
+
+fn merged(digest: Digest) -> Outcome<Vec<Report>> {
+    let (reports, damaged) = analyze_digest(digest, Options::default(), Grouping::ByJob)?;
+    assert!(damaged.is_empty(), "{damaged:?}");
+    Ok(reports.into_iter().map(without_nodes).collect())
+}
+
+fn without_nodes(mut report: Report) -> Report {
+    report.nodes = None;
+    report
+}
+
+#[test]
+fn joined_digests_say_what_one_analysis_says() -> Outcome {
+    let (redactor, mut chance) = (redactor()?, Chance::new());
+    let (mut wrong, mut masked, mut all) = (Vec::new(), 0, 0);
+    for case in cases()? {
+        let folder = TempDir::new()?;
+        let nodes = scattered(&case, folder.path(), &mut chance)?;
+        let whole = at_once(folder.path(), &nodes)?;
+        let digests = nodes.iter().map(|node| digested(folder.path(), node, &redactor)).collect::<Outcome<Vec<_>>>()?;
+        assert!(digests.iter().all(|digest| digest.len() <= LARGEST + 1024), "{}", case.display());
+        let parts = merged(joined(digests, &mut chance)?)?;
+        all += 1;
+        // What is masked is not verbatim any more, so that less may be known of it.
+        if serde_json::to_string(&parts)?.contains('\u{2039}') {
+            masked += 1;
+        } else if parts != whole {
+            let (parts, whole) = (serde_json::to_string_pretty(&parts)?, serde_json::to_string_pretty(&whole)?);
+            let differs = parts.lines().zip(whole.lines()).find(|(one, other)| one != other);
+            wrong.push(format!("{}: {differs:?}", case.display()));
+        }
+    }
+    assert!(masked * 10 < all, "{masked} of {all} cases hold secrets");
+    assert!(wrong.is_empty(), "{} of {all}:\n{}", wrong.len(), wrong.join("\n"));
+    Ok(())
+}
