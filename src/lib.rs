@@ -188,6 +188,7 @@ pub fn digest(paths: &[String], node: &str, options: Options) -> Result<digest::
     let mut content =
         digest::Content::of(reading, paths.iter().map(|path| told(path).to_string()).collect(), &knowledge)?;
     content.written = written;
+    content.neighbours = report::beside_all(content.proof(), paths, &told(""));
     Ok(content)
 }
 
@@ -200,12 +201,15 @@ pub fn analyze_digest(
 ) -> Result<(Vec<Report>, Vec<digest::DigestError>), Error> {
     let knowledge = options.known()?;
     read_ahead(&knowledge, &options);
-    let digest::Whole { reading, named, written, nodes, neighbours: _, damaged } = digest.into_whole();
+    let digest::Whole { reading, named, written, nodes, neighbours, damaged } = digest.into_whole();
     let nodes =
         Nodes { count: nodes.count as u64, unanswered: nodes.unanswered.iter().map(|node| node.to_string()).collect() };
     let options = Options { written: Arc::new(written), ..options };
     let reports = conclude_each(reading.by_job(&named, grouping, &knowledge), &knowledge, &options)?;
-    let reports = reports.into_iter().map(|report| Report { nodes: Some(nodes.clone()), ..report });
+    let reports = reports.into_iter().map(|report| {
+        let neighbours = report::beside_proof(&neighbours, &report);
+        Report { nodes: Some(nodes.clone()), neighbours, ..report }
+    });
     Ok((reports.collect(), damaged))
 }
 

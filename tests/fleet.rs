@@ -1,14 +1,17 @@
 //! Logs that lie on many nodes: what is joined from the digests of all is what one analysis over all logs says.
 
+mod fleets;
+
 use std::error::Error;
 use std::path::{Path, PathBuf};
 use std::{env, fs};
 
+use fleets::{Fleet, Story};
 use oomdoc::internal::digest::{Digest, LARGEST, analyze_digest, read_on};
 use oomdoc::internal::knowledge::Knowledge;
 use oomdoc::internal::redact::Redactor;
 use oomdoc::internal::source::Input;
-use oomdoc::model::Report;
+use oomdoc::model::{Kind, Report};
 use oomdoc::{Grouping, Options, analyze_inputs_by_job};
 use tempfile::TempDir;
 
@@ -139,6 +142,7 @@ fn merged(digest: Digest) -> Outcome<Vec<Report>> {
 
 fn without_nodes(mut report: Report) -> Report {
     report.nodes = None;
+    report.neighbours.clear();
     report
 }
 
@@ -165,5 +169,57 @@ fn joined_digests_say_what_one_analysis_says() -> Outcome {
     }
     assert!(masked * 10 < all, "{masked} of {all} cases hold secrets");
     assert!(wrong.is_empty(), "{} of {all}:\n{}", wrong.len(), wrong.join("\n"));
+    Ok(())
+}
+
+/// A job on so many nodes, read on each and joined.
+fn read_of_all(fleet: Fleet, folder: &Path, nodes: impl Iterator<Item = u32>) -> Outcome<Report> {
+    let redactor = redactor()?;
+    let digests = nodes.map(|node| digested(folder, &Fleet::node(node), &redactor)).collect::<Outcome<Vec<_>>>()?;
+    let mut whole = joined(digests, &mut Chance::new())?;
+    if fleet.story == Story::NodeLost {
+        whole.add(Digest::unanswered(&Fleet::node(fleet.root / fleet.ranks_per_node)));
+    }
+    let (mut reports, damaged) = analyze_digest(whole, Options::default(), Grouping::ByJob)?;
+    assert!(damaged.is_empty() && reports.len() == 1, "{damaged:?}, {} reports", reports.len());
+    reports.pop().ok_or_else(|| "no report".into())
+}
+
+/// More where `$OOMDOC_LONG` is set.
+fn size() -> (u32, u32) {
+    if env::var_os("OOMDOC_LONG").is_some() { (512, 8) } else { (24, 8) }
+}
+
+#[test]
+fn the_root_is_found_among_ranks_that_only_followed() -> Outcome {
+    let (nodes, ranks_per_node) = size();
+    for story in Story::ALL {
+        let root = nodes * ranks_per_node * 2 / 5 + 3;
+        let fleet = Fleet { story, nodes, ranks_per_node, steps: 48, root };
+        let node = Fleet::node(root / ranks_per_node);
+        let folder = TempDir::new()?;
+        fleet.write(folder.path())?;
+        let answering = (0..nodes).filter(|number| story != Story::NodeLost || Fleet::node(*number) != node);
+        let report = read_of_all(fleet, folder.path(), answering)?;
+        let told = report.nodes.as_ref().ok_or("no nodes")?;
+        assert_eq!(told.count, u64::from(nodes), "{story:?}");
+        if story == Story::NodeLost {
+            assert_eq!((report.verdict, &told.unanswered[..]), (Kind::None, &[node][..]));
+            assert!(report.other_failure.is_some());
+            continue;
+        }
+        let incident = report.incidents.first().ok_or("no incident")?;
+        let kind = if story == Story::SlowLeak { Kind::HostOomKernel } else { Kind::GpuOom };
+        assert_eq!(incident.kind, kind, "{story:?}");
+        assert!(incident.evidence[0].location.path.starts_with(&*node), "{story:?}: {:?}", incident.evidence);
+        match story {
+            Story::SlowLeak => assert_eq!(incident.victim.pid, Some(20_000 + root)),
+            _ => assert_eq!(incident.victim.rank, Some(root)),
+        }
+        if story == Story::TwoRoots {
+            let second = report.incidents.iter().flat_map(|incident| &incident.victims);
+            assert!(second.into_iter().any(|victim| victim.rank == Some(fleet.second())), "{:?}", incident.victims);
+        }
+    }
     Ok(())
 }

@@ -51,7 +51,10 @@ impl Merge {
         }
         let options = reporting.options(home)?;
         let knowledge = options.known()?;
-        let (reports, damaged) = crate::analyze_digest(whole, options, reporting.grouping())?;
+        let (mut reports, damaged) = crate::analyze_digest(whole, options, reporting.grouping())?;
+        if !reporting.shows_neighbours() {
+            reports.iter_mut().for_each(|report| report.neighbours.clear());
+        }
         for error in damaged {
             warn(&error.to_string(), "take the digest of that node again; the report covers the others");
         }

@@ -11,12 +11,17 @@ use super::{DigestError, Whole};
 use crate::config::{Document, KeptDocument};
 use crate::incident::Read;
 use crate::knowledge::{Knowledge, KnowledgeError};
-use crate::model::{Citation, InputSummary};
+use crate::model::{Citation, Event, InputSummary, Severity, What};
 use crate::reading::{Beginning, Reading};
 use crate::redact::Redactor;
 use crate::report;
 use crate::snapshot::Shown;
 use crate::when::Written;
+
+/// As many citations of a log may prove something.
+const PROOF: usize = 24;
+/// As many calls of a stack, from the innermost on.
+const FRAMES: usize = 4;
 
 /// Unpacked it is no larger.
 const LARGEST_UNPACKED: u64 = 256 << 20;
@@ -86,6 +91,11 @@ impl Content {
         })
     }
 
+    /// What a report may be proven with: how processes ended and where, the first of each log.
+    pub fn proof(&self) -> impl Iterator<Item = &Citation> {
+        self.reads.iter().flat_map(|read| read.findings.events.iter().flat_map(proof_of).take(PROOF))
+    }
+
     /// Masks all secrets in it. What cannot be read any more without them is left out, and says so.
     pub fn mask(&mut self, redactor: &Redactor) {
         redactor.mask(self);
@@ -144,6 +154,19 @@ impl Content {
         self.missing.retain(|missing| is_wanted(&missing.path));
         self.written.retain(&is_wanted);
         self.neighbours.retain(|line| is_wanted(&line.location.path));
+    }
+}
+
+/// What an event proves something with, where it tells of an end.
+fn proof_of(event: &Event) -> Vec<&Citation> {
+    match &event.what {
+        What::Shortage(shortage) if shortage.severity == Severity::Fatal => {
+            let mark = event.setting.own.as_ref().or(event.setting.any.as_ref());
+            [&event.at].into_iter().chain(&event.evidence).chain(mark.map(|mark| &mark.at)).collect()
+        }
+        What::Death(_) | What::Failure(_) => vec![&event.at],
+        What::Traceback(stack) => stack.frames.iter().rev().take(FRAMES).map(|frame| &frame.at).collect(),
+        What::Shortage(_) | What::Memory { .. } | What::Finished | What::Notice => Vec::new(),
     }
 }
 

@@ -8,6 +8,7 @@ mod figures;
 mod fingerprint;
 mod index;
 mod job;
+mod named_rank;
 mod other_failure;
 mod phase;
 mod root;

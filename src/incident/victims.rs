@@ -4,6 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use super::Case;
+use super::named_rank::NamedRanks;
 use super::root::Group;
 use crate::model::{
     Consumer, DEVICE_IN_USE, Death, Event, Exit, FactValue, Kind, Origin, PROCESS_IN_USE, RANK_IN_USE, Victim, What,
@@ -19,9 +20,13 @@ const MOST_VICTIMS: usize = 8192;
 /// is told.
 pub(super) fn of(case: &Case, group: &Group, consumers: &[Consumer]) -> (Victim, Vec<Victim>) {
     let mut crowd = Crowd::default();
+    // Whoever is killed from outside is not who speaks.
+    let speaks = matches!(group.kind, Kind::GpuOom | Kind::HostAllocFailure);
+    let ranks = if speaks { NamedRanks::of(case.events.iter()) } else { NamedRanks::default() };
     for event in group.events.iter().map(|index| &case.events[*index]) {
         let stack = case.stack_of(event).map(|(stack, _)| of_origin(&stack.origin));
         for victim in named(event) {
+            let victim = Victim { rank: victim.rank.or_else(|| ranks.of_event(event)), ..victim };
             // Not so on a GPU: its driver counts processes as the host does, not as the container that failed.
             let is_named = victim.pid.is_some() && victim.pid != event.origin.pid && !is_of_gpu(event);
             let known = match &stack {
@@ -65,8 +70,7 @@ pub(super) fn of(case: &Case, group: &Group, consumers: &[Consumer]) -> (Victim,
     if let ([victim], Kind::GpuOom) = (victims.as_mut_slice(), group.kind) {
         victim.device = victim.device.or_else(|| only_said(case, DEVICE_IN_USE));
     }
-    // Whoever is killed from outside is not who speaks.
-    if let ([victim], Kind::GpuOom | Kind::HostAllocFailure) = (victims.as_mut_slice(), group.kind) {
+    if let ([victim], true) = (victims.as_mut_slice(), speaks) {
         victim.pid = victim.pid.or_else(|| only_said(case, PROCESS_IN_USE));
         victim.rank = victim.rank.or_else(|| only_said(case, RANK_IN_USE));
     }

@@ -6,6 +6,8 @@ use crate::knowledge::{Inputs, NameWords, is_among};
 
 /// A longer number is a job's id, not that of a rank.
 const LONGEST_RANK: usize = 3;
+/// Unless it says that it is one.
+const LONGEST_NAMED_RANK: usize = 6;
 
 /// Where a log stands, in what its names say.
 #[derive(Debug, Clone, Default)]
@@ -22,6 +24,8 @@ pub(super) struct Place {
     pub of_session: bool,
     /// Whether the user named the file itself.
     pub is_named: bool,
+    /// The node that it lies on, where it was read elsewhere.
+    pub node: Option<String>,
 }
 
 /// What logs of one job have in common: their folders and names but for the numbers of parts.
@@ -30,6 +34,7 @@ pub(super) type Key = (Vec<Vec<String>>, Vec<String>, BTreeSet<String>);
 impl Place {
     /// Of the log at `path`; `is_named` where the user named it.
     pub fn of(path: &str, is_named: bool) -> Place {
+        let (node, path) = node_of(path);
         let (folder, file) = path.rsplit_once(['/', '!']).unwrap_or(("", path));
         let folders: Vec<String> = match is_named {
             true => Vec::new(),
@@ -37,7 +42,8 @@ impl Place {
         };
         let file = file.to_lowercase();
         let of_session = words().session.iter().any(|name| file.starts_with(name));
-        let mut place = Place { of_session, is_named, folders: folders.clone(), ..Place::default() };
+        let node = node.map(str::to_lowercase);
+        let mut place = Place { of_session, is_named, node, folders: folders.clone(), ..Place::default() };
         // Its workers are called by digests. No name has a shape with blanks.
         place.shape = if of_session { vec!["of a session".to_owned()] } else { place.read(&file) };
         for folder in &folders {
@@ -55,7 +61,9 @@ impl Place {
             let is_number = token.bytes().all(|byte| byte.is_ascii_digit());
             let is_hex = token.len() >= 8 && token.bytes().all(|byte| byte.is_ascii_hexdigit());
             if is_number {
-                let is_rank = token.len() <= LONGEST_RANK && !is_among(&words().jobs, before);
+                let is_named = is_among(&words().many_parts, before);
+                let longest = if is_named { LONGEST_NAMED_RANK } else { LONGEST_RANK };
+                let is_rank = token.len() <= longest && !is_among(&words().jobs, before);
                 if !is_rank && !looks_like_time(token) {
                     self.ids.insert(token.clone());
                 }
@@ -100,6 +108,14 @@ impl Place {
             _ if self.folders.starts_with(&other.folders) || other.folders.starts_with(&self.folders) => Apart::Below,
             _ => Apart::Elsewhere,
         }
+    }
+}
+
+/// The node before a path that was read elsewhere, and the rest of it.
+fn node_of(path: &str) -> (Option<&str>, &str) {
+    match path.split_once(':') {
+        Some((node, path)) if !node.is_empty() && !node.contains(['/', '!']) => (Some(node), path),
+        _ => (None, path),
     }
 }
 
@@ -176,6 +192,9 @@ mod tests {
         assert!(alike("run/attempt_0/0/stdout.log", "run/attempt_0/1/stderr.log"));
         assert!(alike("ray/worker-1c98237e0c0999503cac6ae9-ffffffff-206.out", "ray/raylet.err"));
         assert!(alike("job.out", "job.err"));
+        assert!(alike("run/rank_00017.log", "run/rank_01717.log"));
+        assert!(alike("gpu-01:/scratch/run/rank_0.log", "gpu-02:/scratch/run/rank_8.log"));
+        assert!(!alike("gpu-01:/scratch/48213/train.log", "gpu-02:/scratch/48214/train.log"));
         assert!(!alike("slurm-48213.out", "slurm-48214.out"));
         assert!(!alike("job1.log", "job2.log"));
         assert!(!alike("llama/train.log", "qwen/train.log"));

@@ -49,6 +49,7 @@ impl Trace {
         let is_named = named.iter().any(|path| **path == *read.path);
         let mut trace =
             Trace { place: Place::of(&read.path, is_named), is_kernel: read.role == Role::Kernel, ..Trace::default() };
+        trace.hosts.extend(trace.place.node.clone());
         let findings = &read.findings;
         let wall = |time: &crate::model::Timestamp| (time.clock == Clock::Wall).then_some(time.seconds);
         let times = findings.events.iter().filter_map(|event| event.time);

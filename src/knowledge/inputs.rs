@@ -67,6 +67,8 @@ pub struct TextWords {
 pub struct NameWords {
     /// What numbers the parts of one job.
     pub parts: Vec<String>,
+    /// Of these the parts of which a job has thousands.
+    pub many_parts: Vec<String>,
     /// What numbers jobs.
     pub jobs: Vec<String>,
     /// What says which of a job's programs wrote, or nothing at all.

@@ -1,7 +1,9 @@
+use std::borrow::Cow;
+use std::cell::RefCell;
 use std::fmt;
 use std::sync::Arc;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 
 /// Number of a physical line (ended by `\n`), from 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -34,11 +36,22 @@ pub struct Column(pub u64);
 #[non_exhaustive]
 pub struct Location {
     /// The input as the user named it; `-` is standard input.
+    #[serde(deserialize_with = "shared")]
     pub path: Arc<str>,
     /// Physical line; 0 in an input that has no lines, which is a memory snapshot.
     pub line: LineNumber,
     /// Byte within the line; 0 where there are no lines.
     pub column: Column,
+}
+
+/// A path that is kept once for all that is read of it one after another: what travels names it again and again.
+fn shared<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Arc<str>, D::Error> {
+    thread_local! { static LAST: RefCell<Option<Arc<str>>> = const { RefCell::new(None) }; }
+    let path = Cow::<'de, str>::deserialize(deserializer)?;
+    LAST.with_borrow_mut(|last| match last {
+        Some(last) if **last == *path => Ok(Arc::clone(last)),
+        _ => Ok(Arc::clone(last.insert(path.into()))),
+    })
 }
 
 impl Location {

@@ -29,10 +29,16 @@ const LONGEST_KEY: u64 = 128;
 
 /// Adds the lines beside those that prove what `report` says. Standard input, pipes and what has changed since have none.
 pub fn neighbours(report: &mut Report, paths: &[String]) {
+    let cites = proof(report).flat_map(|cites| cites.iter().filter(|cite| cite.location.is_line()).take(CITES));
+    report.neighbours = beside_all(cites, paths, "");
+}
+
+/// The lines beside `cites`, as far as the files that `paths` name hold them; `prefix` stands before each path in citations.
+pub fn beside_all<'c>(cites: impl Iterator<Item = &'c Citation>, paths: &[String], prefix: &str) -> Vec<Citation> {
     let mut wanted: BTreeMap<Arc<str>, Vec<&Citation>> = BTreeMap::new();
-    for cites in proof(report) {
-        for cite in cites.iter().filter(|cite| cite.location.is_line()).take(CITES) {
-            wanted.entry(cite.location.path.clone()).or_default().push(cite);
+    for cite in cites {
+        if let Some(path) = cite.location.path.strip_prefix(prefix) {
+            wanted.entry(path.into()).or_default().push(cite);
         }
     }
     let mut found = BTreeSet::new();
@@ -51,18 +57,26 @@ pub fn neighbours(report: &mut Report, paths: &[String]) {
             wanted.keys().any(holds)
         });
     }
-    report.neighbours = found.into_iter().collect();
+    let told = |mut line: Citation| {
+        line.location.path = format!("{prefix}{}", line.location.path).into();
+        line
+    };
+    if prefix.is_empty() { found.into_iter().collect() } else { found.into_iter().map(told).collect() }
 }
 
 /// Leaves out the lines that were only read to tell what others go on with.
 pub(super) fn narrow(report: &mut Report) {
-    let mut neighbours = std::mem::take(&mut report.neighbours);
+    report.neighbours = beside_proof(&report.neighbours, report);
+}
+
+/// Those of `lines` that stand beside what proves `report`.
+pub fn beside_proof(lines: &[Citation], report: &Report) -> Vec<Citation> {
     let cited: BTreeSet<(&str, u64)> = proof(report)
         .flatten()
         .flat_map(|Citation { location, .. }| around(location.line.0, BESIDE).map(|line| (&*location.path, line)))
         .collect();
-    neighbours.retain(|line| cited.contains(&(&*line.location.path, line.location.line.0)));
-    report.neighbours = neighbours;
+    let is_beside = |line: &&Citation| cited.contains(&(&*line.location.path, line.location.line.0));
+    lines.iter().filter(is_beside).cloned().collect()
 }
 
 /// The lines up to `far` beside that of this number, and itself.

@@ -56,7 +56,7 @@ pub use ci_run::{run, solved};
 #[cfg(feature = "render")]
 pub use compact::{Cite, Compact, compact, compacted};
 #[cfg(feature = "render")]
-pub use context_lines::neighbours;
+pub use context_lines::{beside_all, beside_proof, neighbours};
 #[cfg(feature = "render")]
 pub use github::github;
 #[cfg(feature = "render")]
