@@ -59,7 +59,8 @@ unanswered=() answered=
 for node in "${nodes[@]}"; do
     if [ -s "$folder/$node.digest" ]; then answered=${answered:-$node}; else unanswered+=(--unanswered "$node"); fi
 done
-# The job's own output, in which `slurmstepd` and `srun` say what Slurm did, goes by a node that answered: all of them see it.
-mapfile -t output < <({ field StdOut; field StdErr; } | sort -u | while read -r file; do [ ! -s "$file" ] || echo "$file"; done)
-oomdoc digest "$folder/scontrol.txt" "${output[@]}" --node "${answered:-slurm}" -o "$folder/job-$job.digest"
+# The job's own output, in which `slurmstepd` and `srun` say what Slurm did, and its script go by a node that answered: all see them.
+mapfile -t own < <({ field StdOut; field StdErr; field Command | cut -d ' ' -f 1; } | sort -u |
+    while read -r file; do [ ! -s "$file" ] || echo "$file"; done)
+oomdoc digest "$folder/scontrol.txt" "${own[@]}" --node "${answered:-slurm}" -o "$folder/job-$job.digest"
 oomdoc merge --together "$folder"/*.digest "${unanswered[@]}" "$@"
