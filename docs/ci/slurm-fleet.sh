@@ -14,7 +14,7 @@ mkdir -p "$folder" || exit
 rm -f "$folder"/*.digest "$folder/srun.txt"
 
 # What Slurm knows of the job goes along: it has the state in which the job ended. It forgets a job after minutes.
-scontrol show job "$job" > "$folder/scontrol.txt"
+scontrol show job "$job" > "$folder/scontrol.txt" 2> /dev/null
 field() {
     sed -n "s/^ *$1=//p" "$folder/scontrol.txt"
 }
@@ -60,7 +60,7 @@ for node in "${nodes[@]}"; do
     if [ -s "$folder/$node.digest" ]; then answered=${answered:-$node}; else unanswered+=(--unanswered "$node"); fi
 done
 # The job's own output, in which `slurmstepd` and `srun` say what Slurm did, and its script go by a node that answered: all see them.
-mapfile -t own < <({ field StdOut; field StdErr; field Command | cut -d ' ' -f 1; } | sort -u |
+mapfile -t own < <({ echo "$folder/scontrol.txt"; field StdOut; field StdErr; field Command | cut -d ' ' -f 1; } | sort -u |
     while read -r file; do [ ! -s "$file" ] || echo "$file"; done)
-oomdoc digest "$folder/scontrol.txt" "${own[@]}" --node "${answered:-slurm}" -o "$folder/job-$job.digest"
+[ ${#own[@]} -eq 0 ] || oomdoc digest "${own[@]}" --node "${answered:-slurm}" -o "$folder/job-$job.digest"
 oomdoc merge --together "$folder"/*.digest "${unanswered[@]}" "$@"
