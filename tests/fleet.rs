@@ -6,6 +6,7 @@ use std::error::Error;
 use std::path::{Path, PathBuf};
 use std::{env, fs};
 
+use assert_cmd::Command;
 use fleets::{Fleet, Story};
 use oomdoc::internal::digest::{Digest, LARGEST, analyze_digest, read_on};
 use oomdoc::internal::knowledge::Knowledge;
@@ -221,5 +222,127 @@ fn the_root_is_found_among_ranks_that_only_followed() -> Outcome {
             assert!(second.into_iter().any(|victim| victim.rank == Some(fleet.second())), "{:?}", incident.victims);
         }
     }
+    Ok(())
+}
+
+fn oomdoc(home: &Path) -> Command {
+    let mut command = Command::new(assert_cmd::cargo::cargo_bin!("oomdoc"));
+    command.env("OOMDOC_HOME", home).env("OOMDOC_NO_CONFIG", "1");
+    command
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+#[test]
+fn the_command_digests_a_node_and_merges_all() -> Outcome {
+    let home = TempDir::new()?;
+    let case = Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus/openrlhf-72b-resume");
+    let mut all = Vec::new();
+    for (node, files) in [("gpu-1", &["job.log", "launch.sh", "ds_config.json"][..]), ("gpu-2", &["dmesg.log"])] {
+        let files: Vec<PathBuf> = files.iter().map(|file| case.join(file)).filter(|file| file.exists()).collect();
+        assert!(!files.is_empty(), "{node}");
+        let run = oomdoc(home.path()).arg("digest").args(files).args(["--node", node]).output()?;
+        assert!(run.status.success(), "{}", text(&run.stderr));
+        // As whoever prints one behind another does.
+        all.extend([&run.stdout[..], b"\n"].concat());
+    }
+    let merge = |format: &str, input: &[u8]| -> Outcome<_> {
+        let run = oomdoc(home.path())
+            .args(["merge", "-", "--unanswered", "gpu-3", "--no-save", "--format", format])
+            .write_stdin(input)
+            .output()?;
+        Ok((run.status.code(), text(&run.stdout), text(&run.stderr)))
+    };
+    let (status, json, _) = merge("json", &all)?;
+    let report: serde_json::Value = serde_json::from_str(&json)?;
+    assert_eq!((status, &report["verdict"]), (Some(0), &"host_oom_cgroup".into()));
+    assert_eq!(report["nodes"], serde_json::json!({"count": 3, "unanswered": ["gpu-3"]}));
+    let proof = report["incidents"][0]["evidence"].as_array().ok_or("no proof")?;
+    let is_of_kernel = |cite: &serde_json::Value| cite["path"].as_str().is_some_and(|path| path.starts_with("gpu-2:"));
+    assert!(proof.iter().any(is_of_kernel), "{proof:?}");
+    let (_, screen, _) = merge("text", &all)?;
+    assert!(screen.contains("1 of 3 nodes did not answer: gpu-3"), "{screen}");
+    // The lines beside the proof came along: the files are asked for none.
+    let (_, page, _) = merge("html", &all)?;
+    assert!(page.contains("1 of 3 nodes did not answer: gpu-3"));
+    let whole = oomdoc(home.path()).args(["merge", "-", "--digest"]).write_stdin(all.clone()).output()?;
+    assert_eq!(merge("json", &whole.stdout)?.1, json);
+
+    // What is damaged, cut off, newer or something else is told of, and the rest counts.
+    let half = all.len() / 2;
+    let newer = text(&all[..40]).replace("\"version\":1", "\"version\":9");
+    let mut changed = all.clone();
+    changed[half] ^= 1;
+    for (bytes, said) in [
+        (&all[..all.len() - 9], "the digest of node gpu-2 is cut off"),
+        (&changed[..], "is damaged: its bytes are others than were written"),
+        (&[newer.as_bytes(), &all[40..]].concat()[..], "a digest of version 9"),
+        (&b"step 1 | loss 2.0\n"[..], "is no digest"),
+    ] {
+        let file = home.path().join("other.digest");
+        fs::write(&file, bytes)?;
+        let run =
+            oomdoc(home.path()).arg("merge").arg(&file).arg("-").arg("--no-save").write_stdin(all.clone()).output()?;
+        let errors = text(&run.stderr);
+        assert!(run.status.success() && errors.contains(said), "{said}: {errors}");
+        assert!(text(&run.stdout).starts_with("Container or cgroup out of memory"), "{}", text(&run.stdout));
+    }
+    let run = oomdoc(home.path()).args(["merge", "-"]).write_stdin("no digest").output()?;
+    assert_eq!(run.status.code(), Some(2));
+    assert!(text(&run.stderr).contains("no digest could be read"), "{}", text(&run.stderr));
+    Ok(())
+}
+
+#[test]
+fn a_digest_is_small_and_holds_no_secret() -> Outcome {
+    let folder = TempDir::new()?;
+    let mut log = String::from("export HF_TOKEN=hf_abcdefghijklmnopqrstuvwxyzABCDEFGH\n");
+    for number in 0..6_000_u64 {
+        // What no packing makes small: each line has numbers of its own.
+        let chance = number.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        log.push_str(&format!(
+            "[rank{rank}]: Traceback (most recent call last):\n[rank{rank}]:   File \"/w/{chance:x}.py\", line {line}, in f{chance}\n[rank{rank}]:     step({chance})\n[rank{rank}]: torch.OutOfMemoryError: CUDA out of memory. Tried to allocate {mib}.{part:02} MiB. GPU 0 has a total capacity of 79.11 GiB of which {mib}.{part:02} MiB is free. token hf_abcdefghijklmnopqrstuvwxyzABCDEFGH\n",
+            rank = number % 512,
+            line = chance % 9973,
+            mib = 1 + chance % 8191,
+            part = chance % 97,
+        ));
+    }
+    fs::write(folder.path().join("job.log"), log)?;
+    let path = folder.path().to_string_lossy().into_owned();
+    let redactor = redactor()?;
+    let content = read_on(&[path], "gpu-1", Options::default())?;
+    assert!(serde_json::to_string(&content)?.contains("hf_abcdefghijklmnop"), "nothing to mask");
+    let digest = Digest::of("gpu-1", content, &redactor)?;
+    assert!(digest.bytes().len() <= LARGEST + 1024, "{} bytes", digest.bytes().len());
+    let reports = merged(digest)?;
+    assert_eq!(reports[0].verdict, Kind::GpuOom);
+    assert!(!serde_json::to_string(&reports)?.contains("hf_abcdefghijklmnop"));
+    let told = reports[0].inputs[0].warning.as_deref().unwrap_or_default();
+    assert!(told.contains("found no room"), "{told:?}");
+    Ok(())
+}
+
+#[test]
+fn what_was_read_twice_counts_once() -> Outcome {
+    let folder = TempDir::new()?;
+    let (redactor, node) = (redactor()?, "gpu-1");
+    let log = folder.path().join(node).join("job.log");
+    fs::create_dir_all(folder.path().join(node))?;
+    let whole =
+        fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus/llama3-8b-optimizer-step/job.log"))?;
+    let half = whole[..whole.len() / 2].rfind('\n').unwrap_or(0);
+    fs::write(&log, &whole[..half])?;
+    let before = digested(folder.path(), node, &redactor)?;
+    fs::write(&log, &whole)?;
+    let after = digested(folder.path(), node, &redactor)?;
+    let mut last = Digest::default();
+    last.read(&after[..])?;
+    let expected = merged(last)?;
+    assert_eq!(expected[0].incidents[0].victims.len(), 1);
+    let twice = joined(vec![after.clone(), before.clone(), after, before], &mut Chance::new())?;
+    assert_eq!(merged(twice)?, expected);
     Ok(())
 }

@@ -16,7 +16,8 @@ pub fn packed(content: &mut Content) -> Result<Vec<u8>, DigestError> {
     let mut body = content.packed()?;
     let mut most = MOST;
     while body.len() > LARGEST && most > 0 {
-        most /= 2;
+        // About as much as there is room for, and less each time.
+        most = (most * LARGEST / body.len()).min(most / 2);
         thin(content, most);
         body = content.packed()?;
     }

@@ -68,8 +68,12 @@ impl<R: Read> Frames<R> {
     /// The next one; `None` at the end.
     pub fn next(&mut self) -> Result<Option<Frame>, DigestError> {
         let mut line = Vec::new();
-        if (&mut self.bytes).take(LONGEST_HEAD).read_until(b'\n', &mut line)? == 0 {
-            return Ok(None);
+        // Whoever prints one behind another may end each with a line feed.
+        while line.trim_ascii().is_empty() {
+            line.clear();
+            if (&mut self.bytes).take(LONGEST_HEAD).read_until(b'\n', &mut line)? == 0 {
+                return Ok(None);
+            }
         }
         let head = str::from_utf8(&line).ok().and_then(|line| line.strip_prefix(MAGIC));
         let head = head.and_then(|head| serde_json::from_str::<serde_json::Value>(head).ok());

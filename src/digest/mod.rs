@@ -70,9 +70,10 @@ impl Digest {
     /// The nodes that it is of, and those of them that gave nothing.
     pub fn nodes(&self) -> Nodes {
         let all: BTreeSet<Arc<str>> = self.frames.iter().map(|frame| Arc::clone(&frame.node)).collect();
-        let answered: BTreeSet<&Arc<str>> =
-            self.frames.iter().filter(|frame| !frame.is_empty()).map(|frame| &frame.node).collect();
-        let unanswered = all.iter().filter(|node| !answered.contains(node)).cloned().collect();
+        // Also where something else bears its name, such as what a scheduler says of it.
+        let unanswered: BTreeSet<Arc<str>> =
+            self.frames.iter().filter(|frame| frame.is_empty()).map(|frame| Arc::clone(&frame.node)).collect();
+        let unanswered = unanswered.into_iter().collect();
         Nodes { count: all.len(), unanswered }
     }
 
