@@ -3,9 +3,11 @@
 use std::error::Error;
 use std::fmt::Write as _;
 use std::io::Cursor;
+use std::sync::{Arc, LazyLock};
 
 use oomdoc::Options;
 use oomdoc::internal::analyze_inputs;
+use oomdoc::internal::knowledge::Knowledge;
 use oomdoc::internal::source::Input;
 use oomdoc::model::Report;
 
@@ -40,6 +42,13 @@ fn said(report: &Report) -> String {
     format!("{:?} {:?} {:?} {figures:?} {cause:?} {:?}", root.kind, root.victim, phase.name, report.incidents.len())
 }
 
+/// As told, with rules that are read once for hundreds of logs.
+fn options() -> Options {
+    static KNOWLEDGE: LazyLock<Arc<Knowledge>> =
+        LazyLock::new(|| Arc::new(Knowledge::shipped().expect("the shipped rules hold")));
+    Options::default().knowledge(Arc::clone(&KNOWLEDGE))
+}
+
 fn analyzed(log: &str, options: &Options) -> Outcome<Report> {
     let input = Input::new("job.log", Cursor::new(log.to_owned().into_bytes()))?;
     let report = analyze_inputs(vec![input], Vec::new(), options)?;
@@ -53,7 +62,7 @@ fn analyzed(log: &str, options: &Options) -> Outcome<Report> {
 
 #[test]
 fn an_incident_across_any_border_is_the_same_incident() -> Outcome {
-    let alone = said(&analyzed(INCIDENT, &Options::default())?);
+    let alone = said(&analyzed(INCIDENT, &options())?);
     assert!(alone.contains("GpuOom") && alone.contains("Backward"), "{alone}");
     let before = filler(0..80);
     let after = filler(80..130);
@@ -62,7 +71,7 @@ fn an_incident_across_any_border_is_the_same_incident() -> Outcome {
     for at in 0..=INCIDENT.len() {
         let pad = 2 * BLOCK - at - before.len() % (2 * BLOCK);
         let log = format!("{before}{}\n{INCIDENT}{after}", "-".repeat(pad.saturating_sub(1)));
-        let options = Options::default().block(BLOCK).threads(1 + at % 2);
+        let options = options().block(BLOCK).threads(1 + at % 2);
         assert_eq!(said(&analyzed(&log, &options)?), alone, "byte {at} of the incident begins a block");
     }
     Ok(())
@@ -70,7 +79,7 @@ fn an_incident_across_any_border_is_the_same_incident() -> Outcome {
 
 #[test]
 fn an_incident_at_either_end_and_between_others_lines_is_the_same_incident() -> Outcome {
-    let alone = said(&analyzed(INCIDENT, &Options::default())?);
+    let alone = said(&analyzed(INCIDENT, &options())?);
     let (before, after) = (filler(0..400), filler(400..800));
     let mixed = INCIDENT.lines().fold(String::new(), |mut text, line| {
         let _ = writeln!(text, "{line}\n[rank1]: step 400 | grad norm 0.81 | 3201 tokens/s");
@@ -84,7 +93,7 @@ fn an_incident_at_either_end_and_between_others_lines_is_the_same_incident() -> 
         ("between lines of another rank", format!("{before}{mixed}{after}")),
     ] {
         for block in [BLOCK, 3 * BLOCK, 1 << 20] {
-            let options = Options::default().block(block);
+            let options = options().block(block);
             assert_eq!(said(&analyzed(&log, &options)?), alone, "{place}, blocks of {block}");
         }
     }

@@ -3,6 +3,7 @@
 
 mod forges;
 
+use std::env;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -498,7 +499,10 @@ fn killed_at_any_moment_it_answers_each_job_once() -> Outcome {
     let events = stage(0, false)?.world.fuse.count();
     assert!(events > 30, "{events}");
     let mut lost = Vec::new();
-    for at in 1..=events {
+    // Each moment at night; a quarter of them before, other ones with another seed.
+    let each = if env::var_os("OOMDOC_LONG").is_some() { 1 } else { 4 };
+    let seed: u64 = env::var("OOMDOC_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or(1);
+    for at in (1..=events).filter(|at| (at + seed).is_multiple_of(each)) {
         for is_done in [false, true] {
             let stage = stage(at, is_done)?;
             let comments = stage.world.comments();
@@ -513,6 +517,9 @@ fn killed_at_any_moment_it_answers_each_job_once() -> Outcome {
         }
     }
     // Whether a message was sent nobody can ask. Only between the note that it is being sent and the sending is one lost.
-    assert!(lost.len() == 2 && lost[0].0 + 1 == lost[1].0, "{lost:?}");
+    match each {
+        1 => assert!(lost.len() == 2 && lost[0].0 + 1 == lost[1].0, "{lost:?}"),
+        _ => assert!(lost.len() < 3, "{lost:?}"),
+    }
     Ok(())
 }
