@@ -44,9 +44,11 @@ class Cluster:
         # As it is shipped: what a debug build has for debuggers is most of it, and --ship sends it to everybody.
         self.oomdoc = str(folder / "oomdoc")
         subprocess.run(["strip", "-o", self.oomdoc, GIVEN_OOMDOC], check=True)
+        self.temporary = folder / "tmp"
+        self.temporary.mkdir()
         # The package as it is installed: with no command near it that `c` could find.
         shutil.copytree(ROOT / "python/oomdoc", folder / "package/oomdoc", ignore=shutil.ignore_patterns("__pycache__"))
-        self.environment |= {"OOMDOC_HOME": str(folder / "home"), "PYTHONPATH": str(folder / "package"), "PATH": "/usr/bin:/bin"}
+        self.environment |= {"OOMDOC_HOME": str(folder / "home"), "PYTHONPATH": str(folder / "package"), "PATH": "/usr/bin:/bin", "TMPDIR": str(self.temporary)}
         for name, log in LOGS.items():
             (folder / "logs" / name).mkdir(parents=True)
             shutil.copy(ROOT / "corpus" / log, folder / "logs" / name)
@@ -183,6 +185,7 @@ def until(what: str, found: Callable[[], Optional[T]]) -> T:
 
 def gone(cluster: Cluster, name: str) -> None:
     until(f"oomdoc on {name} ends", lambda: not cluster.digesting(name))
+    assert not list(cluster.temporary.glob("oomdoc-*")), "something is left of a command that was sent"
 
 
 def as_one_machine_says(cluster: Cluster, names: Dict[str, str]) -> None:

@@ -51,41 +51,45 @@ class Task:
 def answer(words: Tuple[str, Tuple[str, ...], str, float, str], sent: Optional[bytes]) -> Answer:
     """Reads what lies on this node."""
     task = Task(*words)
-    with tempfile.TemporaryDirectory(prefix="oomdoc-") as folder:
-        if sent is None:
-            command = installed()
-            if command is None:
-                return NO_BINARY, b"", "the oomdoc command is not there"
-        elif task.platform != this_platform():
-            return NO_BINARY, b"", f"it is {this_platform()}, and the oomdoc command that was sent is for {task.platform}"
-        else:
-            command = kept(sent, folder)
-        paths, left = matching(task.patterns, environment()) if task.patterns else session_logs(task.logs)
-        if not paths:
-            return NOTHING, b"", f"no file is called {' or '.join(task.patterns)}" if task.patterns else f"no logs of Ray in {task.logs}"
-        said = f"of {len(paths) + left} files only the {len(paths)} newest were read" if left else ""
-        return read(command, task, paths, said)
-
-
-def read(command: str, task: Task, paths: List[str], said: str) -> Answer:
+    command = installed()
+    if sent is None and command is None:
+        return NO_BINARY, b"", "the oomdoc command is not there"
+    if sent is not None and task.platform != this_platform():
+        return NO_BINARY, b"", f"it is {this_platform()}, and the oomdoc command that was sent is for {task.platform}"
+    paths, left = matching(task.patterns, environment()) if task.patterns else session_logs(task.logs)
+    if not paths:
+        return NOTHING, b"", f"no file is called {' or '.join(task.patterns)}" if task.patterns else f"no logs of Ray in {task.logs}"
+    said = f"of {len(paths) + left} files only the {len(paths)} newest were read" if left else ""
+    options = ["digest", "--node", task.name, "--", *paths]
     try:
-        done = subprocess.run(
-            [command, "digest", "--node", task.name, "--", *paths],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            timeout=task.timeout,
-        )
-    except subprocess.TimeoutExpired:
-        return FAILED, b"", f"it was not done after {task.timeout:g} s"
+        # A program that runs needs its file no more: nothing is left, however this task ends.
+        with tempfile.TemporaryDirectory(prefix="oomdoc-") as folder:
+            process = begun([command or "" if sent is None else kept(sent, folder), *options])
     except OSError as error:
         return NO_BINARY, b"", f"the oomdoc command could not be started: {error}"
-    words = "\n".join(line for line in (said, done.stderr.decode("utf-8", "replace").strip()) if line)
-    if done.returncode != 0:
-        return FAILED, b"", words or f"oomdoc digest ended with {done.returncode}"
-    if not 0 < len(done.stdout) <= MOST_BYTES:
-        return FAILED, b"", f"oomdoc digest wrote {len(done.stdout)} bytes"
-    return DIGEST, done.stdout, words
+    return read(process, task.timeout, said)
+
+
+def begun(command: List[str]) -> "subprocess.Popen[bytes]":
+    return subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+
+
+def read(process: "subprocess.Popen[bytes]", timeout: float, said: str) -> Answer:
+    """What `process` makes of the node's files."""
+    with process:
+        try:
+            digest, errors = process.communicate(timeout=timeout)
+        except subprocess.TimeoutExpired:
+            return FAILED, b"", f"it was not done after {timeout:g} s"
+        finally:
+            # Nothing, where it has ended.
+            process.kill()
+    words = "\n".join(line for line in (said, errors.decode("utf-8", "replace").strip()) if line)
+    if process.returncode != 0:
+        return FAILED, b"", words or f"oomdoc digest ended with {process.returncode}"
+    if not 0 < len(digest) <= MOST_BYTES:
+        return FAILED, b"", f"oomdoc digest wrote {len(digest)} bytes"
+    return DIGEST, digest, words
 
 
 def installed() -> Optional[str]:
