@@ -262,6 +262,9 @@ fn the_command_digests_a_node_and_merges_all() -> Outcome {
     let proof = report["incidents"][0]["evidence"].as_array().ok_or("no proof")?;
     let is_of_kernel = |cite: &serde_json::Value| cite["path"].as_str().is_some_and(|path| path.starts_with("gpu-2:"));
     assert!(proof.iter().any(is_of_kernel), "{proof:?}");
+    let brief = ["merge", "-", "--brief", "--no-save", "--unanswered", "gpu-3"];
+    let brief = oomdoc(home.path()).args(brief).write_stdin(all.clone()).output()?;
+    assert!(text(&brief.stdout).ends_with("1 of 3 nodes did not answer: gpu-3\n"), "{}", text(&brief.stdout));
     let (_, screen, _) = merge("text", &all)?;
     assert!(screen.contains("1 of 3 nodes did not answer: gpu-3"), "{screen}");
     // The lines beside the proof came along: the files are asked for none.

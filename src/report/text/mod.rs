@@ -49,8 +49,14 @@ pub fn text(report: &Report, language: Language, length: Length, width: Option<u
     let outline = Outline::of(&report, language, limits);
     let mut page = TextPage { text: String::new(), language, labels: texts::labels(language), length, width };
     page.lead(&report, &outline.lead);
-    if length != Length::Brief {
-        page.body(&outline);
+    match (length, &report.nodes) {
+        // What some nodes know may be what matters.
+        (Length::Brief, Some(nodes)) if !nodes.unanswered.is_empty() => {
+            let told = (page.labels.nodes)(nodes);
+            page.text.push_str(&format!("{told}\n"));
+        }
+        (Length::Brief, _) => {}
+        _ => page.body(&outline),
     }
     page.text
 }

@@ -1,0 +1,162 @@
+"""What runs on a node. Ray carries this file's functions there, so that they use nothing but the standard library."""
+
+from __future__ import annotations
+
+import fnmatch
+import glob
+import os
+import platform
+import re
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+from typing import Dict, List, Optional, Tuple
+
+# Of a Ray session's folder of logs: what processes printed, and what Ray's own say of why they ended. Rotated files are called `.1` and so on.
+SESSION_LOGS = ("worker-*.out*", "worker-*.err*", "raylet*.out*", "raylet*.err*", "gcs_server*.out*", "gcs_server*.err*", "job-driver-*.log*")
+# Their names are words of one command.
+MOST_FILES = 4096
+# A digest has 256 KiB at most; more is none.
+MOST_BYTES = 1 << 20
+
+# How a node answered.
+DIGEST, NOTHING, NO_BINARY, FAILED = "digest", "nothing", "no binary", "failed"
+Answer = Tuple[str, bytes, str]
+"""One of the four, the digest, and what there is to say."""
+
+
+@dataclass(frozen=True)
+class Task:
+    """What a node is asked for."""
+
+    name: str
+    """The node's name in citations."""
+    patterns: Tuple[str, ...]
+    """Which files to read; with none, the session's logs."""
+    logs: str
+    """The folder of the session's logs."""
+    timeout: float
+    """After that many seconds nobody waits any more."""
+    platform: str
+    """What the binary that was sent along runs on; empty where none was."""
+
+    def words(self) -> Tuple[str, Tuple[str, ...], str, float, str]:
+        """The same as plain values: a class that only the sender has cannot be read there."""
+        return (self.name, self.patterns, self.logs, self.timeout, self.platform)
+
+
+def answer(words: Tuple[str, Tuple[str, ...], str, float, str], sent: Optional[bytes]) -> Answer:
+    """Reads what lies on this node."""
+    task = Task(*words)
+    command = installed()
+    if sent is None and command is None:
+        return NO_BINARY, b"", "the oomdoc command is not there"
+    if sent is not None and task.platform != this_platform():
+        return NO_BINARY, b"", f"it is {this_platform()}, and the oomdoc command that was sent is for {task.platform}"
+    paths, left = matching(task.patterns, environment()) if task.patterns else session_logs(task.logs)
+    if not paths:
+        return NOTHING, b"", f"no file is called {' or '.join(task.patterns)}" if task.patterns else f"no logs of Ray in {task.logs}"
+    said = f"of {len(paths) + left} files only the {len(paths)} newest were read" if left else ""
+    options = ["digest", "--node", task.name, "--", *paths]
+    try:
+        # A program that runs needs its file no more: nothing is left, however this task ends.
+        with tempfile.TemporaryDirectory(prefix="oomdoc-") as folder:
+            process = begun([command or "" if sent is None else kept(sent, folder), *options])
+    except OSError as error:
+        return NO_BINARY, b"", f"the oomdoc command could not be started: {error}"
+    return read(process, task.timeout, said)
+
+
+def begun(command: List[str]) -> "subprocess.Popen[bytes]":
+    return subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+
+
+def read(process: "subprocess.Popen[bytes]", timeout: float, said: str) -> Answer:
+    """What `process` makes of the node's files."""
+    with process:
+        try:
+            digest, errors = process.communicate(timeout=timeout)
+        except subprocess.TimeoutExpired:
+            return FAILED, b"", f"it was not done after {timeout:g} s"
+        finally:
+            # Nothing, where it has ended.
+            process.kill()
+    words = "\n".join(line for line in (said, errors.decode("utf-8", "replace").strip()) if line)
+    if process.returncode != 0:
+        return FAILED, b"", words or f"oomdoc digest ended with {process.returncode}"
+    if not 0 < len(digest) <= MOST_BYTES:
+        return FAILED, b"", f"oomdoc digest wrote {len(digest)} bytes"
+    return DIGEST, digest, words
+
+
+def installed() -> Optional[str]:
+    """The command of this node: where the package is, as it finds it."""
+    try:
+        from oomdoc._binary import BinaryNotFound, find_binary
+    except ImportError:
+        return shutil.which("oomdoc")
+    try:
+        return find_binary()
+    except BinaryNotFound:
+        return None
+
+
+def kept(sent: bytes, folder: str) -> str:
+    path = os.path.join(folder, "oomdoc")
+    with open(path, "wb") as file:
+        file.write(sent)
+    os.chmod(path, 0o700)
+    return path
+
+
+def this_platform() -> str:
+    return f"{sys.platform} on {platform.machine()}"
+
+
+def environment() -> Dict[str, str]:
+    """Variables that patterns may name: those of this node's Ray, and always HOSTNAME."""
+    return {"HOSTNAME": socket.gethostname(), **os.environ}
+
+
+def matching(patterns: Tuple[str, ...], variables: Dict[str, str]) -> Tuple[List[str], int]:
+    """The files that `patterns` name on this node, and how many were too many. Folders are read whole."""
+    found = {path for pattern in patterns for path in glob.glob(expanded(pattern, variables), recursive=True)}
+    return newest(list(found))
+
+
+def expanded(pattern: str, variables: Dict[str, str]) -> str:
+    """With `~` and `$NAME` or `${NAME}` as on this node; a name that nobody set stays as it is."""
+    pattern = re.sub(r"\$(\w+)|\$\{(\w+)\}", lambda found: variables.get(found[1] or found[2], found[0]), pattern)
+    return os.path.expanduser(pattern)
+
+
+def session_logs(folder: str) -> Tuple[List[str], int]:
+    """What Ray's processes wrote on this node, and how many files were too many."""
+    try:
+        names = os.listdir(folder)
+    except OSError:
+        return [], 0
+    wanted = (os.path.join(folder, name) for name in names if any(fnmatch.fnmatch(name, one) for one in SESSION_LOGS))
+    return newest([path for path in wanted if os.path.isfile(path) and os.path.getsize(path) > 0 and not is_ours(path)])
+
+
+def newest(paths: List[str]) -> Tuple[List[str], int]:
+    def time(path: str) -> float:
+        try:
+            return os.stat(path).st_mtime
+        except OSError:
+            return 0.0
+
+    kept = sorted(paths, key=time, reverse=True)[:MOST_FILES]
+    return sorted(kept), len(paths) - len(kept)
+
+
+def is_ours(path: str) -> bool:
+    """Whether this is the log of a job that ran `python -m oomdoc.ray`: an earlier report is no evidence."""
+    if not os.path.basename(path).startswith("job-driver-"):
+        return False
+    with open(path, "rb") as file:
+        return b"-m oomdoc.ray" in file.read(4096)
