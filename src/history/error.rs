@@ -94,13 +94,13 @@ pub enum HistoryError {
         since: Mark,
     },
     /// Words that no export ended with.
-    #[error("`{words}` is not where an export ended")]
+    #[error("`{words}` is not where an export ended, such as 4711-8c1f22ab90de1234 or, for everything, 0")]
     Mark {
         /// What was given.
         words: String,
     },
     /// An index of a search engine cannot be called so.
-    #[error("an index cannot be called `{name}`")]
+    #[error("an index cannot be called `{name}`: only small letters, digits, `-`, `_` and `.`, no sign first")]
     IndexName {
         /// What was given.
         name: String,
@@ -147,12 +147,8 @@ impl HistoryError {
                 "export all of it, without --since, into a new index or file: what was removed meanwhile is not known"
                     .to_owned()
             }
-            HistoryError::Mark { .. } => {
-                "give what the last export said, such as 4711-8c1f22ab90de1234, or 0 for everything".to_owned()
-            }
-            HistoryError::IndexName { .. } => {
-                "use small letters, digits, `-`, `_` and `.`, beginning with a letter or digit".to_owned()
-            }
+            HistoryError::Mark { .. } => "give what the last export said to go on with".to_owned(),
+            HistoryError::IndexName { .. } => "choose another name".to_owned(),
             HistoryError::Line { .. } => {
                 "nothing of that line was imported; fix it and import again: what is already here is not duplicated"
                     .to_owned()
