@@ -28,6 +28,12 @@ fn all(store: &dyn Store, prefix: &str) -> Result<Vec<(String, Vec<u8>)>, StoreE
     Ok(records)
 }
 
+fn behind(store: &dyn Store, prefix: &str, after: &str) -> Result<Vec<(String, Vec<u8>)>, StoreError> {
+    let mut records = Vec::new();
+    store.scan_after(prefix, Some(after), &mut |key, value| records.push((key.to_owned(), value.to_owned())))?;
+    Ok(records)
+}
+
 /// The error of a store that must not open.
 fn refusal(home: &Path) -> Result<StoreError, Box<dyn Error>> {
     open(home).err().ok_or_else(|| "it opened".into())
@@ -424,6 +430,17 @@ proptest! {
             let mut disk = open(home.path())?;
             for prefix in ["a/", "b/", "c/", "a/b"] {
                 assert_eq!(all(&disk, prefix)?, all(&memory, prefix)?);
+            }
+            // A view with its last change still above it.
+            let mut view = View::of(home.path())?;
+            view.commit(&[Change::put("b/b", "above"), Change::remove("b/c")])?;
+            for after in ["", "a/c", "b/", "b/a", "b/aa", "b/b", "b/~", "c/a"] {
+                let of = |store: &dyn Store| -> Result<Vec<(String, Vec<u8>)>, StoreError> {
+                    Ok(all(store, "b/")?.into_iter().filter(|(key, _)| key.as_str() > after).collect())
+                };
+                assert_eq!(behind(&disk, "b/", after)?, of(&disk)?, "disk after {after}");
+                assert_eq!(behind(&memory, "b/", after)?, of(&memory)?, "memory after {after}");
+                assert_eq!(behind(&view, "b/", after)?, of(&view)?, "view after {after}");
             }
             assert_eq!(disk.verify()? as usize, ["a/", "b/", "c/"].iter().map(|space| all(&memory, space).map_or(0, |r| r.len())).sum::<usize>());
             Ok(())

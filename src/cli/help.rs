@@ -452,9 +452,17 @@ const TABLE: &[(&str, &str)] = &[
         "词、\"连续的词\"、字段:值、数据:>2GiB、数据:[1GiB TO *]、after:2026-10-01，前加减号表示排除；以减号开头的查询前加 `--`",
     ),
     (
-        "Write all incidents and outcomes as JSON Lines, for another home or a backup",
-        "把所有事件和结果写成 JSON Lines，供其他机器使用或备份",
+        "Write incidents and outcomes as lines of JSON: for another home, or for OpenSearch and Elasticsearch",
+        "把事件和结果写成 JSON 行：供其他机器使用，或供 OpenSearch 和 Elasticsearch 载入",
     ),
+    ("`jsonl` for another home, `bulk` for a search engine", "`jsonl` 供其他机器使用，`bulk` 供搜索引擎使用"),
+    ("The search engine's index", "搜索引擎的索引"),
+    (
+        "Only what changed after an export: what that one said to go on with; 0 is everything",
+        "只写某次导出之后的改动：填写那次导出给出的标记；0 表示全部",
+    ),
+    ("Write what the next export goes on with into this file", "把下一次导出所用的标记写入此文件"),
+    ("Write the search engine's index template instead", "改为写出搜索引擎的索引模板"),
     ("Write no comment", "不写评论"),
     (
         "Write one report over all logs, even if they seem to be from different jobs",

@@ -113,6 +113,26 @@ const TABLE: &[(&str, &str)] = &[
     ("there is a history in {home} already", "{home} 中已有历史"),
     ("restore into another folder with --home, or move this one away", "请用 --home 恢复到其他目录，或先移走这个目录"),
     ("no incident `{id}`", "没有事件 `{id}`"),
+    (
+        "what changed after {since} is not known: it is too long ago, or of another history",
+        "无法得知 {since} 之后的改动：时间太久，或属于另一份历史",
+    ),
+    (
+        "export all of it, without --since, into a new index or file: what was removed meanwhile is not known",
+        "请去掉 --since，把全部内容导出到新的索引或文件：其间删除了什么已无从得知",
+    ),
+    (
+        "`{words}` is not where an export ended, such as 4711-8c1f22ab90de1234 or, for everything, 0",
+        "`{words}` 不是某次导出的标记，标记形如 4711-8c1f22ab90de1234；0 表示全部",
+    ),
+    ("give what the last export said to go on with", "请填写上次导出给出的标记"),
+    (
+        "an index cannot be called `{name}`: only small letters, digits, `-`, `_` and `.`, no sign first",
+        "索引不能命名为 `{name}`：只能用小写字母、数字、`-`、`_` 和 `.`，且不能以符号开头",
+    ),
+    ("choose another name", "请换一个名字"),
+    ("go on with --since {next}", "下一次使用 --since {next}"),
+    ("{lines} lines written; go on with --since {next}", "已写入 {lines} 行；下一次使用 --since {next}"),
     ("there is nothing to fix: {why}", "没有可修改的内容：{why}"),
     ("there is no patch `{asked}`; there are {known}", "没有修改 `{asked}`；共有 {known}"),
     ("none of the given files sets {knob}", "给出的文件都没有设置 {knob}"),

@@ -1,4 +1,5 @@
-//! Which incidents a change touched: what the index needs to follow the store. It lies in the store, in the same batch.
+//! Which incidents a change touched: what the index needs to follow the store, and exports to go on. It lies in the store, in the
+//! same batch.
 
 use std::collections::BTreeSet;
 
@@ -8,8 +9,12 @@ use crate::store::{Change, Store};
 const LOG: &str = "log/";
 /// The last change of which the log knows nothing any more.
 const TRIMMED: &str = "log/trimmed";
-/// More entries are not kept once the index knows them.
-const KEPT: usize = 64;
+/// So many changes are remembered at least, twice as many at most.
+const KEPT: u64 = 16 << 10;
+/// Behind every entry of its change.
+const BEHIND: &str = "/~";
+/// So many changes are looked through for the last one that touched the history, then ever more.
+const NEAR: u64 = 64;
 /// Bytes of an entry; a change may have several.
 const ENTRY: usize = 32 << 10;
 
@@ -49,8 +54,8 @@ pub(super) fn after(store: &dyn Store, number: u64) -> Result<Touched, HistoryEr
         return Ok(Touched::Unknown);
     }
     let mut ids = BTreeSet::new();
-    store.scan(LOG, &mut |key, entry| {
-        if of_key(key).is_some_and(|of| of > number) {
+    store.scan_after(LOG, Some(&behind(number)), &mut |key, entry| {
+        if of_key(key).is_some() {
             ids.extend(String::from_utf8_lossy(entry).split('\n').map(str::to_owned));
         }
     })?;
@@ -59,20 +64,48 @@ pub(super) fn after(store: &dyn Store, number: u64) -> Result<Touched, HistoryEr
 
 /// The last change that touched the history, 0 before the first.
 pub(super) fn last(store: &dyn Store) -> Result<u64, HistoryError> {
-    let mut last = trimmed(store)?;
-    store.scan(LOG, &mut |key, _| last = last.max(of_key(key).unwrap_or(0)))?;
-    Ok(last)
+    let mut near = NEAR;
+    loop {
+        let (from, mut last) = (store.change().saturating_sub(near), 0);
+        store.scan_after(LOG, Some(&behind(from)), &mut |key, _| last = last.max(of_key(key).unwrap_or(0)))?;
+        if last > 0 || from == 0 {
+            return Ok(last.max(trimmed(store)?));
+        }
+        near = near.saturating_mul(NEAR);
+    }
 }
 
-/// Forgets the log where it is long. To be called when the index knows all of it.
+/// Forgets the oldest changes where the log is long. To be called when the index knows all of it.
 pub(super) fn trim(store: &mut dyn Store) -> Result<(), HistoryError> {
-    let mut changes = Vec::new();
-    store.scan(LOG, &mut |key, _| changes.push(Change::remove(key)))?;
-    if changes.len() > KEPT {
-        changes.push(Change::put(TRIMMED, last(store)?.to_string()));
-        store.commit(&changes)?;
+    let first = store.change().saturating_sub(KEPT);
+    if first.saturating_sub(trimmed(store)?) >= KEPT {
+        let (mut changes, last) = removals(store, first)?;
+        if last > 0 {
+            changes.push(Change::put(TRIMMED, last.to_string()));
+            store.commit(&changes)?;
+        }
     }
     Ok(())
+}
+
+/// Forgets all changes: what happened to incidents without one cannot be told by them.
+pub fn forget_changes(store: &mut dyn Store) -> Result<(), HistoryError> {
+    let (mut changes, _) = removals(store, store.change())?;
+    changes.push(Change::put(TRIMMED, store.change().to_string()));
+    store.commit(&changes)?;
+    Ok(())
+}
+
+/// What removes the entries of the changes up to `number`, and the last of these changes; 0 where there are none.
+fn removals(store: &dyn Store, number: u64) -> Result<(Vec<Change>, u64), HistoryError> {
+    let (mut changes, mut last) = (Vec::new(), 0);
+    store.scan(LOG, &mut |key, _| {
+        if let Some(of) = of_key(key).filter(|of| *of <= number) {
+            last = last.max(of);
+            changes.push(Change::remove(key));
+        }
+    })?;
+    Ok((changes, last))
 }
 
 /// Whether `key` is of the log, which says nothing to another store.
@@ -83,6 +116,11 @@ pub(super) fn is_log(key: &str) -> bool {
 fn trimmed(store: &dyn Store) -> Result<u64, HistoryError> {
     let number = store.get(TRIMMED)?.and_then(|bytes| String::from_utf8(bytes).ok()?.parse().ok());
     Ok(number.unwrap_or(0))
+}
+
+/// Where the entries of changes after `number` begin.
+fn behind(number: u64) -> String {
+    format!("{LOG}{number:020}{BEHIND}")
 }
 
 fn of_key(key: &str) -> Option<u64> {
@@ -108,16 +146,27 @@ mod tests {
         commit(&mut store, vec![Change::put("outcomes/b/12", "1"), Change::remove("incidents/a")])?;
         assert_eq!(after(&store, 0)?, ids(&["a", "b"]));
         assert_eq!((after(&store, 1)?, after(&store, 3)?, last(&store)?), (ids(&["a", "b"]), Touched::None, 3));
-        for number in 0..KEPT {
+        trim(&mut store)?;
+        assert_eq!(after(&store, 0)?, ids(&["a", "b"]), "it is short");
+        for number in 0..2 * KEPT {
             commit(&mut store, vec![Change::put(format!("incidents/{number}"), vec![1; 9])])?;
         }
+        // The rules' changes are none of the history's, and there may be many.
+        for _ in 0..2 * NEAR {
+            store.commit(&[Change::put("rules/user/r", "1")])?;
+        }
         let before = last(&store)?;
+        assert_eq!(before, store.change() - 2 * NEAR);
         trim(&mut store)?;
         assert_eq!((after(&store, 3)?, after(&store, before)?), (Touched::Unknown, Touched::None));
+        let kept = store.change() - KEPT;
+        assert!(matches!(after(&store, kept)?, Touched::Some(ids) if ids.len() as u64 > KEPT - 3 * NEAR));
         assert_eq!(last(&store)?, before);
         let many = (0..20_000).map(|number| Change::put(format!("incidents/{number:08}"), "1")).collect();
         commit(&mut store, many)?;
         assert!(matches!(after(&store, before)?, Touched::Some(ids) if ids.len() == 20_000));
+        forget_changes(&mut store)?;
+        assert_eq!((after(&store, before)?, last(&store)?), (Touched::Unknown, store.change() - 1));
         Ok(())
     }
 }

@@ -3,7 +3,7 @@ use std::path::PathBuf;
 
 use thiserror::Error;
 
-use super::{IndexError, QueryError};
+use super::{IndexError, Mark, QueryError};
 use crate::store::StoreError;
 
 /// Why the history did not do what it was asked for. [`HistoryError::advice`] says what to do.
@@ -87,6 +87,24 @@ pub enum HistoryError {
     /// The index.
     #[error(transparent)]
     Index(#[from] IndexError),
+    /// Nobody knows what changed after an export.
+    #[error("what changed after {since} is not known: it is too long ago, or of another history")]
+    Forgotten {
+        /// Where it ended.
+        since: Mark,
+    },
+    /// Words that no export ended with.
+    #[error("`{words}` is not where an export ended, such as 4711-8c1f22ab90de1234 or, for everything, 0")]
+    Mark {
+        /// What was given.
+        words: String,
+    },
+    /// An index of a search engine cannot be called so.
+    #[error("an index cannot be called `{name}`: only small letters, digits, `-`, `_` and `.`, no sign first")]
+    IndexName {
+        /// What was given.
+        name: String,
+    },
     /// A line of an import.
     #[error("line {line} cannot be imported: {problem}")]
     Line {
@@ -98,7 +116,7 @@ pub enum HistoryError {
 }
 
 impl HistoryError {
-    pub(super) fn file(path: &std::path::Path, error: io::Error) -> HistoryError {
+    pub(crate) fn file(path: &std::path::Path, error: io::Error) -> HistoryError {
         match StoreError::io(path, error) {
             StoreError::Io { path, error } => HistoryError::File { path, error },
             error => HistoryError::Store(error),
@@ -125,6 +143,12 @@ impl HistoryError {
             }
             HistoryError::Cursor { .. } => "begin with the first page".to_owned(),
             HistoryError::Index(_) => "make room or give write access; searches read the store meanwhile".to_owned(),
+            HistoryError::Forgotten { .. } => {
+                "export all of it, without --since, into a new index or file: what was removed meanwhile is not known"
+                    .to_owned()
+            }
+            HistoryError::Mark { .. } => "give what the last export said to go on with".to_owned(),
+            HistoryError::IndexName { .. } => "choose another name".to_owned(),
             HistoryError::Line { .. } => {
                 "nothing of that line was imported; fix it and import again: what is already here is not duplicated"
                     .to_owned()

@@ -1,10 +1,11 @@
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, BufRead, Write};
 use std::sync::mpsc::sync_channel;
 use std::thread;
 
 use serde::{Deserialize, Serialize};
 
+use super::export::Lines;
 use super::outcome::Outcome;
 use super::record::is_id;
 use super::{HistoryError, INCIDENTS, OUTCOMES, Record, add, changes};
@@ -24,6 +25,14 @@ const AHEAD: usize = 3;
 enum Line {
     Incident(Box<Record>),
     Outcome(Box<Outcome>),
+    /// Only where somebody asks what changed: an import adds, and passes over it.
+    Removed(Removed),
+}
+
+/// An incident that is no longer there.
+#[derive(Serialize, Deserialize)]
+struct Removed {
+    incident: String,
 }
 
 /// What an import did.
@@ -40,21 +49,48 @@ pub struct Imported {
 /// Writes everything as JSON Lines, incidents then outcomes, in the order of their ids: the same history gives the same
 /// lines.
 pub fn export(store: &dyn Store, out: &mut dyn Write) -> Result<u64, HistoryError> {
-    let mut written = Ok(0);
-    let mut write = |line: Result<Line, serde_json::Error>| {
-        if let Ok(count) = written {
-            let line = line.and_then(|line| serde_json::to_string(&line));
-            written = line.map_err(HistoryError::from).and_then(|line| {
-                writeln!(out, "{line}").map_err(|error| HistoryError::file("export".as_ref(), error))?;
-                Ok(count + 1)
-            });
-        }
+    let mut lines = Lines { out, count: 0 };
+    write(store, None, &mut lines)?;
+    Ok(lines.count)
+}
+
+/// The same of the incidents in `touched`, with all that was told of them and which of them are gone.
+pub(super) fn write(
+    store: &dyn Store,
+    touched: Option<&BTreeSet<String>>,
+    lines: &mut Lines<'_>,
+) -> Result<(), HistoryError> {
+    let Some(touched) = touched else {
+        each(store, INCIDENTS, &mut |value| lines.put(&Line::Incident(Box::new(Record::read(value)?))))?;
+        return each(store, OUTCOMES, &mut |value| lines.put(&Line::Outcome(serde_json::from_slice(value)?)));
     };
-    store.scan(INCIDENTS, &mut |_, value| write(Record::read(value).map(|record| Line::Incident(Box::new(record)))))?;
-    store.scan(OUTCOMES, &mut |_, value| {
-        write(serde_json::from_slice(value).map(|outcome| Line::Outcome(Box::new(outcome))))
+    let mut gone = Vec::new();
+    for id in touched {
+        match store.get(&format!("{INCIDENTS}{id}"))? {
+            Some(value) => lines.put(&Line::Incident(Box::new(Record::read(&value)?)))?,
+            None => gone.push(Line::Removed(Removed { incident: id.clone() })),
+        }
+    }
+    for id in touched {
+        let of_incident = format!("{OUTCOMES}{id}/");
+        each(store, &of_incident, &mut |value| lines.put(&Line::Outcome(serde_json::from_slice(value)?)))?;
+    }
+    gone.iter().try_for_each(|line| lines.put(line))
+}
+
+/// Hands the value of every record whose key begins with `prefix` to `take`, up to its first error.
+pub(super) fn each(
+    store: &dyn Store,
+    prefix: &str,
+    take: &mut dyn FnMut(&[u8]) -> Result<(), HistoryError>,
+) -> Result<(), HistoryError> {
+    let mut taken = Ok(());
+    store.scan(prefix, &mut |_, value| {
+        if taken.is_ok() {
+            taken = take(value);
+        }
     })?;
-    written
+    taken
 }
 
 /// Takes over what another history exported. What is there already is not doubled and stays, with what
@@ -104,7 +140,7 @@ pub fn read_lines(text: &[u8], redactor: &Redactor) -> Result<(Vec<Record>, Vec<
         match parse(line, redactor)? {
             Some(Line::Incident(record)) => records.push(*record),
             Some(Line::Outcome(outcome)) => outcomes.push(*outcome),
-            None => {}
+            Some(Line::Removed(_)) | None => {}
         }
     }
     Ok((records, outcomes))
@@ -118,6 +154,7 @@ fn parse((place, text): (usize, io::Result<String>), redactor: &Redactor) -> Res
     }
     let mut line = serde_json::from_str(&text).map_err(|error| wrong(error.to_string()))?;
     let (id, group) = match &mut line {
+        Line::Removed(_) => return Ok(Some(line)),
         Line::Incident(record) => {
             redactor.mask(&mut **record);
             (&record.incident.id, &record.incident.fingerprint.key)
@@ -168,7 +205,7 @@ fn take(
                     done.outcomes += 1;
                 }
             }
-            Ok(None) => {}
+            Ok(Some(Line::Removed(_)) | None) => {}
             Err(error) => {
                 taken = Err(error);
                 break;

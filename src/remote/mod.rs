@@ -3,6 +3,7 @@
 //! In go what waits in the spool and questions of the command line; out come the server's answers. What the server did not acknowledge
 //! stays in the spool, and is brought again.
 
+use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use std::{fs, io};
@@ -13,7 +14,9 @@ use serde_json::{Value, json};
 use thiserror::Error;
 use ureq::http::Method;
 
-use crate::history::{self, HistoryError, Likeness, Order, Outcome, Page, Record, Stats, Waiting};
+use crate::history::{
+    self, Export, Format, HistoryError, Likeness, Mark, Order, Outcome, Page, Record, Stats, Waiting,
+};
 use crate::triage::{Client, HttpError, Patience};
 
 /// Whoever waits for an answer waits no longer than that, with all attempts.
@@ -24,6 +27,12 @@ const PATIENCE: Patience = Patience {
     in_all: Duration::from_secs(20),
 };
 
+/// Under what an export says where the next one goes on.
+pub const NEXT: &str = "oomdoc-next";
+/// The status of what is no longer known.
+const GONE: u16 = 410;
+/// Bytes of an export that are written at once.
+const PIECE: usize = 64 << 10;
 /// Incidents that are asked for at a time.
 const AT_ONCE: usize = 100;
 
@@ -175,6 +184,32 @@ impl Remote {
     /// Keeps what the annotations of `record` say.
     pub fn annotate(&self, record: &Record) -> Result<(), RemoteError> {
         self.ask(&Method::POST, "incidents", Some(&json!({ "incident": record }))).map(|_: Value| ())
+    }
+
+    /// Writes what `export` asks for to `out`: how many lines that were, and where the next export goes on.
+    pub fn export(&self, export: &Export, out: &mut dyn Write) -> Result<(u64, Mark), RemoteError> {
+        let format = match &export.format {
+            Format::Lines => "format=jsonl".to_owned(),
+            Format::Bulk(index) => format!("format=bulk&index={index}"),
+        };
+        let asked = format!("{}/api/v1/export?{format}&since={}", self.url, export.since);
+        let failed = |error| match error {
+            HttpError::Refused(GONE) => HistoryError::Forgotten { since: export.since.clone() }.into(),
+            error => RemoteError::Http { url: self.url.clone(), error },
+        };
+        let mut sent = self.client.download(&asked, u64::MAX).map_err(failed)?;
+        // One that does not say so does not know what was asked for, either, and sends everything as lines.
+        let next = sent.header(NEXT).and_then(|next| next.parse().ok());
+        let next = next.ok_or_else(|| failed(HttpError::Answer(format!("it does not say `{NEXT}`"))))?;
+        let (mut piece, mut lines) = (vec![0; PIECE], 0);
+        loop {
+            let read = sent.read(&mut piece).map_err(|error| failed(HttpError::Unavailable(error.to_string())))?;
+            if read == 0 {
+                return Ok((lines, next));
+            }
+            lines += piece[..read].iter().filter(|byte| **byte == b'\n').count() as u64;
+            out.write_all(&piece[..read]).map_err(|error| HistoryError::file("export".as_ref(), error))?;
+        }
     }
 
     fn get<T: DeserializeOwned>(&self, path: &str) -> Result<T, RemoteError> {

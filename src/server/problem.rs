@@ -74,6 +74,10 @@ impl Problem {
         Problem::new(StatusCode::NOT_FOUND, "Not found", detail)
     }
 
+    pub fn gone(detail: impl Into<String>) -> Problem {
+        Problem::new(StatusCode::GONE, "No longer known", detail)
+    }
+
     pub fn too_large(detail: impl Into<String>) -> Problem {
         Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "Too large", detail)
     }
@@ -129,7 +133,10 @@ impl From<&HistoryError> for Problem {
         match error {
             HistoryError::NotFound { id } => Problem::not_found(format!("there is no incident `{id}`")),
             HistoryError::Ambiguous { .. } => Problem::not_found(error.to_string()).advised(error.advice()),
-            HistoryError::Cursor { .. } => Problem::bad_request(error.to_string()).advised(error.advice()),
+            HistoryError::Cursor { .. } | HistoryError::Mark { .. } | HistoryError::IndexName { .. } => {
+                Problem::bad_request(error.to_string()).advised(error.advice())
+            }
+            HistoryError::Forgotten { .. } => Problem::gone(error.to_string()).advised(error.advice()),
             HistoryError::Query(error) => Problem::bad_request(error.to_string()).advised(error.advice()),
             HistoryError::NoSuchPatch { .. } | HistoryError::TooManyNotes { .. } | HistoryError::Line { .. } => {
                 Problem::unprocessable(error.to_string()).advised(error.advice())

@@ -301,15 +301,20 @@ impl Store for DiskStore {
         self.ask(of_engine, |places| places.get(key).map(|sealed| opened(&self.path, key, sealed)).transpose())
     }
 
-    fn scan(&self, prefix: &str, each: &mut dyn FnMut(&str, &[u8])) -> Result<(), StoreError> {
-        let mut last: Option<String> = None;
-        let whole = prefix.strip_suffix('/').filter(|space| !space.contains('/'));
+    fn scan_after(
+        &self,
+        prefix: &str,
+        after: Option<&str>,
+        each: &mut dyn FnMut(&str, &[u8]),
+    ) -> Result<(), StoreError> {
+        let mut last = after.map(str::to_owned);
+        let whole = prefix.strip_suffix('/').filter(|space| after.is_none() && !space.contains('/'));
         let mut of_engine = |engine: &Engine| {
             // A whole space is known to have so many records.
             if whole.is_some_and(|space| engine.is_whole(space) != Ok(true)) {
                 return Err(Lost);
             }
-            for found in engine.records(prefix) {
+            for found in engine.records_after(prefix, after) {
                 let (key, sealed) = found?;
                 each(&key, &record::open(&key, &sealed).map_err(|_| Lost)?);
                 last = Some(key);

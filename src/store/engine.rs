@@ -117,7 +117,16 @@ impl Engine {
 
     /// All records whose keys begin with `prefix`, in the order of their keys. Nothing comes behind an error.
     pub fn records(&self, prefix: &str) -> impl Iterator<Item = Result<(String, Vec<u8>), Lost>> {
-        let (mut page, mut last) = (Vec::new().into_iter(), None::<String>);
+        self.records_after(prefix, None)
+    }
+
+    /// Those of them that stand behind `after`.
+    pub fn records_after(
+        &self,
+        prefix: &str,
+        after: Option<&str>,
+    ) -> impl Iterator<Item = Result<(String, Vec<u8>), Lost>> {
+        let (mut page, mut last) = (Vec::new().into_iter(), after.filter(|after| *after >= prefix).map(str::to_owned));
         let mut engine = Some(self);
         std::iter::from_fn(move || {
             if page.len() == 0 {

@@ -1,7 +1,8 @@
 use std::collections::BTreeMap;
+use std::ops::Bound::Unbounded;
 
 use super::error::StoreError;
-use super::{Change, Store, record};
+use super::{Change, Store, record, start};
 
 /// The store without a disk: the same answers, nothing kept. For tests, and where nothing may be written.
 #[derive(Debug, Default)]
@@ -15,8 +16,13 @@ impl Store for MemoryStore {
         Ok(self.records.get(key).cloned())
     }
 
-    fn scan(&self, prefix: &str, each: &mut dyn FnMut(&str, &[u8])) -> Result<(), StoreError> {
-        let from = self.records.range(prefix.to_owned()..);
+    fn scan_after(
+        &self,
+        prefix: &str,
+        after: Option<&str>,
+        each: &mut dyn FnMut(&str, &[u8]),
+    ) -> Result<(), StoreError> {
+        let from = self.records.range::<str, _>((start(prefix, after), Unbounded));
         from.take_while(|(key, _)| key.starts_with(prefix)).for_each(|(key, value)| each(key, value));
         Ok(())
     }

@@ -24,6 +24,8 @@ mod snapshot;
 mod upgrade;
 mod view;
 
+use std::ops::Bound;
+
 pub(crate) use panics::quietly;
 
 pub use disk::DiskStore;
@@ -42,8 +44,18 @@ pub trait Store {
     /// The value of `key`.
     fn get(&self, key: &str) -> Result<Option<Vec<u8>>, StoreError>;
 
+    /// Hands every record whose key begins with `prefix` and stands behind `after` to `each`, in the order of their keys.
+    fn scan_after(
+        &self,
+        prefix: &str,
+        after: Option<&str>,
+        each: &mut dyn FnMut(&str, &[u8]),
+    ) -> Result<(), StoreError>;
+
     /// Hands every record whose key begins with `prefix` to `each`, in the order of their keys.
-    fn scan(&self, prefix: &str, each: &mut dyn FnMut(&str, &[u8])) -> Result<(), StoreError>;
+    fn scan(&self, prefix: &str, each: &mut dyn FnMut(&str, &[u8])) -> Result<(), StoreError> {
+        self.scan_after(prefix, None, each)
+    }
 
     /// Makes all of `changes` or none. They are durable when this returns; out comes the number of the change.
     fn commit(&mut self, changes: &[Change]) -> Result<u64, StoreError>;
@@ -71,6 +83,11 @@ impl Change {
     pub fn remove(key: impl Into<String>) -> Change {
         Change { key: key.into(), value: None }
     }
+}
+
+/// Where a scan of `prefix` begins that hands out what stands behind `after`.
+fn start<'k>(prefix: &'k str, after: Option<&'k str>) -> Bound<&'k str> {
+    after.filter(|after| *after >= prefix).map_or(Bound::Included(prefix), Bound::Excluded)
 }
 
 /// The part of a key before the first slash.

@@ -1,4 +1,5 @@
 use std::collections::BTreeMap;
+use std::ops::Bound::Unbounded;
 use std::path::{Path, PathBuf};
 use std::thread::sleep;
 use std::time::Duration;
@@ -7,7 +8,7 @@ use super::disk::{DiskStore, FOLDER, opened, places};
 use super::error::StoreError;
 use super::format::{self, State};
 use super::journal::Places;
-use super::{Change, Snapshot, Store};
+use super::{Change, Snapshot, Store, start};
 
 /// A writer on a failing disk may cut off what is just being read.
 const PAUSE: Duration = Duration::from_millis(50);
@@ -49,6 +50,16 @@ impl View {
         view.below = Some(below);
         Ok(view)
     }
+
+    /// Tells the store from others; `None` where there is none yet.
+    pub fn id(&self) -> Option<String> {
+        format::id_of(&self.path)
+    }
+
+    /// The number of the last change of the store itself, without what was committed to this view.
+    pub fn kept(&self) -> u64 {
+        self.below.as_ref().map_or(0, |below| below.change)
+    }
 }
 
 impl Store for View {
@@ -60,11 +71,16 @@ impl Store for View {
         below.map(|sealed| opened(&self.path, key, sealed)).transpose()
     }
 
-    fn scan(&self, prefix: &str, each: &mut dyn FnMut(&str, &[u8])) -> Result<(), StoreError> {
-        let above = self.above.range(prefix.to_owned()..).take_while(|(key, _)| key.starts_with(prefix));
-        let mut above = above.peekable();
+    fn scan_after(
+        &self,
+        prefix: &str,
+        after: Option<&str>,
+        each: &mut dyn FnMut(&str, &[u8]),
+    ) -> Result<(), StoreError> {
+        let above = self.above.range::<str, _>((start(prefix, after), Unbounded));
+        let mut above = above.take_while(|(key, _)| key.starts_with(prefix)).peekable();
         if let Some(below) = &self.below {
-            below.scan(prefix, None, &mut |key, sealed| {
+            below.scan(prefix, after, &mut |key, sealed| {
                 let mut is_above = false;
                 while let Some((other, value)) = above.next_if(|(other, _)| other.as_str() <= key) {
                     is_above = other == key;

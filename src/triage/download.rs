@@ -9,7 +9,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use ureq::config::Config;
-use ureq::http::{Request, Response, Uri};
+use ureq::http::{HeaderMap, Request, Response, Uri};
 use ureq::unversioned::resolver::{DefaultResolver, ResolvedSocketAddrs, Resolver};
 use ureq::unversioned::transport::{DefaultConnector, NextTimeout};
 use ureq::{Agent, Body, BodyReader};
@@ -27,6 +27,7 @@ const WHOLE: Duration = Duration::from_secs(30 * 60);
 
 /// A body as it comes.
 pub struct Download {
+    headers: HeaderMap,
     body: BodyReader<'static>,
     left: u64,
     most: u64,
@@ -34,6 +35,11 @@ pub struct Download {
 }
 
 impl Download {
+    /// What the server says of it under `name`.
+    pub fn header(&self, name: &str) -> Option<&str> {
+        self.headers.get(name)?.to_str().ok()
+    }
+
     /// What broke the stream off before its end, once all of it was read. A body that is too long is not broken.
     pub fn broke(&self) -> Arc<OnceLock<String>> {
         Arc::clone(&self.broke)
@@ -76,6 +82,7 @@ impl Client {
             if !matches!(status, 301 | 302 | 303 | 307 | 308) {
                 return match status {
                     200..=299 => Ok(Download {
+                        headers: response.headers().clone(),
                         body: response.into_body().into_reader(),
                         left: most,
                         most,

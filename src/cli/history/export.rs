@@ -1,33 +1,126 @@
-use std::fs::File;
-use std::io::{BufWriter, Write};
+use std::fs::{self, File};
+use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 
+use super::HistoryPlace;
 use crate::cli::error::CliError;
-use crate::history;
+use crate::cli::language::spoken;
+use crate::cli::messages::told;
+use crate::history::{Format, IndexName, Mark, index_template};
+use crate::redact::Redactor;
 
-/// Write all incidents and outcomes as JSON Lines, for another home or a backup
+/// Write incidents and outcomes as lines of JSON: for another home, or for OpenSearch and Elasticsearch
 #[derive(Debug, Args)]
 pub(super) struct Export {
     /// The file [default: standard output]
     #[arg(value_name = "FILE")]
     file: Option<PathBuf>,
+    /// `jsonl` for another home, `bulk` for a search engine
+    #[arg(long, value_enum, default_value_t)]
+    format: ExportFormat,
+    /// The search engine's index
+    #[arg(long, value_name = "NAME", default_value_t)]
+    index: IndexName,
+    /// Only what changed after an export: what that one said to go on with; 0 is everything
+    #[arg(long, value_name = "CHANGE", default_value_t)]
+    since: Mark,
+    /// Write what the next export goes on with into this file
+    #[arg(long, value_name = "FILE")]
+    next: Option<PathBuf>,
+    /// Write the search engine's index template instead
+    #[arg(long, conflicts_with_all = ["format", "since", "next"])]
+    template: bool,
+}
+
+/// What lines are like.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+enum ExportFormat {
+    #[default]
+    Jsonl,
+    Bulk,
 }
 
 impl Export {
-    pub fn run(self, home: &Path) -> Result<(), CliError> {
-        let store = history::look(home)?;
-        match self.file {
-            None => drop(history::export(&store, &mut BufWriter::new(std::io::stdout().lock()))?),
-            Some(path) => {
-                let written = |error| CliError::Write { path: path.clone(), error };
-                let mut file = BufWriter::new(File::create(&path).map_err(written)?);
-                let lines = history::export(&store, &mut file)?;
-                file.flush().and_then(|()| file.get_ref().sync_all()).map_err(written)?;
-                anstream::println!("{lines} lines written");
-            }
+    pub fn run(self, place: &HistoryPlace, redactor: &Redactor) -> Result<(), CliError> {
+        if self.template {
+            let template = serde_json::to_string_pretty(&index_template(&self.index))?;
+            return match &self.file {
+                None => Ok(writeln!(io::stdout(), "{template}")?),
+                Some(path) => fs::write(path, template + "\n").map_err(written(path)),
+            };
         }
-        Ok(())
+        // Whoever takes everything for another home does not go on.
+        let is_asked = self.format == ExportFormat::Bulk || self.since != Mark::default();
+        let format = match self.format {
+            ExportFormat::Jsonl => Format::Lines,
+            ExportFormat::Bulk => Format::Bulk(self.index),
+        };
+        let export = crate::history::Export { format, since: self.since };
+        let next = match &self.file {
+            None => {
+                let mut out = BufWriter::new(io::stdout().lock());
+                let (_, next) = place.export(export, redactor, &mut out)?;
+                out.flush()?;
+                if is_asked && self.next.is_none() {
+                    anstream::eprintln!("{}", in_words(&format!("go on with --since {next}")));
+                }
+                next
+            }
+            Some(path) => {
+                let mut file = Late { path, file: None };
+                let (lines, next) = place.export(export, redactor, &mut file)?;
+                file.finish().map_err(written(path))?;
+                anstream::println!("{}", in_words(&format!("{lines} lines written; go on with --since {next}")));
+                next
+            }
+        };
+        match &self.next {
+            Some(path) => fs::write(path, format!("{next}\n")).map_err(written(path)),
+            None => Ok(()),
+        }
     }
+}
+
+/// A file that is made when there is something to write: what cannot be exported leaves the one that is there.
+struct Late<'p> {
+    path: &'p Path,
+    file: Option<BufWriter<File>>,
+}
+
+impl Late<'_> {
+    fn file(&mut self) -> io::Result<&mut BufWriter<File>> {
+        let file = match self.file.take() {
+            Some(file) => file,
+            None => BufWriter::new(File::create(self.path)?),
+        };
+        Ok(self.file.insert(file))
+    }
+
+    fn finish(mut self) -> io::Result<()> {
+        let file = self.file()?;
+        file.flush()?;
+        file.get_ref().sync_all()
+    }
+}
+
+impl Write for Late<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.file()?.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.as_mut().map_or(Ok(()), Write::flush)
+    }
+}
+
+/// `words` in the reader's language.
+fn in_words(words: &str) -> String {
+    told(words, spoken()).into_owned()
+}
+
+/// That `path` cannot be written.
+fn written(path: &Path) -> impl Fn(io::Error) -> CliError {
+    move |error| CliError::Write { path: path.to_owned(), error }
 }

@@ -74,7 +74,7 @@ impl History {
             Command::Resolve(resolve) => resolve.run(&HistoryPlace::of(settings)?, &settings.redactor()?),
             Command::Tag(tag) => tag.run(home, &settings.redactor()?),
             Command::Outcomes(outcomes) => outcomes.run(home),
-            Command::Export(export) => export.run(home),
+            Command::Export(export) => export.run(&HistoryPlace::of(settings)?, &settings.redactor()?),
             Command::Import(import) => import.run(home, &settings.redactor()?),
             Command::Backup(backup) => backup.run(home),
             Command::Restore(restore) => restore.run(home),

@@ -1,11 +1,13 @@
 //! Where the history is that a command asks: in the home folder, or with the team's server.
 
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use super::{found, open, publish};
 use crate::cli::error::CliError;
 use crate::cli::home::Home;
-use crate::history::{self, Likeness, Order, Outcome, Page, Query, Record, Stats};
+use crate::history::{self, Export, Likeness, Mark, Order, Outcome, Page, Query, Record, Stats};
+use crate::redact::Redactor;
 use crate::remote::Remote;
 
 /// Where it is.
@@ -69,6 +71,18 @@ impl HistoryPlace {
         match self {
             HistoryPlace::Here(home) => Ok(found(home, history::ask_similar(home, record, most)?)),
             HistoryPlace::There(remote) => Ok(remote.similar(record, most)?),
+        }
+    }
+
+    /// Writes what `export` asks for to `out`: how many lines that were, and where the next export goes on.
+    pub fn export(&self, export: Export, redactor: &Redactor, out: &mut dyn Write) -> Result<(u64, Mark), CliError> {
+        match self {
+            HistoryPlace::Here(home) => {
+                let exporting = export.begin(home)?;
+                let lines = exporting.write(redactor, out)?;
+                Ok((lines, exporting.next().clone()))
+            }
+            HistoryPlace::There(remote) => Ok(remote.export(&export, out)?),
         }
     }
 

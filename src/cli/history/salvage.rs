@@ -16,6 +16,8 @@ impl Salvage {
         use std::io::Write;
         let found = store::salvage(home)?;
         let mut store = open(home)?;
+        // Nobody noted what was lost.
+        history::forget_changes(&mut store)?;
         // What follows from the incidents may have been lost, too.
         history::reindex(&mut store, &|_, _| {})?;
         publish(&mut store)?;

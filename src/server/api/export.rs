@@ -3,14 +3,18 @@ use std::sync::Arc;
 
 use axum::Extension;
 use axum::body::{Body, Bytes};
-use axum::extract::State;
+use axum::extract::{Query as Asking, State};
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
 use futures_util::stream;
+use schemars::JsonSchema;
+use serde::Deserialize;
 use tokio::sync::mpsc;
 
-use crate::history;
+use crate::history::{Export, Format, HistoryError, IndexName, Mark};
+use crate::remote::NEXT;
 use crate::server::access::Visitor;
+use crate::server::problem::Problem;
 use crate::server::state::Server;
 
 /// Bytes that are sent at once.
@@ -18,17 +22,58 @@ const PIECE: usize = 64 << 10;
 /// Pieces that wait to be sent.
 const AHEAD: usize = 8;
 
-/// Sends everything, while it is read beside the keeper: nobody waits for it.
-pub async fn export(State(server): State<Arc<Server>>, Extension(visitor): Extension<Visitor>) -> Response {
-    server.audit(&visitor, "export", "all");
-    let (send, receive) = mpsc::channel(AHEAD);
+/// What is exported.
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Asked {
+    /// What lines are like.
+    pub format: Lines,
+    /// The index that documents are for; `oomdoc-incidents` unless told.
+    pub index: Option<String>,
+    /// Only what changed after an export: what its header `oomdoc-next` said. All, unless told.
+    pub since: Option<String>,
+}
+
+/// What lines are like.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Lines {
+    /// Incidents and outcomes whole, as an import takes them.
+    #[default]
+    Jsonl,
+    /// Flat documents, as `_bulk` of OpenSearch and Elasticsearch takes them.
+    Bulk,
+}
+
+impl Asked {
+    fn read(&self) -> Result<Export, HistoryError> {
+        let index: Option<IndexName> = self.index.as_deref().map(str::parse).transpose()?;
+        let format = match self.format {
+            Lines::Jsonl => Format::Lines,
+            Lines::Bulk => Format::Bulk(index.unwrap_or_default()),
+        };
+        Ok(Export { format, since: self.since.as_deref().map_or(Ok(Mark::default()), str::parse)? })
+    }
+}
+
+/// Sends what is asked for, while it is read beside the keeper: nobody waits for it.
+pub async fn export(
+    State(server): State<Arc<Server>>,
+    Extension(visitor): Extension<Visitor>,
+    Asking(asked): Asking<Asked>,
+) -> Result<Response, Problem> {
+    let export = asked.read()?;
+    server.audit(&visitor, "export", asked.since.as_deref().unwrap_or("all"));
     let home = server.home.clone();
+    let begun = tokio::task::spawn_blocking(move || export.begin(&home)).await;
+    let exporting = begun.map_err(|error| Problem::internal(&error))??;
+    let next = exporting.next().to_string();
+    let (send, receive) = mpsc::channel(AHEAD);
     tokio::task::spawn_blocking(move || {
         let mut pieces = Pieces { send, piece: Vec::with_capacity(PIECE) };
-        let done = history::look(&home).and_then(|view| {
-            history::export(&view, &mut pieces)?;
-            pieces.flush().map_err(|error| history::HistoryError::File { path: "export".into(), error })
-        });
+        let done = exporting
+            .write(&server.redactor, &mut pieces)
+            .and_then(|_| pieces.flush().map_err(|error| HistoryError::File { path: "export".into(), error }));
         if let Err(error) = done {
             tracing::warn!(%error, "an export ended early");
             // The client is told that it is not whole.
@@ -36,7 +81,8 @@ pub async fn export(State(server): State<Arc<Server>>, Extension(visitor): Exten
         }
     });
     let pieces = stream::unfold(receive, |mut receive| async { receive.recv().await.map(|piece| (piece, receive)) });
-    ([(header::CONTENT_TYPE, super::LINES)], Body::from_stream(pieces)).into_response()
+    let headers = [(header::CONTENT_TYPE.as_str(), super::LINES), (NEXT, &*next)];
+    Ok((headers, Body::from_stream(pieces)).into_response())
 }
 
 /// Writes into a channel.

@@ -162,8 +162,8 @@ pub fn routes() -> Vec<Route> {
             method: Method::GET,
             need: Some(Scope::Admin),
             about: Some(About {
-                summary: "The whole history, a line of JSON each",
-                query: None,
+                summary: "The history, or what changed in it, a line of JSON each; the header `oomdoc-next` says where the next export goes on",
+                query: Some(describe::<export::Asked>),
                 body: Sent::Nothing,
                 answer: Answered::Bytes(LINES),
             }),

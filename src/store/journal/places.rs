@@ -1,11 +1,12 @@
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
-use std::ops::Bound::{Excluded, Included, Unbounded};
+use std::ops::Bound::Unbounded;
 use std::path::Path;
 
 use super::entry::Entry;
 use super::walk::{Met, walk};
+use crate::store::start;
 
 /// Where the value of a record lies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -60,8 +61,9 @@ impl Places {
 
     /// The places of those that begin with `prefix` and stand behind `after`.
     fn from<'p>(&'p self, prefix: &'p str, after: Option<&str>) -> impl Iterator<Item = (&'p String, &'p Place)> {
-        let from = after.filter(|after| *after >= prefix).map_or(Included(prefix), Excluded);
-        self.places.range::<str, _>((from, Unbounded)).take_while(move |(key, _)| key.starts_with(prefix))
+        self.places
+            .range::<str, _>((start(prefix, after), Unbounded))
+            .take_while(move |(key, _)| key.starts_with(prefix))
     }
 
     /// Takes over a change that was appended: each key with where its value begins and how long that is.
