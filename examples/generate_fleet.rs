@@ -20,5 +20,5 @@ fn main() -> Result<(), Box<dyn Error>> {
     let (nodes, ranks_per_node, steps) = (next(512)?, next(8)?, next(64)?);
     let root = nodes * ranks_per_node * 2 / 5 + 3;
     println!("root: rank {root} on {}", Fleet::node(root / ranks_per_node));
-    Ok(Fleet { story, nodes, ranks_per_node, steps, root }.write(Path::new(folder))?)
+    Ok(Fleet { story, nodes, ranks_per_node, steps, root, skewed: None }.write(Path::new(folder))?)
 }

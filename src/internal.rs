@@ -24,7 +24,7 @@ pub mod diagnosis {
 
 #[cfg(feature = "cli")]
 pub mod digest {
-    pub use crate::digest::{Digest, DigestError, LARGEST, Nodes};
+    pub use crate::digest::{Digest, DigestError, LARGEST};
     pub use crate::{analyze_digest, digest as read_on};
 }
 

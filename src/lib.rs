@@ -118,7 +118,7 @@ use facts::{Evaluator, Facts};
 use incident::{Found, Outcome};
 use knowledge::{Knowledge, KnowledgeError};
 use launch::{JobConfig, Prediction};
-use model::{Call, Collapse, Diagnosis, Frame, Incident, InputSummary, Job, Nodes, Report, Snapshot};
+use model::{Call, Collapse, Diagnosis, Frame, Incident, InputSummary, Job, Report, Snapshot};
 use parse::{GRAMMARS, Grammars};
 use patch::{Remedies, Workbench};
 use reading::Reading;
@@ -202,8 +202,6 @@ pub fn analyze_digest(
     let knowledge = options.known()?;
     read_ahead(&knowledge, &options);
     let digest::Whole { reading, named, written, nodes, neighbours, damaged } = digest.into_whole();
-    let nodes =
-        Nodes { count: nodes.count as u64, unanswered: nodes.unanswered.iter().map(|node| node.to_string()).collect() };
     let options = Options { written: Arc::new(written), ..options };
     let reports = conclude_each(reading.by_job(&named, grouping, &knowledge), &knowledge, &options)?;
     let reports = reports.into_iter().map(|report| {

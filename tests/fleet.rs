@@ -196,7 +196,7 @@ fn the_root_is_found_among_ranks_that_only_followed() -> Outcome {
     let (nodes, ranks_per_node) = size();
     for story in Story::ALL {
         let root = nodes * ranks_per_node * 2 / 5 + 3;
-        let fleet = Fleet { story, nodes, ranks_per_node, steps: 48, root };
+        let fleet = Fleet { story, nodes, ranks_per_node, steps: 48, root, skewed: Some((nodes - 2, 47.0)) };
         let node = Fleet::node(root / ranks_per_node);
         let folder = TempDir::new()?;
         fleet.write(folder.path())?;
@@ -204,6 +204,9 @@ fn the_root_is_found_among_ranks_that_only_followed() -> Outcome {
         let report = read_of_all(fleet, folder.path(), answering)?;
         let told = report.nodes.as_ref().ok_or("no nodes")?;
         assert_eq!(told.count, u64::from(nodes), "{story:?}");
+        let [clock] = &told.clocks[..] else { return Err(format!("{story:?}: {:?}", told.clocks).into()) };
+        assert_eq!(clock.node, Fleet::node(nodes - 2));
+        assert!((clock.seconds - 47.0).abs() < 1.0, "{}", clock.seconds);
         if story == Story::NodeLost {
             assert_eq!((report.verdict, &told.unanswered[..]), (Kind::None, &[node][..]));
             assert!(report.other_failure.is_some());

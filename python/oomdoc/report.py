@@ -17,6 +17,7 @@ __all__ = [
     "CategoryUse",
     "Change",
     "Citation",
+    "ClockSkew",
     "Collapse",
     "Column",
     "Consumer",
@@ -266,6 +267,15 @@ class Citation(Value):
     """
     redacted: Optional[bool] = None
     """Whether a secret in `text` was masked, so that it is no longer verbatim."""
+
+
+@dataclass(frozen=True)
+class ClockSkew(Value):
+    """A node whose clock is apart from the others'."""
+    node: str
+    """The node."""
+    seconds: float
+    """Seconds that its clock is ahead; negative where it is behind."""
 
 
 @dataclass(frozen=True)
@@ -566,6 +576,8 @@ class Nodes(Value):
     """How many were asked."""
     unanswered: List[str]
     """Those that gave nothing: what happened there is not part of the report."""
+    clocks: List[ClockSkew] = field(default_factory=list)
+    """Those whose clocks are apart from the others', by when each gave up the same collective operation."""
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,7 @@
 //! that it is made of, so that joining is the union of sets; nothing is weighed before all are there.
 
 mod bound;
+mod clocks;
 mod content;
 mod error;
 mod frame;
@@ -19,7 +20,7 @@ pub use content::Content;
 pub use error::DigestError;
 use frame::Frame;
 
-use crate::model::Citation;
+use crate::model::{Citation, Nodes};
 use crate::reading::Reading;
 use crate::redact::Redactor;
 use crate::when::Written;
@@ -69,12 +70,11 @@ impl Digest {
 
     /// The nodes that it is of, and those of them that gave nothing.
     pub fn nodes(&self) -> Nodes {
-        let all: BTreeSet<Arc<str>> = self.frames.iter().map(|frame| Arc::clone(&frame.node)).collect();
+        let all: BTreeSet<&str> = self.frames.iter().map(|frame| &*frame.node).collect();
         // Also where something else bears its name, such as what a scheduler says of it.
-        let unanswered: BTreeSet<Arc<str>> =
-            self.frames.iter().filter(|frame| frame.is_empty()).map(|frame| Arc::clone(&frame.node)).collect();
-        let unanswered = unanswered.into_iter().collect();
-        Nodes { count: all.len(), unanswered }
+        let unanswered =
+            self.frames.iter().filter(|frame| frame.is_empty()).map(|frame| frame.node.to_string()).collect();
+        Nodes { count: all.len() as u64, unanswered, clocks: Vec::new() }
     }
 
     /// What all of it amounts to, as if it had been read here; and what cannot be read again.
@@ -92,17 +92,9 @@ impl Digest {
                 .into_iter()
                 .for_each(|content| content.add_to(&mut whole));
         }
+        whole.nodes.clocks = clocks::skews(&whole.reading.reads);
         whole
     }
-}
-
-/// The nodes of a digest.
-#[derive(Debug, Default, Clone)]
-pub struct Nodes {
-    /// How many they are.
-    pub count: usize,
-    /// Those that gave nothing.
-    pub unanswered: Vec<Arc<str>>,
 }
 
 /// What digests amount to.

@@ -30,7 +30,7 @@ pub use incident::{
 };
 pub use location::{Citation, Column, LineNumber, Location};
 pub use patch::{Change, Need, Partner, Patch, PatchEffect, PatchNeeds, PatchSet, Scalar};
-pub use report::{InputSummary, Job, Nodes, OtherFailure, Report, Role, SCHEMA, TimelinePoint};
+pub use report::{ClockSkew, InputSummary, Job, Nodes, OtherFailure, Report, Role, SCHEMA, TimelinePoint};
 pub use snapshot::{
     Allocation, CategoryUse, HistoryPoint, LineUse, RefusedAllocation, SegmentUse, Snapshot, SnapshotMoment,
     TraceEvent, UnusedMemory,

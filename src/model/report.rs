@@ -44,7 +44,7 @@ pub struct Report {
 }
 
 /// The nodes of a job whose logs were read where they lie.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Nodes {
@@ -52,6 +52,20 @@ pub struct Nodes {
     pub count: u64,
     /// Those that gave nothing: what happened there is not part of the report.
     pub unanswered: Vec<String>,
+    /// Those whose clocks are apart from the others', by when each gave up the same collective operation.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub clocks: Vec<ClockSkew>,
+}
+
+/// A node whose clock is apart from the others'.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[non_exhaustive]
+pub struct ClockSkew {
+    /// The node.
+    pub node: String,
+    /// Seconds that its clock is ahead; negative where it is behind.
+    pub seconds: f64,
 }
 
 /// One input.

@@ -4,9 +4,9 @@
 use std::sync::Arc;
 
 use super::{
-    Allocation, Call, Change, Citation, Collapse, Consumer, Derivation, Diagnosis, Earlier, End, Figure, Fingerprint,
-    Ignored, Incident, InputSummary, Job, LineUse, Location, Memory, Nodes, NotAdvised, OtherFailure, Partner, Patch,
-    PhaseFinding, Report, Scalar, Seen, Snapshot, TimelinePoint, TraceEvent, Victim,
+    Allocation, Call, Change, Citation, ClockSkew, Collapse, Consumer, Derivation, Diagnosis, Earlier, End, Figure,
+    Fingerprint, Ignored, Incident, InputSummary, Job, LineUse, Location, Memory, Nodes, NotAdvised, OtherFailure,
+    Partner, Patch, PhaseFinding, Report, Scalar, Seen, Snapshot, TimelinePoint, TraceEvent, Victim,
 };
 
 /// A text of a report.
@@ -82,7 +82,15 @@ impl Texts for Report {
         incidents.texts(see);
         other_failure.texts(see);
         neighbours.texts(see);
-        nodes.iter_mut().for_each(|Nodes { count: _, unanswered }| unanswered.texts(see));
+        nodes.texts(see);
+    }
+}
+
+impl Texts for Nodes {
+    fn texts(&mut self, see: &mut dyn FnMut(Text<'_>)) {
+        let Nodes { count: _, unanswered, clocks } = self;
+        unanswered.texts(see);
+        clocks.iter_mut().for_each(|ClockSkew { node, seconds: _ }| node.texts(see));
     }
 }
 

@@ -124,7 +124,9 @@ fn timeout(record: &Record) -> Option<Event> {
     let mut event = statement::consequence(record, PRODUCER, words, OtherFailureName::NcclTimeout);
     let operation = text::after(words, "OpType=").map(|rest| text::token(rest, ",)"));
     event.facts.extend(operation.map(|name| record.fact("nccl.operation", name)));
-    for (key, label) in [("nccl.timeout_ms", "Timeout(ms)="), ("nccl.elapsed_ms", ") ran for ")] {
+    for (key, label) in
+        [("nccl.sequence", "SeqNum="), ("nccl.timeout_ms", "Timeout(ms)="), ("nccl.elapsed_ms", ") ran for ")]
+    {
         let number = text::after(words, label).and_then(|rest| text::digits(rest).ok());
         let fact = number.and_then(|(_, words)| Some(record.number_fact(key, words, words.parse().ok()?)));
         event.facts.extend(fact);

@@ -4,7 +4,7 @@ pub(super) use super::joints::{colon, comma, down_to, host, input, needed, on_ho
 pub(crate) use super::names::phase;
 pub(super) use super::names::{during, figure, headline, other_failure};
 use crate::knowledge::Language;
-use crate::model::{Earlier, Ending, Ignored, Nodes, Outcomes, Seen, Signal};
+use crate::model::{ClockSkew, Earlier, Ending, Ignored, Nodes, Outcomes, Seen, Signal};
 
 /// What a section is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -253,12 +253,19 @@ const EN: Labels = Labels {
     healthy: "No sign of a failure, out of memory or otherwise",
     nothing_read: "No log lines were read\n\n  Name a job's log, a kernel log, or a folder that holds either: oomdoc analyze job.log dmesg.log",
     more: |count| format!("and {count} more"),
-    nodes: |nodes| match unanswered(nodes) {
-        None => format!("logs of {} nodes, read where they lie", nodes.count),
-        Some((count, names)) => {
-            let rest = if count > NAMED { format!(" and {} more", count - NAMED) } else { String::new() };
-            format!("{count} of {} nodes did not answer: {names}{rest}", nodes.count)
-        }
+    nodes: |nodes| {
+        let said = match unanswered(nodes) {
+            None => format!("logs of {} nodes, read where they lie", nodes.count),
+            Some((count, names)) => {
+                let rest = if count > NAMED { format!(" and {} more", count - NAMED) } else { String::new() };
+                format!("{count} of {} nodes did not answer: {names}{rest}", nodes.count)
+            }
+        };
+        let clock = |ClockSkew { node, seconds }: &ClockSkew| {
+            let side = if *seconds < 0.0 { "behind" } else { "ahead" };
+            format!("; the clock of {node} is about {:.0} s {side}", seconds.abs())
+        };
+        said + &nodes.clocks.iter().take(NAMED).map(clock).collect::<String>()
     },
     more_in_json: |count| format!("and {count} more in --format json"),
     others: |count| format!(" and {count} more"),
@@ -369,12 +376,19 @@ const ZH: Labels = Labels {
     healthy: "没有发现任何失败迹象",
     nothing_read: "没有读到日志\n\n  请提供作业日志、内核日志或包含它们的文件夹：oomdoc analyze job.log dmesg.log",
     more: |count| format!("另有 {count} 项"),
-    nodes: |nodes| match unanswered(nodes) {
-        None => format!("{} 个节点的日志，均在原处读取", nodes.count),
-        Some((count, names)) => {
-            let rest = if count > NAMED { format!("，另有 {} 个", count - NAMED) } else { String::new() };
-            format!("{} 个节点中有 {count} 个没有答复：{names}{rest}", nodes.count)
-        }
+    nodes: |nodes| {
+        let said = match unanswered(nodes) {
+            None => format!("{} 个节点的日志，均在原处读取", nodes.count),
+            Some((count, names)) => {
+                let rest = if count > NAMED { format!("，另有 {} 个", count - NAMED) } else { String::new() };
+                format!("{} 个节点中有 {count} 个没有答复：{names}{rest}", nodes.count)
+            }
+        };
+        let clock = |ClockSkew { node, seconds }: &ClockSkew| {
+            let side = if *seconds < 0.0 { "慢" } else { "快" };
+            format!("；{node} 的时钟约{side} {:.0} 秒", seconds.abs())
+        };
+        said + &nodes.clocks.iter().take(NAMED).map(clock).collect::<String>()
     },
     more_in_json: |count| format!("另有 {count} 项，见 --format json"),
     others: |count| format!("，另有 {count} 个"),

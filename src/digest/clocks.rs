@@ -1,0 +1,62 @@
+//! How far the clocks of nodes are apart: where ranks wait for one collective operation, all give it up after the same time.
+
+use std::collections::BTreeMap;
+
+use crate::incident::Read;
+use crate::model::{Clock, ClockSkew, Event, FactValue};
+
+/// Fewer nodes do not say whose clock is wrong.
+const FEWEST: usize = 3;
+/// Ranks begin to wait some seconds apart: less is no skew.
+const LEAST_SECONDS: f64 = 10.0;
+
+/// Which operation it is of all that a job waits for.
+type Operation = (String, u64, u64);
+
+/// The nodes whose clocks differ from those of most, in the order of their names; the node is what stands before a path.
+pub(super) fn skews(reads: &[Read]) -> Vec<ClockSkew> {
+    let mut given_up: BTreeMap<Operation, BTreeMap<&str, (Clock, f64)>> = BTreeMap::new();
+    for read in reads {
+        let Some((node, _)) = read.path.split_once(':') else { continue };
+        for event in &read.findings.events {
+            let (Some(operation), Some(time)) = (operation(event), event.time) else { continue };
+            let first = given_up.entry(operation).or_default().entry(node).or_insert((time.clock, time.seconds));
+            if first.0 == time.clock {
+                first.1 = first.1.min(time.seconds);
+            }
+        }
+    }
+    let mut ahead: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
+    for nodes in given_up.into_values().filter(|nodes| nodes.len() >= FEWEST) {
+        let mut times: Vec<f64> = nodes.values().map(|(_, seconds)| *seconds).collect();
+        let usual = median(&mut times);
+        let is_one_clock = nodes.values().all(|(clock, _)| nodes.values().all(|(other, _)| other == clock));
+        for (node, (_, seconds)) in nodes.into_iter().filter(|_| is_one_clock) {
+            ahead.entry(node).or_default().push(seconds - usual);
+        }
+    }
+    let skew =
+        |(node, mut seconds): (&str, Vec<f64>)| ClockSkew { node: node.to_owned(), seconds: median(&mut seconds) };
+    ahead.into_iter().map(skew).filter(|skew| skew.seconds.abs() >= LEAST_SECONDS).collect()
+}
+
+/// The collective operation that an event says did not end.
+fn operation(event: &Event) -> Option<Operation> {
+    let number = |key| {
+        event.facts.iter().find(|fact| fact.key == key).and_then(|fact| match fact.value {
+            FactValue::Number(number) if number >= 0.0 => Some(number as u64),
+            _ => None,
+        })
+    };
+    let name = event.facts.iter().find(|fact| fact.key == "nccl.operation").and_then(|fact| match &fact.value {
+        FactValue::Text(name) => Some(name.clone()),
+        FactValue::Number(_) => None,
+    })?;
+    Some((name, number("nccl.sequence")?, number("nccl.timeout_ms")?))
+}
+
+/// The one in the middle; 0 of none.
+fn median(values: &mut [f64]) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values.get(values.len() / 2).copied().unwrap_or(0.0)
+}
