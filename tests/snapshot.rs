@@ -11,7 +11,7 @@ use oomdoc::internal::analyze_inputs;
 use oomdoc::internal::knowledge::Knowledge;
 use oomdoc::internal::redact::Redactor;
 use oomdoc::internal::report::{Length, compact, html, markdown, outgoing, sarif, text};
-use oomdoc::internal::snapshot::{Recording, summaries};
+use oomdoc::internal::snapshot::{Recording, Shown};
 use oomdoc::internal::source::Input;
 use oomdoc::model::{Bytes, Kind, Phase, Report, Role, Snapshot, SnapshotMoment};
 use oomdoc::{Language, Options, analyze};
@@ -244,7 +244,7 @@ impl Writer {
 
 fn summaries_of(bytes: &[u8], knowledge: &Knowledge) -> Outcome<Vec<Snapshot>> {
     let recording = Recording::read(Arc::from("hostile.pickle"), bytes)?;
-    Ok(summaries(&[recording], knowledge)?)
+    Ok(Shown::of(&recording, knowledge)?.devices)
 }
 
 #[test]

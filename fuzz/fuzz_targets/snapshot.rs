@@ -6,11 +6,11 @@ use std::sync::LazyLock;
 
 use libfuzzer_sys::fuzz_target;
 use oomdoc::internal::knowledge::Knowledge;
-use oomdoc::internal::snapshot::{Recording, summaries};
+use oomdoc::internal::snapshot::{Recording, Shown};
 
 static KNOWLEDGE: LazyLock<Option<Knowledge>> = LazyLock::new(|| Knowledge::shipped().ok());
 
 fuzz_target!(|bytes: &[u8]| {
     let (Ok(recording), Some(knowledge)) = (Recording::read("snapshot.pickle".into(), bytes), &*KNOWLEDGE) else { return };
-    assert!(summaries(&[recording], knowledge).is_ok());
+    assert!(Shown::of(&recording, knowledge).is_ok());
 });
