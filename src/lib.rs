@@ -286,11 +286,12 @@ fn conclude(mut reading: Reading, knowledge: &Knowledge, options: &Options) -> R
     let snapshots = snapshots(&mut reading, knowledge)?;
     let outcome = incident::build(std::mem::take(&mut reading.reads), knowledge);
     let verdict = outcome.verdict();
-    let Outcome { job, found, other_failure, frames, sequence } = outcome;
+    let Outcome { job, found, other_failure, frames, sequence, grid } = outcome;
     let failure = Collapse { stack: stack(&frames, knowledge)?, sequence };
     let told = |inputs, job, incidents, snapshots| {
         let report = report::assemble(inputs, job, verdict, incidents, other_failure, failure, options.language);
-        Report { snapshots, ..report }
+        let ranks = grid.map(|grid| report::in_words(grid.of_inputs(&report.inputs), options.language));
+        Report { snapshots, ranks, ..report }
     };
     if found.is_empty() {
         // The configuration of a job that did not run out of memory is nobody's question.

@@ -44,6 +44,7 @@ __all__ = [
     "OtherFailure",
     "OtherFailureName",
     "Outcomes",
+    "Outlier",
     "Partner",
     "Patch",
     "PatchEffect",
@@ -52,6 +53,9 @@ __all__ = [
     "Phase",
     "PhaseFinding",
     "PhaseShare",
+    "RankRow",
+    "RankState",
+    "Ranks",
     "RefusedAllocation",
     "Role",
     "Scalar",
@@ -59,6 +63,7 @@ __all__ = [
     "SegmentUse",
     "Snapshot",
     "SnapshotMoment",
+    "StateCount",
     "TimeSource",
     "TimelinePoint",
     "TraceEvent",
@@ -170,6 +175,16 @@ Phase = Literal[
     "inference",
     "teardown",
     "unknown",
+]
+
+# How a rank ended.
+RankState = Literal[
+    "ran_out",
+    "killed",
+    "failed",
+    "silent",
+    "followed",
+    "finished",
 ]
 
 # What an input is.
@@ -608,6 +623,23 @@ class Outcomes(Value):
 
 
 @dataclass(frozen=True)
+class Outlier(Value):
+    """One rank, or all of one node, that held far more than the others."""
+    bytes: Bytes
+    """What it held; of several the median."""
+    figure: FigureName
+    """What is compared."""
+    median: Bytes
+    """What the median of all ranks held."""
+    ranks: List[int]
+    """Which."""
+    words: str
+    """`rank 1717 held 11.00 GiB more than the median`, in the report's language."""
+    node: Optional[str] = None
+    """The node that they are all of, where they are all of it."""
+
+
+@dataclass(frozen=True)
 class Partner(Value):
     """A setting without which another one is refused or does nothing."""
     knob: str
@@ -711,6 +743,50 @@ class PhaseShare(Value):
 
 
 @dataclass(frozen=True)
+class RankRow(Value):
+    """One rank. What is absent is not known."""
+    rank: int
+    """Global rank."""
+    state: RankState
+    """How it ended."""
+    bytes: Optional[Bytes] = None
+    """What it held at its end, by the last figure of its own."""
+    figure: Optional[FigureName] = None
+    """What that measures, where it is not the figure of most ranks."""
+    input: Optional[int] = None
+    """The input with the line that says how it ended: a place in the report's `inputs`."""
+    line: Optional[LineNumber] = None
+    """That line; of one that says nothing of its end its last one."""
+    node: Optional[int] = None
+    """Its node: a place in `nodes`."""
+    seconds_after: Optional[float] = None
+    """Seconds from the first end to its own; of one that says nothing of its end, to its last line: negative
+    before the first end.
+    """
+
+
+@dataclass(frozen=True)
+class Ranks(Value):
+    """Every rank of a large job: how it ended and what it held."""
+    count: int
+    """How many ranks are known; `rows` may have fewer."""
+    nodes: List[str]
+    """The nodes, which rows name by their place here."""
+    rows: List[RankRow]
+    """The ranks in order; of more than [`Ranks::MOST`] those that tell most."""
+    states: List[StateCount]
+    """How many ranks ended in which way, of all that are known."""
+    began: Optional[str] = None
+    """When the first end was, by the clock that tells of all."""
+    figure: Optional[FigureName] = None
+    """What the `bytes` of a row measure that names no figure of its own."""
+    first: Optional[int] = None
+    """The one with which it began, where that is known."""
+    outliers: List[Outlier] = field(default_factory=list)
+    """Ranks that held far more than the others, most first."""
+
+
+@dataclass(frozen=True)
 class RefusedAllocation(Value):
     """An allocation that was refused."""
     device_free: Bytes
@@ -798,6 +874,15 @@ class Snapshot(Value):
     """What `PYTORCH_CUDA_ALLOC_CONF` was set to."""
     unused: UnusedMemory
     """What of the reserved memory was not in use."""
+
+
+@dataclass(frozen=True)
+class StateCount(Value):
+    """How many ranks ended in one way."""
+    count: int
+    """How many."""
+    state: RankState
+    """In which."""
 
 
 @dataclass(frozen=True)
@@ -899,5 +984,7 @@ class Report(Value):
     """
     nodes: Optional[Nodes] = None
     """The nodes on which the inputs were read; absent where they were read here."""
+    ranks: Optional[Ranks] = None
+    """Every rank of a large job; absent where fewer than eight are known."""
     snapshots: List[Snapshot] = field(default_factory=list)
     """What PyTorch's memory snapshots show, each device by itself; absent where none was read."""

@@ -44,6 +44,16 @@ pub(super) enum CliError {
     /// The node has no name.
     #[error("this node has no name")]
     NoNode,
+    /// A rank or node that is asked for is not known.
+    #[error("the logs name no {asked}")]
+    NoRank {
+        /// Which.
+        asked: String,
+        /// How many ranks are known.
+        count: usize,
+        /// The nodes that are known.
+        nodes: Vec<String>,
+    },
     /// A digest could not be written.
     #[error("the digest could not be written: {0}")]
     Digest(#[from] DigestError),
@@ -212,6 +222,10 @@ impl CliError {
             CliError::NoDigest(_) => Some("`oomdoc digest PATH… -o node.digest` on each node writes one"),
             CliError::DigestOnTerminal => Some("write it to a file with -o, or into a pipe to `oomdoc merge -`"),
             CliError::NoNode => Some("name it with --node"),
+            CliError::NoRank { count: 0, .. } => {
+                Some("a job of eight ranks or more has rows; leave --rank and --node out")
+            }
+            CliError::NoRank { count, nodes, .. } => return Some(known_ranks(*count, nodes)),
             CliError::Digest(_) => Some("check that there is room, and the paths"),
             CliError::NoLog(_)
             | CliError::Analysis(Error::NothingRead(_))
@@ -298,6 +312,15 @@ impl CliError {
             CliError::Json(_) | CliError::Redact(_) | CliError::Output(_) => None,
         };
         fixed.map(str::to_owned)
+    }
+}
+
+/// Which ranks can be asked for.
+fn known_ranks(count: usize, nodes: &[String]) -> String {
+    const NAMED: usize = 8;
+    match nodes {
+        [] => format!("{count} ranks are known, and none of their nodes"),
+        nodes => format!("{count} ranks are known, on {}", nodes[..nodes.len().min(NAMED)].join(", ")),
     }
 }
 

@@ -383,6 +383,8 @@ const TABLE: &[(&str, &str)] = &[
     ("Show the parts of every moment, not only of the largest", "显示每个时刻的组成，而不只是最大的"),
     ("Show the whole text report, not only what fits on a screen", "显示完整的文本报告，而不只是一屏"),
     ("Show three lines: what ran out, why, and what to do", "只显示三行：什么耗尽了、为什么、怎么办"),
+    ("Show what is known of this rank alone, in a job of many", "在有许多 rank 的作业中，只显示这个 rank 的情况"),
+    ("Show what is known of the ranks of this node alone", "只显示这个节点上各 rank 的情况"),
     (
         "Show which changes worked here and how that affects diagnoses, or forget it",
         "显示哪些修改在这里有效及其对诊断的影响，或将其忘记",

@@ -58,6 +58,13 @@ const TABLE: &[(&str, &str)] = &[
     ),
     ("this node has no name", "本节点没有名称"),
     ("name it with --node", "请用 --node 给出"),
+    ("the logs name no {asked}", "日志中没有 {asked}"),
+    (
+        "a job of eight ranks or more has rows; leave --rank and --node out",
+        "至少有八个 rank 的作业才有各 rank 的行；请去掉 --rank 和 --node",
+    ),
+    ("{count} ranks are known, and none of their nodes", "已知 {count} 个 rank，其节点均未知"),
+    ("{count} ranks are known, on {nodes}", "已知 {count} 个 rank，位于 {nodes}"),
     ("the digest could not be written: {error}", "无法写出摘要：{error}"),
     ("check that there is room, and the paths", "请检查磁盘空间与路径"),
     ("take the digest of that node again; the report covers the others", "请重新获取该节点的摘要；报告涵盖其余节点"),

@@ -24,6 +24,7 @@ mod merge;
 mod messages;
 mod outputs;
 mod progress;
+mod rank_rows;
 mod reporting;
 mod rules;
 mod run;

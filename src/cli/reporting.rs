@@ -14,6 +14,7 @@ use super::fail_on;
 use super::home::{Home, warn, warn_of_expired};
 use super::labels::Labels;
 use super::language::Lang;
+use super::rank_rows::RankRows;
 use super::save;
 use super::screen::{self, printed};
 use crate::Options;
@@ -38,6 +39,8 @@ pub(super) struct Reporting {
     /// Show three lines: what ran out, why, and what to do
     #[arg(long)]
     brief: bool,
+    #[command(flatten)]
+    rows: RankRows,
     /// With `--format json`: the verdict, causes, first patch and citations in less than 4 KB
     #[arg(long)]
     compact: bool,
@@ -137,12 +140,16 @@ impl Reporting {
         for warning in unreadable.filter(|warning| warning.starts_with(SourceError::UNREADABLE)) {
             warn(warning, "the report covers the others");
         }
+        let narrowed = self.rows.narrowed(reports)?;
+        let shown = narrowed.as_deref().unwrap_or(reports);
         let redactor = Redactor::new(&knowledge.secrets)?;
         let (sent, masked): (Vec<Report>, Vec<usize>) =
             reports.iter().map(|report| report::outgoing(report, &redactor)).unzip();
         let masked: usize = masked.into_iter().sum();
         let is_verbatim = !self.redact && self.format != ReportFormat::Github;
-        self.print(if is_verbatim { reports } else { &sent }, &knowledge)?;
+        let masked_rows = if is_verbatim { None } else { self.rows.narrowed(&sent)? };
+        let masked_rows = masked_rows.as_deref().unwrap_or(&sent);
+        self.print(if is_verbatim { shown } else { masked_rows }, &knowledge)?;
         if is_verbatim && masked > 0 {
             let what = format!("{masked} of the texts above contain what looks like a secret, copied from the inputs");
             warn(&what, "`--redact` masks it; what is kept or sent is always masked");
@@ -160,6 +167,9 @@ impl Reporting {
     }
 
     fn text(&self, reports: &[Report]) -> String {
+        if self.rows.is_asked() {
+            return reports.iter().map(|report| report::rank_rows(report, self.lang.language)).collect();
+        }
         let length = match (self.full, self.brief) {
             (true, _) => Length::Full,
             (_, true) => Length::Brief,

@@ -6,6 +6,7 @@
 
 mod figures;
 mod fingerprint;
+mod grid;
 mod index;
 mod job;
 mod named_rank;
@@ -22,6 +23,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
 pub use fingerprint::fingerprint;
+pub use grid::Grid;
 use index::Index;
 pub(crate) use job::framework;
 pub use phase::{PhaseSign, Route, phase_of};
@@ -87,6 +89,8 @@ pub struct Outcome {
     pub frames: Vec<Frame>,
     /// How the job's processes ended.
     pub sequence: Vec<End>,
+    /// Its ranks, where they are many.
+    pub grid: Option<Grid>,
 }
 
 impl Outcome {
@@ -109,13 +113,16 @@ pub fn build(reads: Vec<Read>, knowledge: &Knowledge) -> Outcome {
     let mut groups = root::groups(&case, knowledge);
     groups.truncate(MOST_INCIDENTS);
     let sequence = sequence::of(&case, &groups);
+    let root = groups.iter().find(|group| !group.recovered).and_then(|group| group.events.first());
+    let other_failure = if root.is_none() { other_failure::failure(&case) } else { None };
+    let root =
+        root.map(|root| &case.events[*root]).or_else(|| event_at(&case, other_failure.as_ref()?.evidence.first()?));
+    let grid = grid::of(&case, &groups, root, &job);
     let mut found: Vec<Found> = groups.into_iter().map(|group| incident(&case, group, knowledge)).collect();
     found.sort_by_key(|found| found.incident.recovered);
-    let survived = found.iter().all(|found| found.incident.recovered);
-    let other_failure = if survived { other_failure::failure(&case) } else { None };
     let failed = other_failure.as_ref().map(|failure| frames_ending(&case, &failure.evidence));
     let frames = failed.or_else(|| found.first().map(|root| root.frames.clone())).unwrap_or_default();
-    Outcome { job, found, other_failure, frames, sequence }
+    Outcome { job, found, other_failure, frames, sequence, grid }
 }
 
 /// Everything that was found, in one order.
@@ -123,6 +130,8 @@ pub fn build(reads: Vec<Read>, knowledge: &Knowledge) -> Outcome {
 struct Case {
     events: Vec<Event>,
     timeline: Vec<TimelinePoint>,
+    /// The last figures of series that are too many for the timeline.
+    last_figures: Vec<TimelinePoint>,
     /// What the job's own processes call themselves, by pid.
     processes: BTreeMap<u32, Arc<str>>,
     /// What was going on at the end of each of the job's own logs, by path.
@@ -138,9 +147,10 @@ impl Case {
         // A job's own words before the kernel's: where no clock decides, they came first.
         let (jobs, kernels): (Vec<_>, Vec<_>) = reads.into_iter().partition(|read| read.role != Role::Kernel);
         for read in jobs.into_iter().chain(kernels) {
-            let Findings { mut events, timeline, processes, started, last, .. } = read.findings;
+            let Findings { mut events, mut timeline, processes, started, last, .. } = read.findings;
             events.sort_by(|a, b| a.at.location.cmp(&b.at.location));
             case.events.extend(events);
+            case.last_figures.extend(timeline.split_off(plotted(&timeline)));
             case.timeline.extend(timeline);
             if read.role != Role::Kernel {
                 case.processes.extend(processes);
@@ -196,14 +206,25 @@ impl Case {
     }
 }
 
+/// How many points of the timeline of an input are of series that are plotted.
+fn plotted(timeline: &[TimelinePoint]) -> usize {
+    let series = |place: usize| timeline.get(place).map(|point| (&point.series, point.name));
+    let begins = |place: &usize| place.checked_sub(1).is_none_or(|before| series(before) != series(*place));
+    (0..timeline.len()).filter(begins).nth(Findings::SERIES).unwrap_or(timeline.len())
+}
+
+/// The event that `cite` cites.
+fn event_at<'c>(case: &'c Case, cite: &Citation) -> Option<&'c Event> {
+    case.events.iter().find(|event| event.at == *cite)
+}
+
 /// The stack that ends in the first of `cites` that one ends in.
 fn frames_ending(case: &Case, cites: &[Citation]) -> Vec<Frame> {
-    let event = |cite: &Citation| case.events.iter().find(|event| event.at == *cite);
     let stack = |event: &Event| match &event.what {
         What::Traceback(stack) => Some(stack.frames.clone()),
         _ => case.stack_of(event).map(|(_, frames)| frames.to_vec()),
     };
-    cites.iter().filter_map(event).find_map(stack).unwrap_or_default()
+    cites.iter().filter_map(|cite| event_at(case, cite)).find_map(stack).unwrap_or_default()
 }
 
 /// The line directly above the message of `event` as a call, if it is code.

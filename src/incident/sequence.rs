@@ -5,8 +5,10 @@ use std::sync::Arc;
 
 use super::Case;
 use super::root::Group;
-use super::victims::{is_nobody, named, of_origin};
-use crate::model::{Clock, End, Ending, Event, Exit, OtherFailureName, Severity, Timestamp, Victim, What};
+use super::victims::is_nobody;
+use crate::model::{
+    Clock, End, Ending, Event, Exit, LineNumber, Other, OtherFailureName, Severity, Timestamp, Victim, What,
+};
 
 /// More lines than this are counted by nobody.
 const MOST_ENDS: usize = 32;
@@ -18,6 +20,8 @@ struct Ended<'a> {
     process: Victim,
     ending: Ending,
     event: &'a Event,
+    line: LineNumber,
+    time: Option<Timestamp>,
     /// Where its first message stands among all.
     place: usize,
 }
@@ -32,19 +36,17 @@ pub(super) fn of(case: &Case, groups: &[Group]) -> Vec<End> {
     let mut known: HashMap<Key, usize> = HashMap::new();
     for (place, event) in case.events.iter().enumerate().filter(|(place, _)| !survived.contains(place)) {
         let Some(ending) = ending(event) else { continue };
-        for process in processes(event) {
+        for Said { process, line, time } in said(event) {
             let rank = process.rank.or_else(|| ranks.get(&process.pid?).copied());
             let process = Victim { rank, ..process };
             let index = *known.entry(Key::of(&process, event)).or_insert_with(|| match ended.last() {
                 // Two names of one process: the device that its message names, and the pid of the line.
-                Some(last) if last.event.at.location.line == event.at.location.line && last.is_of_line(event) => {
-                    ended.len() - 1
-                }
+                Some(last) if last.line == line && last.is_of_line(event) => ended.len() - 1,
                 _ => ended.len(),
             });
             match ended.get_mut(index) {
-                Some(one) => one.learn(process, ending, event),
-                None => ended.push(Ended { process, ending, event, place }),
+                Some(one) => one.learn(Ended { process, ending, event, line, time, place }),
+                None => ended.push(Ended { process, ending, event, line, time, place }),
             }
         }
     }
@@ -64,13 +66,13 @@ pub(super) fn of(case: &Case, groups: &[Group]) -> Vec<End> {
 }
 
 impl<'a> Ended<'a> {
-    /// Takes what `event` says of the same process.
-    fn learn(&mut self, process: Victim, ending: Ending, event: &'a Event) {
+    /// Takes what another event says of the same process.
+    fn learn(&mut self, more: Ended<'a>) {
         let known = std::mem::take(&mut self.process);
-        if vagueness(&ending) < vagueness(&self.ending) {
-            (self.ending, self.event) = (ending, event);
+        if vagueness(&more.ending) < vagueness(&self.ending) {
+            (self.ending, self.event, self.line, self.time) = (more.ending, more.event, more.line, more.time);
         }
-        self.process = known.or(&process);
+        self.process = known.or(&more.process);
     }
 
     /// Whether it is known by a message of the very line of `event`, one to a line.
@@ -78,10 +80,31 @@ impl<'a> Ended<'a> {
         let of_path = self.event.at.location.path == event.at.location.path;
         of_path && !matches!(&event.what, What::Shortage(shortage) if shortage.victims.len() > 1)
     }
+}
 
-    fn time(&self) -> Option<Timestamp> {
-        self.event.time
-    }
+/// What an event says of one process.
+pub(super) struct Said {
+    /// Of which.
+    pub process: Victim,
+    /// In which line of its input.
+    pub line: LineNumber,
+    /// When.
+    pub time: Option<Timestamp>,
+}
+
+/// What `event` says of each process that ended by what it states, those included that were folded into it.
+pub(super) fn said(event: &Event) -> impl Iterator<Item = Said> {
+    let (line, time) = (event.at.location.line, event.time);
+    // The first event of those that were folded may name the victims of all.
+    let folded: HashSet<&Victim> = event.others.iter().map(|other| &other.process).collect();
+    let own = event.processes().into_iter().filter(move |process| !folded.contains(process));
+    let own = own.map(move |process| Said { process, line, time });
+    let others = event.others.iter().map(|Other { process, line, time }| Said {
+        process: process.clone(),
+        line: *line,
+        time: *time,
+    });
+    own.chain(others)
 }
 
 /// By what the messages about one process are told from those about others.
@@ -109,22 +132,12 @@ impl Key {
 /// The rank of each process, as far as any message names both.
 fn ranks(case: &Case) -> HashMap<u32, u32> {
     let both = |victim: &Victim| Some((victim.pid?, victim.rank?));
-    let all = case.events.iter().flat_map(|event| named(event).into_iter().chain([of_origin(&event.origin)]));
+    let all = case.events.iter().flat_map(|event| event.processes().into_iter().chain([event.origin.process()]));
     all.filter_map(|victim| both(&victim)).collect()
 }
 
-fn processes(event: &Event) -> Vec<Victim> {
-    match &event.what {
-        What::Failure(_) | What::Traceback(_) => vec![of_origin(&event.origin)],
-        // Who reports a kill from outside is not the killed.
-        What::Shortage(shortage) if shortage.victims.is_empty() && shortage.kind.is_kill() => {
-            vec![Victim { host: event.origin.host.clone(), ..Victim::default() }]
-        }
-        _ => named(event),
-    }
-}
-
-fn ending(event: &Event) -> Option<Ending> {
+/// How whoever `event` is about ended, where it says so.
+pub(super) fn ending(event: &Event) -> Option<Ending> {
     match &event.what {
         What::Shortage(shortage) if shortage.severity != Severity::Pressure => {
             Some(Ending::OutOfMemory { kind: shortage.kind })
@@ -145,7 +158,7 @@ fn ending(event: &Event) -> Option<Ending> {
 }
 
 /// How little it tells of why a process ended.
-fn vagueness(ending: &Ending) -> u8 {
+pub(super) fn vagueness(ending: &Ending) -> u8 {
     match ending {
         Ending::OutOfMemory { .. } => 0,
         Ending::Failed { failure } if !matches!(failure, OtherFailureName::PythonError | OtherFailureName::Unknown) => {
@@ -161,7 +174,7 @@ fn vagueness(ending: &Ending) -> u8 {
 
 /// The clock on which all that have a time can be told apart.
 fn clock(ended: &[Ended<'_>]) -> Option<Clock> {
-    let mut clocks = ended.iter().filter_map(Ended::time).map(|time| time.clock);
+    let mut clocks = ended.iter().filter_map(|one| one.time).map(|time| time.clock);
     let first = clocks.next()?;
     clocks.try_fold(first, Clock::common)
 }
@@ -169,7 +182,7 @@ fn clock(ended: &[Ended<'_>]) -> Option<Clock> {
 /// By the clock where one tells of all; else as it was printed, who ran out of memory first.
 fn order(ended: &mut [Ended<'_>], clock: Option<Clock>) {
     let ran_out = |one: &Ended| matches!(one.ending, Ending::OutOfMemory { .. });
-    let is_told = clock.is_some() && ended.iter().all(|one| one.time().is_some());
+    let is_told = clock.is_some() && ended.iter().all(|one| one.time.is_some());
     match is_told {
         true => ended.sort_by(|a, b| seconds(a, clock).total_cmp(&seconds(b, clock))),
         false => ended.sort_by_key(|one| (!ran_out(one), one.place)),
@@ -177,21 +190,26 @@ fn order(ended: &mut [Ended<'_>], clock: Option<Clock>) {
 }
 
 fn seconds(one: &Ended, clock: Option<Clock>) -> f64 {
-    one.time().zip(clock).and_then(|(time, clock)| time.seconds_on(clock)).unwrap_or(0.0)
+    one.time.zip(clock).and_then(|(time, clock)| time.seconds_on(clock)).unwrap_or(0.0)
 }
 
 /// Those that ended alike, and at about the same time, as one.
 fn together(ended: Vec<Ended>, clock: Option<Clock>) -> Vec<End> {
     let told = |time: Option<Timestamp>| time.zip(clock).and_then(|(time, clock)| time.seconds_on(clock));
-    let first = ended.first().and_then(|first| told(first.time()));
-    let mut ends: Vec<(End, Option<f64>)> = Vec::new();
+    let first = ended.first().and_then(|first| told(first.time));
+    let mut ends: Vec<(End, Option<f64>, bool)> = Vec::new();
     for one in ended {
-        let (time, seconds) = (one.time(), told(one.time()));
+        // Of a message that was folded only its line's number is left.
+        let is_cited = one.line == one.event.at.location.line;
+        let (time, seconds) = (one.time, told(one.time));
         let near = |other: &Option<f64>| seconds.zip(*other).is_none_or(|(this, that)| (this - that).abs() <= TOGETHER);
-        match ends.iter().position(|(end, began)| end.ending == one.ending && near(began)) {
+        match ends.iter().position(|(end, began, _)| end.ending == one.ending && near(began)) {
             Some(index) => {
-                let (end, _) = &mut ends[index];
+                let (end, _, cites_first) = &mut ends[index];
                 end.count += 1;
+                if is_cited && !*cites_first {
+                    (end.source, *cites_first) = (one.event.at.clone(), true);
+                }
                 if end.processes.len() < End::MOST_PROCESSES {
                     end.processes.push(one.process);
                 }
@@ -207,10 +225,10 @@ fn together(ended: Vec<Ended>, clock: Option<Clock>) -> Vec<End> {
                     seconds_after: seconds_after.filter(|after| *after >= 0.0),
                     source: one.event.at.clone(),
                 };
-                ends.push((end, seconds));
+                ends.push((end, seconds, is_cited));
             }
             None => {}
         }
     }
-    ends.into_iter().map(|(end, _)| end).collect()
+    ends.into_iter().map(|(end, ..)| end).collect()
 }

@@ -7,7 +7,7 @@ use super::Case;
 use super::named_rank::NamedRanks;
 use super::root::Group;
 use crate::model::{
-    Consumer, DEVICE_IN_USE, Death, Event, Exit, FactValue, Kind, Origin, PROCESS_IN_USE, RANK_IN_USE, Victim, What,
+    Consumer, DEVICE_IN_USE, Death, Event, Exit, FactValue, Kind, PROCESS_IN_USE, RANK_IN_USE, Victim, What,
 };
 
 /// More consumers than this are named by the largest.
@@ -24,7 +24,7 @@ pub(super) fn of(case: &Case, group: &Group, consumers: &[Consumer]) -> (Victim,
     let speaks = matches!(group.kind, Kind::GpuOom | Kind::HostAllocFailure);
     let ranks = if speaks { NamedRanks::of(case.events.iter()) } else { NamedRanks::default() };
     for event in group.events.iter().map(|index| &case.events[*index]) {
-        let stack = case.stack_of(event).map(|(stack, _)| of_origin(&stack.origin));
+        let stack = case.stack_of(event).map(|(stack, _)| stack.origin.process());
         for victim in named(event) {
             let victim = Victim { rank: victim.rank.or_else(|| ranks.of_event(event)), ..victim };
             // Not so on a GPU: its driver counts processes as the host does, not as the container that failed.
@@ -151,25 +151,13 @@ fn is_of_gpu(event: &Event) -> bool {
     matches!(&event.what, What::Shortage(shortage) if shortage.kind == Kind::GpuOom)
 }
 
-pub(super) fn named(event: &Event) -> Vec<Victim> {
-    let origin = of_origin(&event.origin);
+/// Whom `event` names, who is the speaker where it names nobody; a failure without a name is nobody's death.
+fn named(event: &Event) -> Vec<Victim> {
     match &event.what {
-        What::Shortage(shortage) if !shortage.victims.is_empty() => {
-            shortage.victims.iter().map(|victim| with_host(victim.clone(), &origin)).collect()
-        }
-        What::Shortage(_) => vec![origin],
-        What::Death(death) => vec![with_host(death.victim.clone(), &origin)],
+        What::Shortage(shortage) if shortage.victims.is_empty() => vec![event.origin.process()],
+        What::Shortage(_) | What::Death(_) => event.processes(),
         _ => Vec::new(),
     }
-}
-
-/// The reporter of a death is not the dead; only the machine is the same.
-fn with_host(victim: Victim, origin: &Victim) -> Victim {
-    Victim { host: victim.host.clone().or_else(|| origin.host.clone()), ..victim }
-}
-
-pub(super) fn of_origin(origin: &Origin) -> Victim {
-    Victim { host: origin.host.clone(), rank: origin.rank, device: None, pid: origin.pid, role: origin.role.clone() }
 }
 
 /// The victims, found by what is known of them.

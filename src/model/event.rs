@@ -4,7 +4,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::word::Word;
-use super::{Basis, Citation, Consumer, Figure, Kind, OtherFailureName, Phase, Stamps, Timestamp, Victim};
+use super::{Basis, Citation, Consumer, Figure, Kind, LineNumber, OtherFailureName, Phase, Stamps, Timestamp, Victim};
 
 /// One thing that one message of a log states, read by the grammar of whoever printed it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -30,8 +30,47 @@ pub struct Event {
     pub time: Option<Timestamp>,
     /// How many more times the same was said (Ray's `[repeated 6x across cluster]`, or folded here).
     pub repeated: u64,
+    /// Whom it was said of besides, where alike events were folded into this one.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub others: Vec<Other>,
     /// What was going on when it was written.
     pub setting: Setting,
+}
+
+/// Another process of which the same was said.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Other {
+    /// Which.
+    pub process: Victim,
+    /// In which line of the same input.
+    pub line: LineNumber,
+    /// When.
+    pub time: Option<Timestamp>,
+}
+
+impl Other {
+    /// Of all events of one input together no more are kept.
+    pub const MOST: usize = 1 << 14;
+}
+
+impl Event {
+    /// Who ended by what it states, as far as it says; nobody where it states no end.
+    pub fn processes(&self) -> Vec<Victim> {
+        let origin = self.origin.process();
+        match &self.what {
+            // The reporter of a death is not the dead; only the machine is the same.
+            What::Death(death) => vec![death.victim.clone().on(&origin.host)],
+            What::Shortage(shortage) if !shortage.victims.is_empty() => {
+                shortage.victims.iter().map(|victim| victim.clone().on(&origin.host)).collect()
+            }
+            // Who reports a kill from outside is not the killed.
+            What::Shortage(shortage) if shortage.kind.is_kill() => {
+                vec![Victim { host: origin.host, ..Victim::default() }]
+            }
+            What::Shortage(_) | What::Failure(_) | What::Traceback(_) | What::Finished => vec![origin],
+            What::Memory { .. } | What::Notice => Vec::new(),
+        }
+    }
 }
 
 /// What a message states.
@@ -182,6 +221,11 @@ impl Origin {
     /// Whether the line said nothing of who wrote it.
     pub fn is_anonymous(&self) -> bool {
         *self == Origin::default()
+    }
+
+    /// It as the process that an event is about.
+    pub fn process(&self) -> Victim {
+        Victim { host: self.host.clone(), rank: self.rank, device: None, pid: self.pid, role: self.role.clone() }
     }
 }
 

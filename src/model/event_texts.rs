@@ -3,19 +3,33 @@
 use std::sync::Arc;
 
 use super::{
-    Death, Event, Fact, FactValue, Failure, Frame, Origin, PhaseMark, Setting, Shortage, Text, Texts, Traceback, What,
+    Death, Event, Fact, FactValue, Failure, Frame, Origin, Other, PhaseMark, Setting, Shortage, Text, Texts, Traceback,
+    What,
 };
 
 impl Texts for Event {
     fn texts(&mut self, see: &mut dyn FnMut(Text<'_>)) {
-        let Event { what, producer: _, basis: _, at, evidence, figures, facts, origin, time: _, repeated: _, setting } =
-            self;
+        let Event {
+            what,
+            producer: _,
+            basis: _,
+            at,
+            evidence,
+            figures,
+            facts,
+            origin,
+            time: _,
+            repeated: _,
+            others,
+            setting,
+        } = self;
         what.texts(see);
         at.texts(see);
         evidence.texts(see);
         figures.texts(see);
         facts.texts(see);
         origin.texts(see);
+        others.iter_mut().for_each(|Other { process, line: _, time: _ }| process.texts(see));
         setting.texts(see);
     }
 }

@@ -183,6 +183,11 @@ impl Victim {
         }
     }
 
+    /// It on `host`, unless another one is known.
+    pub(crate) fn on(self, host: &Option<Arc<str>>) -> Victim {
+        Victim { host: self.host.or_else(|| host.clone()), ..self }
+    }
+
     /// What is known of it, as pairs of a name and the words for it.
     pub fn iter_words(&self) -> impl Iterator<Item = (&'static str, String)> + '_ {
         let number = |name, value: Option<u32>| value.map(|value| (name, value.to_string()));

@@ -12,6 +12,7 @@ mod incident;
 mod location;
 mod one_line;
 pub(crate) mod patch;
+mod ranks;
 mod report;
 mod signal;
 mod snapshot;
@@ -30,6 +31,7 @@ pub use incident::{
 };
 pub use location::{Citation, Column, LineNumber, Location};
 pub use patch::{Change, Need, Partner, Patch, PatchEffect, PatchNeeds, PatchSet, Scalar};
+pub use ranks::{Outlier, RankRow, RankState, Ranks, StateCount};
 pub use report::{ClockSkew, InputSummary, Job, Nodes, OtherFailure, Report, Role, SCHEMA, TimelinePoint};
 pub use snapshot::{
     Allocation, CategoryUse, HistoryPoint, LineUse, RefusedAllocation, SegmentUse, Snapshot, SnapshotMoment,
@@ -41,8 +43,8 @@ pub use vocabulary::{Basis, FigureName, Kind, OtherFailureName, Phase, UnknownWo
 
 // What reports are not made of.
 pub(crate) use event::{
-    DEVICE_IN_USE, Death, Event, Exit, Fact, FactValue, Failure, Frame, NO_OOM_KILL, Origin, PROCESS_IN_USE, PhaseMark,
-    RANK_IN_USE, Setting, Severity, Shortage, Traceback, What,
+    DEVICE_IN_USE, Death, Event, Exit, Fact, FactValue, Failure, Frame, NO_OOM_KILL, Origin, Other, PROCESS_IN_USE,
+    PhaseMark, RANK_IN_USE, Setting, Severity, Shortage, Traceback, What,
 };
 pub(crate) use experience::{Experience, Group, Occurrence, Tally};
 pub(crate) use one_line::one_line;

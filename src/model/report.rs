@@ -2,7 +2,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Bytes, Citation, Collapse, Incident, Kind, Location, OtherFailureName, Snapshot};
+use super::{Bytes, Citation, Collapse, Incident, Kind, Location, OtherFailureName, Ranks, Snapshot};
 
 /// Name of the report's format. Fields may be added to it, never renamed.
 pub const SCHEMA: &str = "oomdoc.report/1";
@@ -41,6 +41,9 @@ pub struct Report {
     /// The nodes on which the inputs were read; absent where they were read here.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub nodes: Option<Nodes>,
+    /// Every rank of a large job; absent where fewer than eight are known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ranks: Option<Ranks>,
 }
 
 /// The nodes of a job whose logs were read where they lie.

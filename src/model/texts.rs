@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::{
     Allocation, Call, Change, Citation, ClockSkew, Collapse, Consumer, Derivation, Diagnosis, Earlier, End, Figure,
     Fingerprint, Ignored, Incident, InputSummary, Job, LineUse, Location, Memory, Nodes, NotAdvised, OtherFailure,
-    Partner, Patch, PhaseFinding, Report, Scalar, Seen, Snapshot, TimelinePoint, TraceEvent, Victim,
+    Outlier, Partner, Patch, PhaseFinding, Ranks, Report, Scalar, Seen, Snapshot, TimelinePoint, TraceEvent, Victim,
 };
 
 /// A text of a report.
@@ -73,6 +73,7 @@ impl Texts for Report {
             snapshots,
             neighbours,
             nodes,
+            ranks,
         } = self;
         snapshots.texts(see);
         inputs.texts(see);
@@ -83,6 +84,7 @@ impl Texts for Report {
         other_failure.texts(see);
         neighbours.texts(see);
         nodes.texts(see);
+        ranks.texts(see);
     }
 }
 
@@ -91,6 +93,18 @@ impl Texts for Nodes {
         let Nodes { count: _, unanswered, clocks } = self;
         unanswered.texts(see);
         clocks.iter_mut().for_each(|ClockSkew { node, seconds: _ }| node.texts(see));
+    }
+}
+
+impl Texts for Ranks {
+    fn texts(&mut self, see: &mut dyn FnMut(Text<'_>)) {
+        let Ranks { count: _, first: _, began, states: _, figure: _, nodes, rows: _, outliers } = self;
+        began.texts(see);
+        nodes.texts(see);
+        for Outlier { ranks: _, node, figure: _, bytes: _, median: _, words } in outliers {
+            node.texts(see);
+            words.texts(see);
+        }
     }
 }
 

@@ -45,6 +45,7 @@ pub use extract::{Extractor, Findings, Grammars};
 pub use line::Line;
 use line::clock;
 pub(crate) use line::terminal_code;
+pub(crate) use record::origin::process as series_process;
 pub use record::text::Size;
 pub use record::{Joint, Record};
 use record::{origin, signals, statement, table, text, wrap};

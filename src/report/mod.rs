@@ -35,6 +35,7 @@ mod parts;
 mod phrases;
 #[cfg(feature = "render")]
 mod place;
+mod ranks;
 #[cfg(feature = "render")]
 mod sarif;
 mod selection;
@@ -77,6 +78,9 @@ pub mod escape {
 #[cfg(feature = "render")]
 pub use outgoing::outgoing;
 pub(crate) use parts::part_name;
+pub use ranks::in_words;
+#[cfg(feature = "render")]
+pub use ranks::rank_rows;
 #[cfg(feature = "render")]
 pub use sarif::sarif;
 pub use selection::{change, numbered, proposed, telling};
@@ -109,6 +113,7 @@ pub fn assemble(
         snapshots,
         neighbours,
         nodes: None,
+        ranks: None,
     };
     Report { summary: lead::summary(&report, language), ..report }
 }

@@ -2,6 +2,7 @@
 
 use super::details::{alike, describe_job};
 use super::lead::Lead;
+use super::ranks;
 use super::selection::{self, numbered, proposed, telling};
 use super::snapshot;
 use super::texts::{self, About, Labels};
@@ -31,6 +32,8 @@ pub(super) struct Limits {
     pub snapshot_lines: usize,
     /// Ends of processes.
     pub ends: usize,
+    /// Rows of the grid of ranks.
+    pub nodes: usize,
     /// Changes that do not help.
     pub useless: usize,
     /// Lines of proof.
@@ -55,6 +58,7 @@ impl Limits {
         snapshots: 1,
         snapshot_lines: 5,
         ends: 4,
+        nodes: 8,
         useless: 1,
         proof: 1,
         followers: 2,
@@ -72,6 +76,7 @@ impl Limits {
         snapshots: 8,
         snapshot_lines: 16,
         ends: 16,
+        nodes: usize::MAX,
         useless: 8,
         proof: 8,
         followers: 8,
@@ -136,6 +141,7 @@ impl<'a> Outline<'a> {
                 outline.numbers(root, labels, limits);
                 outline.snapshots(report, language, limits);
                 outline.came_down(report, labels, limits);
+                outline.ranks(report, language, limits);
                 outline.list(About::Proof, labels.proof, root.evidence.iter().map(Item::Cite), limits.proof, labels);
                 let useless = root.diagnoses.iter().take(1).flat_map(|first| &first.not_advised).map(Item::Useless);
                 outline.list(About::Useless, labels.useless, useless, limits.useless, labels);
@@ -147,10 +153,14 @@ impl<'a> Outline<'a> {
             (None, Some(failure)) => {
                 outline.snapshots(report, language, limits);
                 outline.came_down(report, labels, limits);
+                outline.ranks(report, language, limits);
                 let proof = failure.evidence.iter().map(Item::Cite);
                 outline.list(About::Proof, labels.proof, proof, limits.proof.max(3), labels);
             }
-            (None, None) => outline.snapshots(report, language, limits),
+            (None, None) => {
+                outline.snapshots(report, language, limits);
+                outline.ranks(report, language, limits);
+            }
         }
         outline.inputs(report, labels, limits);
         outline
@@ -255,6 +265,14 @@ impl<'a> Outline<'a> {
         if ends.len() > 1 || ends.first().is_some_and(|end| end.count > 1) {
             self.list(About::Ends, labels.ends, ends.iter().map(Item::End), limits.ends, labels);
         }
+    }
+
+    /// Every rank of a large job.
+    fn ranks(&mut self, report: &Report, language: Language, limits: &Limits) {
+        let Some(known) = report.ranks.as_ref().filter(|known| ranks::is_telling(known)) else { return };
+        let (lines, is_cut) = ranks::lines(report, known, language, limits.nodes);
+        self.is_cut |= is_cut;
+        self.add(About::Ranks, ranks::words(language).heading, lines.into_iter().map(Item::Words).collect());
     }
 
     fn inputs(&mut self, report: &'a Report, labels: &'static Labels, limits: &Limits) {

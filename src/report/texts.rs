@@ -3,6 +3,7 @@
 pub(super) use super::joints::{colon, comma, down_to, host, input, needed, on_host, semicolon, sentence};
 pub(crate) use super::names::phase;
 pub(super) use super::names::{during, figure, headline, other_failure};
+use super::ranks::words as rank_words;
 use crate::knowledge::Language;
 use crate::model::{ClockSkew, Earlier, Ending, Ignored, Nodes, Outcomes, Seen, Signal};
 
@@ -27,6 +28,8 @@ pub(super) enum About {
     Stack,
     /// How the processes ended.
     Ends,
+    /// All ranks of a large job.
+    Ranks,
     /// The lines that prove it.
     Proof,
     /// What does not help.
@@ -501,7 +504,8 @@ pub(super) fn ended(ending: &Ending, who: &str, count: usize, when: &str, langua
 }
 
 /// The word beside a screen's section.
-pub(super) fn tag(about: About, labels: &Labels) -> &'static str {
+pub(super) fn tag(about: About, language: Language) -> &'static str {
+    let labels = labels(language);
     let Tags { job, why, figures, holders, arithmetic, snapshot, stack, ends, proof, useless, next_time, also, read } =
         labels.tags;
     match about {
@@ -514,6 +518,7 @@ pub(super) fn tag(about: About, labels: &Labels) -> &'static str {
         About::Snapshot => snapshot,
         About::Stack => stack,
         About::Ends => ends,
+        About::Ranks => rank_words(language).tag,
         About::Proof => proof,
         About::Useless => useless,
         About::NextTime => next_time,

@@ -79,6 +79,7 @@ fn of_device(recording: &Recording, device: &Device, shown: &Snapshot) -> Option
         origin: Origin::default(),
         time: None,
         repeated: 0,
+        others: Vec::new(),
         setting: Setting::default(),
     };
     let frames = frames_of(recording, entry.stack);

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use crate::model::{Event, Figure, TimelinePoint, Victim, What};
+use crate::model::{Event, Figure, Other, TimelinePoint, Victim, What};
 
 /// Alike events kept whole; of further ones only who and how often.
 const ALIKE: usize = 16;
@@ -19,6 +19,8 @@ const POINTS: usize = 256;
 pub(super) struct Folded {
     events: Vec<Event>,
     alike: HashMap<(&'static str, String), Alike>,
+    /// How many processes are kept of folded events.
+    others: usize,
 }
 
 /// Events that are alike.
@@ -29,6 +31,8 @@ struct Alike {
     last: usize,
     /// Whom that one names.
     victims: HashSet<Victim>,
+    /// Of whom the folded ones speak.
+    others: HashSet<Victim>,
 }
 
 impl Folded {
@@ -44,11 +48,18 @@ impl Folded {
         }
         let kept = &mut self.events[alike.last];
         kept.repeated = kept.repeated.saturating_add(1 + event.repeated);
+        for process in event.processes() {
+            let is_told = process.rank.is_some() || process.pid.is_some();
+            if is_told && self.others < Other::MOST && alike.others.insert(process.clone()) {
+                self.others += 1;
+                kept.others.push(Other { process, line: event.at.location.line, time: event.time });
+            }
+        }
         if let (What::Shortage(kept), What::Shortage(more)) = (&mut kept.what, event.what) {
             if alike.victims.is_empty() {
                 alike.victims.extend(kept.victims.iter().cloned());
             }
-            for victim in more.victims {
+            for victim in more.victims.into_iter().map(|victim| victim.on(&event.origin.host)) {
                 if kept.victims.len() < MOST_VICTIMS && alike.victims.insert(victim.clone()) {
                     kept.victims.push(victim);
                 }
@@ -97,6 +108,19 @@ fn sort(event: &Event) -> &'static str {
     }
 }
 
+/// A moment of `series`, where `figure` is one of memory.
+pub(super) fn point(series: &Arc<str>, figure: &Figure, event: &Event) -> Option<TimelinePoint> {
+    Some(TimelinePoint {
+        series: series.clone(),
+        time: event.time.map(|time| time.to_string()),
+        phase: event.setting.own.as_ref().filter(|mark| !mark.ended).map(|mark| mark.phase),
+        name: figure.name,
+        bytes: figure.bytes?,
+        source: figure.source.clone(),
+        text: figure.text.clone(),
+    })
+}
+
 /// One series of memory figures: first, last, peak and a bounded number between.
 #[derive(Default)]
 pub(super) struct Series {
@@ -120,16 +144,8 @@ impl Series {
 
     /// Adds a moment.
     pub fn add(&mut self, series: &Arc<str>, figure: &Figure, event: &Event) {
-        let Some(bytes) = figure.bytes else { return };
-        let point = TimelinePoint {
-            series: series.clone(),
-            time: event.time.map(|time| time.to_string()),
-            phase: event.setting.own.as_ref().filter(|mark| !mark.ended).map(|mark| mark.phase),
-            name: figure.name,
-            bytes,
-            source: figure.source.clone(),
-            text: figure.text.clone(),
-        };
+        let Some(point) = point(series, figure, event) else { return };
+        let bytes = point.bytes;
         self.count += 1;
         let point = (self.count, point);
         if self.peak.as_ref().is_none_or(|(_, peak)| peak.bytes < bytes) {

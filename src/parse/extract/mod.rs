@@ -35,8 +35,10 @@ const FEWEST_OF_ANYBODY: usize = 5;
 /// The lines before more failures than this tell nothing new.
 const MOST_SURROUNDED: usize = 16;
 
-/// More series of memory figures than this are no series.
+/// Of more series of memory figures than this only the last figures are kept,
 const MOST_SERIES: usize = 256;
+/// and of so many series at most.
+const MOST_LAST: usize = 1 << 14;
 
 /// All grammars and what finds their messages.
 pub struct Grammars {
@@ -74,7 +76,7 @@ impl Grammars {
 pub struct Findings {
     /// What was stated, in the order of the lines.
     pub events: Vec<Event>,
-    /// Memory over time, bounded.
+    /// Memory over time, bounded: of the first [`Findings::SERIES`] series, then of each further one its last figure.
     pub timeline: Vec<TimelinePoint>,
     /// Whose messages were found.
     #[serde(with = "crate::model::word::set")]
@@ -89,6 +91,11 @@ pub struct Findings {
     pub last: Setting,
 }
 
+impl Findings {
+    /// More series than this are no timeline.
+    pub const SERIES: usize = MOST_SERIES;
+}
+
 /// Reads the lines of one input, in order.
 pub struct Extractor<'g> {
     path: Arc<str>,
@@ -99,6 +106,8 @@ pub struct Extractor<'g> {
     bars: HashMap<usize, Bars>,
     now: Setting,
     memory: BTreeMap<(Arc<str>, FigureName), Series>,
+    /// Of further series the last figure.
+    last: BTreeMap<(Arc<str>, FigureName), TimelinePoint>,
     folded: Folded,
     recent: Recent,
     /// How many failures know the lines before them.
@@ -123,6 +132,7 @@ impl<'g> Extractor<'g> {
             bars: HashMap::new(),
             now: Setting::default(),
             memory: BTreeMap::new(),
+            last: BTreeMap::new(),
             folded: Folded::default(),
             recent: Recent::default(),
             surrounded: 0,
@@ -155,7 +165,7 @@ impl<'g> Extractor<'g> {
         events.extend(believed);
         Findings {
             events,
-            timeline: self.memory.into_values().flat_map(Series::finish).collect(),
+            timeline: self.memory.into_values().flat_map(Series::finish).chain(self.last.into_values()).collect(),
             producers: self.producers,
             processes: self.origins.named(),
             started: self.started,
@@ -279,6 +289,11 @@ impl<'g> Extractor<'g> {
             if self.memory.len() < MOST_SERIES || self.memory.contains_key(&key) {
                 let known = self.memory.entry(key).or_insert_with(|| Series::of_at_least(fewest));
                 known.add(&series, figure, event);
+            } else if let Some(point) = fold::point(&series, figure, event)
+                && (self.last.len() < MOST_LAST || self.last.contains_key(&key))
+                && fewest == 1
+            {
+                self.last.insert(key, point);
             }
         }
         let mut latest: Vec<Figure> = self.now.memory.to_vec();

@@ -199,6 +199,7 @@ impl Record {
             origin: self.origin.clone(),
             time: time(&self.lines[self.line_at(self.place(part))]).or_else(|| self.lines.iter().find_map(time)),
             repeated: self.lines.iter().map(|line| line.line.envelope().repeated).max().unwrap_or(0),
+            others: Vec::new(),
             setting: self.setting.clone(),
         }
     }

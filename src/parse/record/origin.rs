@@ -22,6 +22,15 @@ pub(in crate::parse) fn series(label: &str, origin: &Origin) -> Arc<str> {
     Arc::from(name)
 }
 
+/// The process that [`series`] named: its rank or pid, and its host.
+pub(crate) fn process(series: &str) -> Victim {
+    let (name, host) = series.rsplit_once(" on ").map_or((series, None), |(name, host)| (name, Some(host)));
+    let number = |label: &str| name.rsplit_once(label).and_then(|(_, number)| number.parse().ok());
+    let is_local = name.contains(" local rank ");
+    let rank = number(" rank ").filter(|_| !is_local);
+    Victim { rank, pid: number(" pid "), host: host.map(Arc::from), ..Victim::default() }
+}
+
 /// Whoever wrote the record, as the one that was refused memory of `device`.
 pub(in crate::parse) fn victim(origin: &Origin, device: Option<u32>) -> Victim {
     Victim { host: origin.host.clone(), rank: origin.rank, device, pid: origin.pid, role: origin.role.clone() }
@@ -52,5 +61,17 @@ mod tests {
         assert_eq!(series("verl", &Origin { rank: Some(3), ..origin }).as_ref(), "verl rank 3 on node1");
         assert_eq!(series("SGLang", &Origin { role: Some("TP0".into()), ..Origin::default() }).as_ref(), "SGLang TP0");
         assert_eq!(series("GPU 0", &Origin::default()).as_ref(), "GPU 0");
+    }
+
+    #[test]
+    fn a_series_says_whose_it_is() {
+        let known = |series: &str| {
+            let Victim { rank, pid, host, .. } = process(series);
+            (rank, pid, host.map(|host| host.to_string()))
+        };
+        assert_eq!(known("DeepSpeed rank 17 on node1"), (Some(17), None, Some("node1".to_owned())));
+        assert_eq!(known("vLLM pid 7"), (None, Some(7), None));
+        assert_eq!(known("torch local rank 3"), (None, None, None));
+        assert_eq!(known("GPU 0"), (None, None, None));
     }
 }

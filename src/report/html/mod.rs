@@ -4,6 +4,7 @@
 
 mod bars;
 mod plot;
+mod ranks;
 mod snapshot;
 
 use std::ops::Range;
@@ -95,8 +96,11 @@ impl HtmlPage<'_> {
                     (snapshot::snapshots(self.report, self.language))
                     @if let Some(failure) = &self.report.other_failure {
                         (self.came_down())
+                        (ranks::grid(self.report, self.language))
                         h2 { (self.labels.proof) }
                         (self.proof(&failure.evidence))
+                    } @else {
+                        (ranks::grid(self.report, self.language))
                     }
                 }
             }
@@ -187,6 +191,7 @@ impl HtmlPage<'_> {
             (self.consumers(incident))
             (snapshot::snapshots(self.report, self.language))
             (self.came_down())
+            (ranks::grid(self.report, self.language))
             h2 { (proof) }
             (self.proof(&incident.phase.evidence))
             (self.proof(&incident.evidence))

@@ -44,3 +44,9 @@ for (const svg of document.querySelectorAll("svg[data-points]")) {
   svg.addEventListener("pointerdown", move);
   svg.addEventListener("pointerleave", () => pointer.classList.remove("on"));
 }
+// The ranks by what they held instead of how they ended.
+for (const label of document.querySelectorAll(".ranks > .by-memory")) {
+  const box = label.querySelector("input");
+  label.hidden = false;
+  box.addEventListener("change", () => label.parentElement.classList.toggle("held", box.checked));
+}

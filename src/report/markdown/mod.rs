@@ -90,7 +90,9 @@ impl MarkdownPage {
                 }
             }
             About::Figures => self.fold(section.heading, |page| page.figures(items)),
-            About::Stack | About::Arithmetic | About::Snapshot => self.fold(section.heading, |page| page.block(items)),
+            About::Stack | About::Arithmetic | About::Snapshot | About::Ranks => {
+                self.fold(section.heading, |page| page.block(items))
+            }
             _ => self.fold(section.heading, |page| items.iter().try_for_each(|item| page.item(item))),
         }
     }

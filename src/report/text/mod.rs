@@ -126,7 +126,7 @@ impl TextPage {
                 self.text.push('\n');
             }
             let lines: Vec<String> = section.items.iter().flat_map(|item| self.item(item)).collect();
-            self.labelled(texts::tag(section.about, self.labels), &lines);
+            self.labelled(texts::tag(section.about, self.language), &lines);
         }
         if outline.is_cut && self.length == Length::Screen {
             self.line(0, &format!("{DIM}{}{DIM:#}", self.labels.full));

@@ -54,6 +54,8 @@ markdown\t'For comments and chat'
 html\t'One self-contained page'
 sarif\t'SARIF 2.1.0, for code scanning'
 github\t'An annotation, and the step summary of GitHub Actions'"
+complete -c oomdoc -n "__fish_oomdoc_using_subcommand analyze" -l rank -d 'Show what is known of this rank alone, in a job of many' -r
+complete -c oomdoc -n "__fish_oomdoc_using_subcommand analyze" -l node -d 'Show what is known of the ranks of this node alone' -r
 complete -c oomdoc -n "__fish_oomdoc_using_subcommand analyze" -s o -l output -d 'Write the report to this file instead of printing it' -r -F
 complete -c oomdoc -n "__fish_oomdoc_using_subcommand analyze" -l lang -d 'The language, `en` or `zh` [default: $OOMDOC_LANG, `language` of oomdoc.toml, else your locale]' -r
 complete -c oomdoc -n "__fish_oomdoc_using_subcommand analyze" -l fact -d 'Facts that nothing else states, as rules name them: `model=8b`, `gpu=A100-80G`, `host.memory=500GiB`' -r
@@ -95,6 +97,8 @@ markdown\t'For comments and chat'
 html\t'One self-contained page'
 sarif\t'SARIF 2.1.0, for code scanning'
 github\t'An annotation, and the step summary of GitHub Actions'"
+complete -c oomdoc -n "__fish_oomdoc_using_subcommand merge" -l rank -d 'Show what is known of this rank alone, in a job of many' -r
+complete -c oomdoc -n "__fish_oomdoc_using_subcommand merge" -l node -d 'Show what is known of the ranks of this node alone' -r
 complete -c oomdoc -n "__fish_oomdoc_using_subcommand merge" -s o -l output -d 'Write the report to this file instead of printing it' -r -F
 complete -c oomdoc -n "__fish_oomdoc_using_subcommand merge" -l lang -d 'The language, `en` or `zh` [default: $OOMDOC_LANG, `language` of oomdoc.toml, else your locale]' -r
 complete -c oomdoc -n "__fish_oomdoc_using_subcommand merge" -l fact -d 'Facts that nothing else states, as rules name them: `model=8b`, `gpu=A100-80G`, `host.memory=500GiB`' -r

@@ -1,0 +1,191 @@
+//! What each rank held at its end, and who held far more than the others.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::super::Case;
+use super::identity::{Identity, node_of_path, rank_of_path};
+use super::nodes::Nodes;
+use super::{Known, Moment};
+use crate::model::{Bytes, Figure, FigureName, Outlier, Ranks};
+use crate::parse::series_process;
+
+/// What a rank may hold, of its device first.
+const FIGURES: [FigureName; 9] = [
+    FigureName::TorchAllocated,
+    FigureName::TorchReserved,
+    FigureName::ProcessInUse,
+    FigureName::AnonRss,
+    FigureName::WorkerUsed,
+    FigureName::HostUsed,
+    FigureName::NodeUsed,
+    FigureName::MemcgUsage,
+    FigureName::AllocatedPeak,
+];
+/// As many of these are of the device.
+const OF_DEVICE: usize = 3;
+
+/// An outlier holds so much more than the median at least,
+const LEAST: i64 = 1 << 30;
+/// and so many times as much as ranks usually differ from it.
+const DEVIATIONS: i64 = 6;
+/// What more than one in so many ranks hold is nothing extraordinary.
+const RARE: usize = 4;
+/// More outliers than these tell no more.
+const MOST: usize = 16;
+
+/// The last figure of each name. What is printed in passing and what a failure states are of different moments, so that ranks are
+/// compared by the one or by the other.
+#[derive(Default)]
+pub(super) struct Held {
+    printed: BTreeMap<FigureName, Bytes>,
+    stated: BTreeMap<FigureName, Bytes>,
+}
+
+impl Held {
+    /// Takes what was printed later.
+    pub fn print(&mut self, name: FigureName, bytes: Option<Bytes>) {
+        note(&mut self.printed, name, bytes);
+    }
+
+    /// Takes what a message about its end states.
+    pub fn state(&mut self, figures: &[Figure]) {
+        figures.iter().for_each(|figure| note(&mut self.stated, figure.name, figure.bytes));
+    }
+
+    fn of(&self, name: FigureName) -> Option<Bytes> {
+        self.stated.get(&name).or_else(|| self.printed.get(&name)).copied()
+    }
+
+    /// What is shown of it: `figure`, else the first that it has.
+    pub fn shown(&self, figure: Option<FigureName>, is_host: bool) -> Option<(FigureName, Bytes)> {
+        let of = |name| Some((name, self.of(name)?));
+        figure.and_then(of).or_else(|| preferred(is_host).find_map(of))
+    }
+}
+
+fn note(figures: &mut BTreeMap<FigureName, Bytes>, name: FigureName, bytes: Option<Bytes>) {
+    if let Some(bytes) = bytes.filter(|_| FIGURES.contains(&name)) {
+        figures.insert(name, bytes);
+    }
+}
+
+/// All figures, those first that tell most where memory of the host ran out or that of a device.
+fn preferred(is_host: bool) -> impl Iterator<Item = FigureName> {
+    let (device, host) = FIGURES.split_at(OF_DEVICE);
+    let (first, then) = if is_host { (host, device) } else { (device, host) };
+    first.iter().chain(then).copied()
+}
+
+/// The figure that most ranks have.
+pub(super) fn figure<'a>(all: impl Iterator<Item = &'a Held>, is_host: bool) -> Option<FigureName> {
+    let mut counts: BTreeMap<FigureName, usize> = BTreeMap::new();
+    for held in all {
+        let names = FIGURES.iter().filter(|name| held.of(**name).is_some());
+        names.for_each(|name| *counts.entry(*name).or_default() += 1);
+    }
+    let count = |name: &FigureName| counts.get(name).copied().unwrap_or(0);
+    // Of equals the last counts.
+    let names: Vec<FigureName> = preferred(is_host).filter(|name| count(name) > 0).collect();
+    names.into_iter().rev().max_by_key(count)
+}
+
+/// Adds the last figures of each series that names its rank, or stands in a rank's own log.
+pub(super) fn of_timeline(case: &Case, identity: &Identity, known: &mut BTreeMap<u32, Known>) {
+    let mut current: Option<(&Arc<str>, &Arc<str>, Option<u32>)> = None;
+    for point in case.timeline.iter().chain(&case.last_figures) {
+        let path = &point.source.path;
+        let rank = match current {
+            Some((series, of, rank)) if Arc::ptr_eq(series, &point.series) && of == path => rank,
+            _ => {
+                let process = series_process(&point.series);
+                let by_pid = || identity.by_pid(process.host.as_ref(), process.pid?);
+                process.rank.or_else(by_pid).or_else(|| rank_of_path(path))
+            }
+        };
+        current = Some((&point.series, path, rank));
+        let Some(rank) = rank else { continue };
+        let one = known.entry(rank).or_default();
+        one.held.print(point.name, Some(point.bytes));
+        one.node = one.node.take().or_else(|| node_of_path(path));
+        if one.last.as_ref().is_none_or(|last| last.path == *path && last.line < point.source.line) {
+            one.last = Some(Moment { what: (), path: Arc::clone(path), line: point.source.line, time: None });
+        }
+    }
+}
+
+/// Who held far more than the others, most first; all ranks of a node as one.
+pub(super) fn outliers(known: &BTreeMap<u32, Known>, nodes: &Nodes) -> Vec<Outlier> {
+    let mut outliers: Vec<Outlier> = Vec::new();
+    for name in FIGURES {
+        outliers.extend(of_figure(known, nodes, name, |held| &held.printed));
+        outliers.extend(of_figure(known, nodes, name, |held| &held.stated));
+    }
+    outliers.sort_by_key(|outlier| std::cmp::Reverse(outlier.bytes.0 - outlier.median.0));
+    let mut told: Vec<Outlier> = Vec::new();
+    for outlier in outliers {
+        // Other figures of the same ranks say the same.
+        if told.len() < MOST && !told.iter().any(|known| known.ranks.iter().any(|rank| outlier.ranks.contains(rank))) {
+            told.push(outlier);
+        }
+    }
+    told
+}
+
+/// What a rank held.
+#[derive(Clone, Copy)]
+struct Amount {
+    rank: u32,
+    bytes: i64,
+}
+
+fn of_figure(
+    known: &BTreeMap<u32, Known>,
+    nodes: &Nodes,
+    name: FigureName,
+    figures: fn(&Held) -> &BTreeMap<FigureName, Bytes>,
+) -> Vec<Outlier> {
+    let mut of_node: BTreeMap<Option<usize>, Vec<Amount>> = BTreeMap::new();
+    for (rank, one) in known {
+        if let Some(bytes) = figures(&one.held).get(&name) {
+            of_node.entry(nodes.place(one)).or_default().push(Amount { rank: *rank, bytes: bytes.0 });
+        }
+    }
+    let all = || of_node.values().flatten().map(|amount| amount.bytes);
+    let median = median(all());
+    let deviation = self::median(all().map(|bytes| (bytes - median).abs()));
+    let is_far = |amount: &Amount| {
+        let more = amount.bytes - median;
+        more >= LEAST && more > DEVIATIONS.saturating_mul(deviation)
+    };
+    let (count, far) = (all().count(), of_node.values().flatten().filter(|amount| is_far(amount)).count());
+    if count < Ranks::FEWEST || far * RARE > count {
+        return Vec::new();
+    }
+    let outlier = |amounts: &[Amount], node: Option<&Arc<str>>| Outlier {
+        ranks: amounts.iter().map(|amount| amount.rank).collect(),
+        node: node.cloned(),
+        figure: name,
+        bytes: Bytes(self::median(amounts.iter().map(|amount| amount.bytes))),
+        median: Bytes(median),
+        words: String::new(),
+    };
+    let of = |(node, amounts): (&Option<usize>, &Vec<Amount>)| {
+        let far: Vec<Amount> = amounts.iter().copied().filter(is_far).collect();
+        let node = node.and_then(|node| nodes.names.get(node)).filter(|_| far.len() > 1 && far.len() == amounts.len());
+        match node {
+            Some(node) => vec![outlier(&far, Some(node))],
+            None => far.iter().map(|one| outlier(std::slice::from_ref(one), None)).collect(),
+        }
+    };
+    of_node.iter().flat_map(of).collect()
+}
+
+/// The lower of the two in the middle where the count is even; 0 of none.
+fn median(values: impl Iterator<Item = i64>) -> i64 {
+    let mut values: Vec<i64> = values.collect();
+    match values.len().checked_sub(1) {
+        Some(last) => *values.select_nth_unstable(last / 2).1,
+        None => 0,
+    }
+}

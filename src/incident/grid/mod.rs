@@ -1,0 +1,265 @@
+//! Every rank of a large job: how it ended, what it held, with whom it began.
+
+mod identity;
+mod memory;
+mod nodes;
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::sync::Arc;
+
+use super::Case;
+use super::root::Group;
+use super::sequence::{Said, ending, said, vagueness};
+use crate::model::{
+    Clock, Ending, Event, Exit, InputSummary, Job, LineNumber, Other, RankRow, RankState, Ranks, StateCount, Timestamp,
+    What,
+};
+use identity::Identity;
+use memory::Held;
+use nodes::Nodes;
+
+/// The ranks, and the inputs in which they say how they ended.
+pub struct Grid {
+    ranks: Ranks,
+    /// Of each row.
+    paths: Vec<Option<Arc<str>>>,
+}
+
+impl Grid {
+    /// The ranks of a report that lists these inputs.
+    pub fn of_inputs(self, inputs: &[InputSummary]) -> Ranks {
+        let place: HashMap<&str, usize> =
+            inputs.iter().enumerate().rev().map(|(place, input)| (&*input.path, place)).collect();
+        let mut ranks = self.ranks;
+        for (row, path) in ranks.rows.iter_mut().zip(self.paths) {
+            row.input = path.and_then(|path| place.get(&*path).copied());
+        }
+        ranks
+    }
+}
+
+/// What is known of one rank.
+#[derive(Default)]
+struct Known {
+    /// Its host, as its messages say.
+    host: Option<Arc<str>>,
+    /// Whether several hosts have a rank of this number.
+    is_several: bool,
+    /// The node of its log, as the log's path says.
+    node: Option<Arc<str>>,
+    end: Option<Moment<(u8, RankState)>>,
+    last: Option<Moment<()>>,
+    held: Held,
+}
+
+/// Something that was said, and where and when.
+struct Moment<T> {
+    what: T,
+    path: Arc<str>,
+    line: LineNumber,
+    time: Option<Timestamp>,
+}
+
+impl Known {
+    fn on(&mut self, host: Option<&Arc<str>>) {
+        let differs = |known: &Arc<str>| host.is_some_and(|host| host != known);
+        self.is_several |= self.host.as_ref().is_some_and(differs);
+        self.host = self.host.take().or_else(|| host.cloned());
+    }
+
+    /// Takes another word on how it ended, if that tells more.
+    fn ended(&mut self, end: Moment<(u8, RankState)>) {
+        if self.end.as_ref().is_none_or(|known| end.what.0 < known.what.0) {
+            self.end = Some(end);
+        }
+    }
+
+    fn state(&self) -> RankState {
+        self.end.as_ref().map_or(RankState::Silent, |end| end.what.1)
+    }
+}
+
+/// The ranks of `case`, where it is of so many that a grid helps; `root` is the event with which it began.
+pub(super) fn of(case: &Case, groups: &[Group], root: Option<&Event>, job: &Job) -> Option<Grid> {
+    let identity = Identity::of(case);
+    let mut known: BTreeMap<u32, Known> = BTreeMap::new();
+    logs(case, &mut known);
+    memory::of_timeline(case, &identity, &mut known);
+    events(case, groups, &identity, &mut known);
+    match crowded(case) {
+        crowded if crowded.is_empty() => fill(&mut known, job.world_size),
+        // There somebody may have said how they ended whose word was not kept.
+        crowded => known
+            .retain(|_, one| !(one.end.is_none() && one.last.as_ref().is_none_or(|last| crowded.contains(&last.path)))),
+    }
+    let torn = known.values().filter(|one| one.is_several).count();
+    if known.len() < Ranks::FEWEST || torn * 2 > known.len() {
+        return None;
+    }
+    let first = root.and_then(|root| said(root).find_map(|said| identity.rank(&said.process, root)));
+    let first = first.filter(|first| known.get(first).is_some_and(|one| one.state() != RankState::Followed));
+    let first = first.or_else(|| first_of(&known));
+    let is_host = groups.iter().find(|group| !group.recovered).is_some_and(|group| group.kind.is_host());
+    Some(grid(known, first, is_host))
+}
+
+/// The inputs in which more processes said the same than are kept.
+fn crowded(case: &Case) -> HashSet<&Arc<str>> {
+    let mut counts: HashMap<&Arc<str>, usize> = HashMap::new();
+    case.events.iter().for_each(|event| *counts.entry(&event.at.location.path).or_default() += event.others.len());
+    counts.into_iter().filter(|(_, count)| *count >= Other::MOST).map(|(path, _)| path).collect()
+}
+
+/// The ranks that have a log of their own.
+fn logs(case: &Case, known: &mut BTreeMap<u32, Known>) {
+    for (path, ending) in &case.endings {
+        let Some(rank) = identity::rank_of_path(path) else { continue };
+        let one = known.entry(rank).or_default();
+        one.node = one.node.take().or_else(|| identity::node_of_path(path));
+        ending.memory.iter().for_each(|figure| one.held.print(figure.name, figure.bytes));
+        let line = ending.recent.last().map(|cite| cite.location.line);
+        let time = ending.stamps.before;
+        one.last = line.map(|line| Moment { what: (), path: Arc::clone(path), line, time }).or(one.last.take());
+    }
+}
+
+fn events(case: &Case, groups: &[Group], identity: &Identity, known: &mut BTreeMap<u32, Known>) {
+    let indices = |recovered: bool| {
+        let groups = groups.iter().filter(move |group| group.recovered == recovered);
+        groups.flat_map(|group| group.events.iter().copied()).collect::<HashSet<usize>>()
+    };
+    let (survived, proven) = (indices(true), indices(false));
+    for (index, event) in case.events.iter().enumerate() {
+        let path = &event.at.location.path;
+        if let Some(rank) = identity.speaker(event) {
+            let one = known.entry(rank).or_default();
+            one.on(event.origin.host.as_ref());
+            one.node = one.node.take().or_else(|| identity::node_of_path(path));
+            if one.last.as_ref().is_none_or(|last| last.path == *path && last.line < event.at.location.line) {
+                let (line, time) = (event.at.location.line, event.time);
+                one.last = Some(Moment { what: (), path: Arc::clone(path), line, time });
+            }
+        }
+        if survived.contains(&index) {
+            continue;
+        }
+        let state = state(event, proven.contains(&index));
+        // Tracebacks rarely say when; in a rank's own log the line before them does.
+        let before = identity::rank_of_path(path).and(event.setting.stamps.before);
+        let is_alone = event.processes().len() == 1;
+        for Said { process, line, time } in said(event) {
+            let Some(rank) = identity.rank(&process, event) else { continue };
+            let one = known.entry(rank).or_default();
+            one.on(process.host.as_ref());
+            if is_alone && line == event.at.location.line {
+                one.held.state(&event.figures);
+            }
+            let time = time.or(before);
+            if let Some(what) = state {
+                one.ended(Moment { what, path: Arc::clone(path), line, time });
+            }
+        }
+    }
+}
+
+/// How whoever `event` is about ended, and how little that tells; of a shortage only where it `is_proven`.
+fn state(event: &Event, is_proven: bool) -> Option<(u8, RankState)> {
+    const FINISHED: u8 = u8::MAX;
+    let ending = match &event.what {
+        What::Finished => return Some((FINISHED, RankState::Finished)),
+        What::Death(death) if death.exit == Exit::Code(0) => return Some((FINISHED, RankState::Finished)),
+        _ => ending(event)?,
+    };
+    const TERMINATED: [i32; 2] = [2, 15];
+    let follows = matches!(&event.what, What::Failure(failure) if failure.follows);
+    let state = match ending {
+        Ending::OutOfMemory { .. } if !is_proven => return None,
+        Ending::OutOfMemory { .. } => RankState::RanOut,
+        Ending::Signal { signal: 9 } | Ending::Vanished => RankState::Killed,
+        Ending::Signal { signal } if TERMINATED.contains(&signal) => RankState::Followed,
+        Ending::Stopped => RankState::Followed,
+        Ending::Failed { .. } if follows => RankState::Followed,
+        Ending::Failed { .. } | Ending::Signal { .. } | Ending::Exited { .. } => RankState::Failed,
+    };
+    Some((vagueness(&ending), state))
+}
+
+/// Adds those of whom nothing was read, where most of the job's ranks are known.
+fn fill(known: &mut BTreeMap<u32, Known>, world_size: Option<u32>) {
+    let Some(world) = world_size.filter(|world| known.len() * 2 >= *world as usize) else { return };
+    (0..world).for_each(|rank| {
+        known.entry(rank).or_default();
+    });
+}
+
+/// The first that was killed or failed, where others only followed: the only one, or the first by the clock.
+fn first_of(known: &BTreeMap<u32, Known>) -> Option<u32> {
+    let clock = clock(known);
+    let is_root = |one: &&Moment<(u8, RankState)>| matches!(one.what.1, RankState::Killed | RankState::Failed);
+    let roots = known.iter().filter_map(|(rank, one)| Some((*rank, one.end.as_ref().filter(is_root)?.time)));
+    let seconds = |time: Option<Timestamp>| time.zip(clock).and_then(|(time, clock)| time.seconds_on(clock));
+    let roots: Vec<(u32, Option<f64>)> = roots.map(|(rank, time)| (rank, seconds(time))).collect();
+    match roots.as_slice() {
+        [(only, _)] => Some(*only),
+        roots => {
+            let roots: Option<Vec<(u32, f64)>> =
+                roots.iter().map(|(rank, seconds)| Some((*rank, (*seconds)?))).collect();
+            roots?.into_iter().min_by(|(_, a), (_, b)| a.total_cmp(b)).map(|(rank, _)| rank)
+        }
+    }
+}
+
+fn grid(mut known: BTreeMap<u32, Known>, first: Option<u32>, is_host: bool) -> Grid {
+    let count = known.len();
+    let counted = |state| StateCount { state, count: known.values().filter(|one| one.state() == state).count() };
+    let states = RankState::ALL.map(counted).into_iter().filter(|counted| counted.count > 0).collect();
+    let nodes = Nodes::of(&known);
+    let figure = memory::figure(known.values().map(|one| &one.held), is_host);
+    let outliers = memory::outliers(&known, &nodes);
+    let clock = clock(&known);
+    let seconds = |time: Option<Timestamp>| time.zip(clock).and_then(|(time, clock)| time.seconds_on(clock));
+    let ends = known.values().filter_map(|one| one.end.as_ref()?.time);
+    let began = ends.min_by(|a, b| seconds(Some(*a)).unwrap_or(0.0).total_cmp(&seconds(Some(*b)).unwrap_or(0.0)));
+    narrow(&mut known, first);
+    let (mut rows, mut paths) = (Vec::new(), Vec::new());
+    for (rank, one) in known {
+        let place = one.end.as_ref().map(|end| (&end.path, end.line, end.time));
+        let place = place.or(one.last.as_ref().map(|last| (&last.path, last.line, last.time)));
+        let held = one.held.shown(figure, is_host);
+        let time = place.and_then(|(_, _, time)| time);
+        // Stamps have milliseconds; a difference of floats has more.
+        let after = seconds(time).zip(seconds(began)).map(|(own, began)| ((own - began) * 1e3).round() / 1e3);
+        rows.push(RankRow {
+            rank,
+            node: nodes.place(&one),
+            state: one.state(),
+            bytes: held.map(|(_, bytes)| bytes),
+            figure: held.map(|(name, _)| name).filter(|name| Some(*name) != figure),
+            seconds_after: after,
+            input: None,
+            line: place.map(|(_, line, _)| line),
+        });
+        paths.push(place.map(|(path, ..)| Arc::clone(path)));
+    }
+    let began = began.filter(|_| clock.is_some()).map(|time| time.to_string());
+    let ranks = Ranks { count, first, began, states, figure, nodes: nodes.names, rows, outliers };
+    Grid { ranks, paths }
+}
+
+/// The clock on which all ends that have a time can be told apart.
+fn clock(known: &BTreeMap<u32, Known>) -> Option<Clock> {
+    let mut clocks = known.values().filter_map(|one| one.end.as_ref()?.time).map(|time| time.clock);
+    let first = clocks.next()?;
+    clocks.try_fold(first, Clock::common)
+}
+
+/// Leaves at most [`Ranks::MOST`]: those that tell most.
+fn narrow(known: &mut BTreeMap<u32, Known>, first: Option<u32>) {
+    if known.len() <= Ranks::MOST {
+        return;
+    }
+    let mut order: Vec<(bool, RankState, u32)> =
+        known.iter().map(|(rank, one)| (first != Some(*rank), one.state(), *rank)).collect();
+    order.sort_unstable();
+    order.iter().skip(Ranks::MOST).for_each(|(.., rank)| drop(known.remove(rank)));
+}
