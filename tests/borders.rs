@@ -44,9 +44,8 @@ fn said(report: &Report) -> String {
 
 /// As told, with rules that are read once for hundreds of logs.
 fn options() -> Options {
-    static KNOWLEDGE: LazyLock<Arc<Knowledge>> =
-        LazyLock::new(|| Arc::new(Knowledge::shipped().expect("the shipped rules hold")));
-    Options::default().knowledge(Arc::clone(&KNOWLEDGE))
+    static KNOWLEDGE: LazyLock<Option<Arc<Knowledge>>> = LazyLock::new(|| Knowledge::shipped().ok().map(Arc::new));
+    KNOWLEDGE.clone().map_or_else(Options::default, |knowledge| Options::default().knowledge(knowledge))
 }
 
 fn analyzed(log: &str, options: &Options) -> Outcome<Report> {

@@ -217,7 +217,10 @@ fn the_root_is_found_among_ranks_that_only_followed() -> Outcome {
         assert_eq!(incident.kind, kind, "{story:?}");
         assert!(incident.evidence[0].location.path.starts_with(&*node), "{story:?}: {:?}", incident.evidence);
         match story {
-            Story::SlowLeak => assert_eq!(incident.victim.pid, Some(20_000 + root)),
+            Story::SlowLeak => {
+                assert_eq!(incident.victim.pid, Some(20_000 + root));
+                assert_eq!(incident.victim.host.as_deref(), Some(&*node));
+            }
             _ => assert_eq!(incident.victim.rank, Some(root)),
         }
         if story == Story::TwoRoots {

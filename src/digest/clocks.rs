@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::incident::Read;
+use crate::incident::{Read, node_and_path};
 use crate::model::{Clock, ClockSkew, Event, FactValue};
 
 /// Fewer nodes do not say whose clock is wrong.
@@ -17,7 +17,7 @@ type Operation = (String, u64, u64);
 pub(super) fn skews(reads: &[Read]) -> Vec<ClockSkew> {
     let mut given_up: BTreeMap<Operation, BTreeMap<&str, (Clock, f64)>> = BTreeMap::new();
     for read in reads {
-        let Some((node, _)) = read.path.split_once(':') else { continue };
+        let Some((node, _)) = node_and_path(&read.path) else { continue };
         for event in &read.findings.events {
             let (Some(operation), Some(time)) = (operation(event), event.time) else { continue };
             let first = given_up.entry(operation).or_default().entry(node).or_insert((time.clock, time.seconds));

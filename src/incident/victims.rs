@@ -4,6 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use super::Case;
+use super::log_path::node_and_path;
 use super::named_rank::NamedRanks;
 use super::root::Group;
 use crate::model::{
@@ -27,6 +28,7 @@ pub(super) fn of(case: &Case, group: &Group, consumers: &[Consumer]) -> (Victim,
         let stack = case.stack_of(event).map(|(stack, _)| stack.origin.process());
         for victim in named(event) {
             let victim = Victim { rank: victim.rank.or_else(|| ranks.of_event(event)), ..victim };
+            let victim = Victim { host: victim.host.or_else(|| node_of_kernel(event)), ..victim };
             // Not so on a GPU: its driver counts processes as the host does, not as the container that failed.
             let is_named = victim.pid.is_some() && victim.pid != event.origin.pid && !is_of_gpu(event);
             let known = match &stack {
@@ -82,6 +84,13 @@ pub(super) fn of(case: &Case, group: &Group, consumers: &[Consumer]) -> (Victim,
     }
     let first = victims.first().cloned().unwrap_or_default();
     (first, victims)
+}
+
+/// The node whose kernel says what `event` states, where its log was read elsewhere: a job's own log may lie on a disk that nodes share, a
+/// kernel's is of its node.
+fn node_of_kernel(event: &Event) -> Option<Arc<str>> {
+    const KERNEL: &str = "kernel";
+    (event.producer == KERNEL).then(|| node_and_path(&event.at.location.path))?.map(|(node, _)| node.into())
 }
 
 /// A kill that was only counted is that of a process which is named beside it, unless that was on another host.

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use crate::incident::node_and_path;
 use crate::knowledge::{Inputs, NameWords, is_among};
 
 /// A longer number is a job's id, not that of a rank.
@@ -34,7 +35,7 @@ pub(super) type Key = (Vec<Vec<String>>, Vec<String>, BTreeSet<String>);
 impl Place {
     /// Of the log at `path`; `is_named` where the user named it.
     pub fn of(path: &str, is_named: bool) -> Place {
-        let (node, path) = node_of(path);
+        let (node, path) = node_and_path(path).map_or((None, path), |(node, path)| (Some(node), path));
         let (folder, file) = path.rsplit_once(['/', '!']).unwrap_or(("", path));
         let folders: Vec<String> = match is_named {
             true => Vec::new(),
@@ -108,14 +109,6 @@ impl Place {
             _ if self.folders.starts_with(&other.folders) || other.folders.starts_with(&self.folders) => Apart::Below,
             _ => Apart::Elsewhere,
         }
-    }
-}
-
-/// The node before a path that was read elsewhere, and the rest of it.
-fn node_of(path: &str) -> (Option<&str>, &str) {
-    match path.split_once(':') {
-        Some((node, path)) if !node.is_empty() && !node.contains(['/', '!']) => (Some(node), path),
-        _ => (None, path),
     }
 }
 

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::super::Case;
-use super::identity::{Identity, node_of_path, rank_of_path};
+use super::super::log_path::{node_of_path, rank_of_path};
+use super::identity::Identity;
 use super::nodes::Nodes;
 use super::{Known, Moment};
 use crate::model::{Bytes, Figure, FigureName, Outlier, Ranks};

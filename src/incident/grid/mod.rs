@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
 use super::Case;
+use super::log_path::{node_of_path, rank_of_path};
 use super::root::Group;
 use super::sequence::{Said, ending, said, vagueness};
 use crate::model::{
@@ -113,9 +114,9 @@ fn crowded(case: &Case) -> HashSet<&Arc<str>> {
 /// The ranks that have a log of their own.
 fn logs(case: &Case, known: &mut BTreeMap<u32, Known>) {
     for (path, ending) in &case.endings {
-        let Some(rank) = identity::rank_of_path(path) else { continue };
+        let Some(rank) = rank_of_path(path) else { continue };
         let one = known.entry(rank).or_default();
-        one.node = one.node.take().or_else(|| identity::node_of_path(path));
+        one.node = one.node.take().or_else(|| node_of_path(path));
         ending.memory.iter().for_each(|figure| one.held.print(figure.name, figure.bytes));
         let line = ending.recent.last().map(|cite| cite.location.line);
         let time = ending.stamps.before;
@@ -134,7 +135,7 @@ fn events(case: &Case, groups: &[Group], identity: &Identity, known: &mut BTreeM
         if let Some(rank) = identity.speaker(event) {
             let one = known.entry(rank).or_default();
             one.on(event.origin.host.as_ref());
-            one.node = one.node.take().or_else(|| identity::node_of_path(path));
+            one.node = one.node.take().or_else(|| node_of_path(path));
             if one.last.as_ref().is_none_or(|last| last.path == *path && last.line < event.at.location.line) {
                 let (line, time) = (event.at.location.line, event.time);
                 one.last = Some(Moment { what: (), path: Arc::clone(path), line, time });
@@ -145,7 +146,7 @@ fn events(case: &Case, groups: &[Group], identity: &Identity, known: &mut BTreeM
         }
         let state = state(event, proven.contains(&index));
         // Tracebacks rarely say when; in a rank's own log the line before them does.
-        let before = identity::rank_of_path(path).and(event.setting.stamps.before);
+        let before = rank_of_path(path).and(event.setting.stamps.before);
         let is_alone = event.processes().len() == 1;
         for Said { process, line, time } in said(event) {
             let Some(rank) = identity.rank(&process, event) else { continue };
