@@ -22,6 +22,7 @@ SHARED = {
 }
 MADE = {str(path.relative_to(ROOT / "python/data/data")) for path in (ROOT / "python/data/data").rglob("*") if path.is_file()}
 needs_all = pytest.mark.skipif("OOMDOC_ALL" not in os.environ, reason=".ci/packages --all, which installs what this takes")
+needs_release = pytest.mark.skipif("OOMDOC_DEBUG_BUILD" in os.environ, reason="what is shipped, and not the debug build")
 
 
 def run(*command, **options):
@@ -34,7 +35,7 @@ def works(command):
     assert run(ROOT / "packaging/smoke", command) == f"oomdoc {VERSION} works: {command}\n"
 
 
-def test_the_archive_holds_one_static_command_and_its_manual(packages, target, tmp_path):
+def test_the_archive_holds_one_command_and_its_manual(packages, target, tmp_path):
     with tarfile.open(packages / archive_name(target)) as archive:
         owners = {(entry.uid, entry.gid, entry.mode) for entry in archive}
         archive.extractall(tmp_path, filter="data")
@@ -43,6 +44,13 @@ def test_the_archive_holds_one_static_command_and_its_manual(packages, target, t
     documents = {"README.md", "CHANGELOG.md", "LICENSE-MIT", "LICENSE-APACHE"}
     assert SHARED <= MADE and files(root) == MADE | documents | {"bin/oomdoc"}
     works(root / "bin/oomdoc")
+
+
+@needs_release
+def test_the_command_needs_nothing_but_the_kernel(packages, target, tmp_path):
+    with tarfile.open(packages / archive_name(target)) as archive:
+        archive.extractall(tmp_path, filter="data")
+    root = tmp_path / f"{NAME}-{VERSION}-{target}"
     # Neither a loader nor a library is asked for.
     headers = run("readelf", "--program-headers", "--dynamic", root / "bin/oomdoc")
     assert "INTERP" not in headers and "NEEDED" not in headers, headers
@@ -70,6 +78,7 @@ def test_digests_are_those_of_every_file(packages):
     run("sha256sum", "--check", "--strict", "SHA256SUMS", cwd=packages)
 
 
+@needs_release
 def test_the_wheel_goes_onto_every_linux(packages, target):
     name = next(packages.glob("*.whl")).name
     machine = target.split("-")[0]

@@ -36,7 +36,7 @@ USAGE = "usage: python -m oomdoc.ray analyze [--address ADDRESS] [--timeout SECO
 ADDRESS, TIMEOUT = "auto", 120.0
 # Options of `oomdoc merge` whose next word is their value. A test holds them against its help.
 WITH_VALUE = frozenset(
-    "--format --output -o --lang --fact --when --home --job --server --tag --color --fail-on --config --notify --unanswered".split()
+    "--format --output -o --lang --rank --node --fact --when --home --job --server --tag --color --fail-on --config --notify --unanswered".split()
 )
 
 
