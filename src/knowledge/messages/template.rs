@@ -80,6 +80,8 @@ pub enum SlotType {
     Billions,
     /// `7.2%`.
     Percent,
+    /// `95%`, as a fraction of one.
+    Share,
     /// Up to a blank, comma, semicolon, bracket or quote.
     Word,
     /// Up to the words behind the slot, else to the end of the line.
@@ -113,6 +115,7 @@ impl SlotType {
         ("count", SlotType::Count),
         ("billions", SlotType::Billions),
         ("percent", SlotType::Percent),
+        ("share", SlotType::Share),
         ("word", SlotType::Word),
         ("text", SlotType::Text),
         ("option", SlotType::Option),

@@ -44,10 +44,8 @@ pub(in crate::parse) fn read<'a>(
             (words, Read::Number(billions)) => Some((words, Read::Number(billions * 1e9))),
             _ => None,
         },
-        SlotType::Percent => {
-            let (_, (words, (share, _))) = consumed((text::decimal, char('%'))).parse(behind).ok()?;
-            Some((words, Read::Number(share)))
-        }
+        SlotType::Percent => percent(behind, 1.0),
+        SlotType::Share => percent(behind, 100.0),
         SlotType::Word => text(text::token(behind, ",;()[]'\"").trim_end_matches('.')),
         SlotType::Text => {
             let end = end.and_then(|end| behind.find(end)).unwrap_or(behind.len());
@@ -86,6 +84,12 @@ pub(in crate::parse) fn read_backwards(slot: SlotType, before: &str) -> Option<(
         }
         _ => None,
     }
+}
+
+/// `95%`, of which one is `whole`.
+fn percent(behind: &str, whole: f64) -> Option<(&str, Read)> {
+    let (_, (words, (percent, _))) = consumed((text::decimal, char('%'))).parse(behind).ok()?;
+    Some((words, Read::Number(percent / whole)))
 }
 
 fn bytes(size: Size<'_>) -> Option<(&str, Read)> {
@@ -184,6 +188,7 @@ mod tests {
         assert_eq!(behind(SlotType::Billions, "X 6.50"), Some(("6.50", Some(6.5e9))));
         assert_eq!(behind(SlotType::Percent, "X7.2%"), Some(("7.2%", Some(7.2))));
         assert_eq!(behind(SlotType::Percent, "X7.2"), None);
+        assert_eq!(behind(SlotType::Share, "X95%"), Some(("95%", Some(0.95))));
         assert_eq!(behind(SlotType::Word, "X True."), Some(("True", None)));
         assert_eq!(behind(SlotType::Text, "X A 80G with 9"), Some(("A 80G", None)));
         assert_eq!(behind(SlotType::Text, "X A 80G\nb"), Some(("A 80G", None)));

@@ -145,7 +145,7 @@ enum Clause<'a> {
     /// The device: the words and the number.
     Device(&'a str, u32),
     /// Another process on the device, or in a container this one.
-    Process(u32, Size<'a>),
+    Process(&'a str, u32, Size<'a>),
     /// Of what is allocated, in CUDA graphs' own pools.
     PrivatePools(Size<'a>),
     /// Words without a figure.
@@ -191,14 +191,14 @@ fn caching_clause(text: &str) -> IResult<&str, Clause<'_>> {
 /// From 2.1: `GPU 0 has a total capacity of 79.15 GiB of which 1.05 GiB is free. …`; 2.1 misspells "capacity".
 fn described_clause(text: &str) -> IResult<&str, Clause<'_>> {
     let of = |name| move |size| Clause::Size(name, size);
-    let process = pair(preceded(tag("Process "), integer), preceded(tag(" has "), size));
+    let process = pair(preceded(tag("Process "), consumed(integer)), preceded(tag(" has "), size));
     alt((
         preceded(tag("Tried to allocate "), size).map(of(FigureName::Requested)),
         terminated(device, tag(" has")),
         preceded((tag("a total capac"), alt((tag("ity"), tag("ty"))), tag(" of ")), size).map(of(FigureName::GpuTotal)),
         preceded(tag("total "), size).map(of(FigureName::GpuTotal)),
         preceded(tag("of which "), size).map(of(FigureName::GpuFree)),
-        process.map(|(pid, size)| Clause::Process(pid, size)),
+        process.map(|((words, pid), size)| Clause::Process(words, pid, size)),
         preceded(tag("Including non-PyTorch memory, this process has "), size).map(of(FigureName::ProcessInUse)),
         preceded(tag("Of the allocated memory "), size).map(of(FigureName::TorchAllocated)),
         preceded(tag("with "), size).map(Clause::PrivatePools),
@@ -360,7 +360,7 @@ fn to_event(record: &Record, message: &str, speaker: Speaker, clauses: &[Clause<
     let mut figures: Vec<Figure> = Vec::new();
     let mut facts = Vec::new();
     let mut device = None;
-    let mut processes = Vec::new();
+    let (mut processes, mut numbers) = (Vec::new(), Vec::new());
     for clause in clauses {
         match clause {
             Clause::Size(name, size) => figures.extend(record.figure(*name, *size)),
@@ -368,8 +368,9 @@ fn to_event(record: &Record, message: &str, speaker: Speaker, clauses: &[Clause<
                 device = Some(*number);
                 figures.push(record.number(FigureName::GpuIndex, words, f64::from(*number)));
             }
-            Clause::Process(pid, size) => {
-                processes.extend(record.figure(FigureName::ProcessInUse, *size).map(|figure| (*pid, figure)))
+            Clause::Process(words, pid, size) => {
+                numbers.push(record.number(FigureName::VictimPid, words, f64::from(*pid)));
+                processes.extend(record.figure(FigureName::ProcessInUse, *size).map(|figure| (*pid, figure)));
             }
             Clause::PrivatePools(size) => {
                 facts.extend(
@@ -394,6 +395,7 @@ fn to_event(record: &Record, message: &str, speaker: Speaker, clauses: &[Clause<
         })
         .collect();
     figures.extend(processes.into_iter().map(|(_, figure)| figure));
+    figures.extend(numbers.into_iter().filter(|number| own.is_some_and(|own| number.value == Some(f64::from(own)))));
     let origin = record.origin();
     let said = record.before(message);
     let victim = Victim {
