@@ -2,6 +2,7 @@
 
 mod fleets;
 
+use std::collections::HashSet;
 use std::error::Error;
 use std::path::{Path, PathBuf};
 use std::{env, fs};
@@ -216,6 +217,11 @@ fn the_root_is_found_among_ranks_that_only_followed() -> Outcome {
         let kind = if story == Story::SlowLeak { Kind::HostOomKernel } else { Kind::GpuOom };
         assert_eq!(incident.kind, kind, "{story:?}");
         assert!(incident.evidence[0].location.path.starts_with(&*node), "{story:?}: {:?}", incident.evidence);
+        // A report of thousands of ranks is no copy of what they printed.
+        let series: HashSet<_> =
+            incident.timeline.iter().map(|point| (&point.source.path, &point.series, point.name)).collect();
+        assert!(series.len() <= 256, "{story:?}: {} series", series.len());
+        assert!(series.iter().any(|(path, ..)| path.starts_with(&*node)), "{story:?}: nothing of {node}");
         match story {
             Story::SlowLeak => {
                 assert_eq!(incident.victim.pid, Some(20_000 + root));

@@ -16,6 +16,7 @@ mod phase;
 mod root;
 mod sequence;
 mod stack;
+mod timeline;
 mod victims;
 mod watched;
 
@@ -286,7 +287,7 @@ fn incident(case: &Case, mut group: root::Group, knowledge: &Knowledge) -> Found
         when: None,
         figures: figures::of(case, group.kind, &events, &victims),
         consumers,
-        timeline: case.timeline.clone(),
+        timeline: timeline::of(case, &events),
         memory: Memory::default(),
         evidence,
         diagnoses: Vec::new(),
