@@ -119,7 +119,10 @@ const TABLE: &[(&str, &str)] = &[
         "这不是对象的地址：请写成 `s3://bucket/key`，不带查询参数",
     ),
     ("the settings in the environment cannot be used: {problem}", "环境变量中的设置无法使用：{problem}"),
-    ("there is nothing at this address: check it", "此地址上没有内容：请检查地址"),
+    (
+        "there is nothing at this address: check it; a folder of a bucket ends in `/`",
+        "此地址上没有内容：请检查地址；存储桶中的文件夹以 `/` 结尾",
+    ),
     (
         "there is no such bucket: check its name, and AWS_ENDPOINT_URL where it does not lie at Amazon",
         "没有这个存储桶：请检查其名称；若不在 Amazon，请检查 AWS_ENDPOINT_URL",
@@ -338,8 +341,8 @@ mod tests {
             ("the incident is not kept: the disk of /data is full", "事件没有保存：/data 所在磁盘已满"),
             ("nothing is called `optimiser_step`", "没有名为 `optimiser_step` 的内容"),
             (
-                "cannot read https://host:8443/a.log: there is nothing at this address: check it",
-                "无法读取 https://host:8443/a.log：此地址上没有内容：请检查地址",
+                "cannot read https://host:8443/a.log: there is nothing at this address: check it; a folder of a bucket ends in `/`",
+                "无法读取 https://host:8443/a.log：此地址上没有内容：请检查地址；存储桶中的文件夹以 `/` 结尾",
             ),
             ("something new", "something new"),
         ] {

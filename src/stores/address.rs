@@ -1,7 +1,8 @@
 use super::{Kind, StoreError};
 
 /// What an address says.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
+#[cfg_attr(test, derive(Debug))]
 pub enum Address {
     /// An object, or all below a key that ends in `/`.
     Bucket { kind: Kind, bucket: String, key: String },

@@ -17,7 +17,6 @@ use crate::source::leads_to;
 const MOST_OBJECTS: usize = 100_000;
 
 /// A bucket of S3 or Google; a key is an object's.
-#[derive(Debug)]
 pub struct Bucket {
     store: Arc<dyn ObjectStore>,
     /// Waits for nothing but the transport, which blocks.

@@ -25,7 +25,7 @@ const GOOGLE_CREDENTIALS: [&str; 4] =
 const GCLOUD: &str = ".config/gcloud/application_default_credentials.json";
 
 /// Variables that say where stores are and whose requests they get.
-#[derive(Debug, Clone, Default)]
+#[derive(Clone, Default)]
 pub struct Environment(pub BTreeMap<String, String>);
 
 impl Environment {

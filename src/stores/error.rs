@@ -17,7 +17,7 @@ pub enum StoreError {
     #[error("the settings in the environment cannot be used: {0}")]
     Settings(String),
     /// There is no object.
-    #[error("there is nothing at this address: check it")]
+    #[error("there is nothing at this address: check it; a folder of a bucket ends in `/`")]
     Nothing,
     /// There is no bucket.
     #[error("there is no such bucket: check its name, and AWS_ENDPOINT_URL where it does not lie at Amazon")]

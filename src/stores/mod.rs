@@ -18,8 +18,8 @@ mod web;
 mod tests;
 
 use std::collections::BTreeMap;
-use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::{fmt, io};
 
 use crate::source::address::{is_address, told};
 use crate::source::{Elsewhere, Input, Seekable, SourceError};
@@ -46,7 +46,6 @@ pub enum Kind {
 }
 
 /// The addresses of a command line, and what is known of what lies there.
-#[derive(Debug)]
 pub struct Stores {
     environment: Environment,
     patience: Patience,
@@ -56,7 +55,7 @@ pub struct Stores {
 }
 
 /// Where one name leads.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 struct Place {
     address: Result<Address, StoreError>,
     /// Bytes of it; of a folder none.
@@ -141,6 +140,13 @@ impl Stores {
         };
         lock(&self.known).entry(name.to_owned()).and_modify(|place| place.size = size);
         Ok(input)
+    }
+}
+
+/// Its names alone: whoever prints options must not print secrets.
+impl fmt::Debug for Stores {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_set().entries(lock(&self.known).keys()).finish()
     }
 }
 

@@ -25,7 +25,6 @@ impl Default for Patience {
 }
 
 /// One object, of which every byte read is of the same version.
-#[derive(Debug)]
 pub struct Object {
     backend: Arc<dyn Backend>,
     key: String,
@@ -80,7 +79,7 @@ impl Object {
             let rest = range.start + bytes.len() as u64..range.end;
             let Answer { version, is_part, body } = self.backend.get(&self.key, rest, Some(&self.version))?;
             // A server may know nothing of tags in requests.
-            if version != self.version || !is_part {
+            if !version.is(&self.version) || !is_part {
                 return Err(StoreError::Changed);
             }
             append(body, range, bytes)

@@ -8,7 +8,6 @@ use super::backend::{Answer, Backend, Version};
 use super::transport::Transport;
 
 /// A server of files; a key is a whole address.
-#[derive(Debug)]
 pub struct Web(pub Transport);
 
 impl Backend for Web {
