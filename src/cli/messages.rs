@@ -115,6 +115,10 @@ const TABLE: &[(&str, &str)] = &[
         "{address} 是地址：只有 `oomdoc analyze` 和 `oomdoc digest` 会读取其命令行给出的地址",
     ),
     (
+        "{address} is an address: this oomdoc was built without the feature `stores`",
+        "{address} 是地址：此 oomdoc 构建时没有启用 `stores` 特性",
+    ),
+    (
         "this is no address of an object: name it as `s3://bucket/key`, without a query",
         "这不是对象的地址：请写成 `s3://bucket/key`，不带查询参数",
     ),

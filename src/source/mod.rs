@@ -53,7 +53,7 @@ pub enum SourceError {
         by: String,
     },
     /// An address, where nothing but files is read.
-    #[error("{path} is an address: only `oomdoc analyze` and `oomdoc digest` read those that their command line names")]
+    #[error("{path} is an address: {}", SourceError::WHO_OPENS)]
     Address {
         /// Without what may be secret in it.
         path: String,
@@ -63,6 +63,12 @@ pub enum SourceError {
 impl SourceError {
     /// With these words what could not be read is told of.
     pub const UNREADABLE: &str = "cannot read";
+
+    /// Who opens addresses.
+    const WHO_OPENS: &str = match cfg!(feature = "stores") {
+        true => "only `oomdoc analyze` and `oomdoc digest` read those that their command line names",
+        false => "this oomdoc was built without the feature `stores`",
+    };
 
     /// The input it is about.
     pub fn path(&self) -> &str {
