@@ -42,6 +42,7 @@
         feature = "history",
         feature = "mcp",
         feature = "server",
+        feature = "stores",
         feature = "triage"
     )),
     allow(dead_code, unused_imports)
@@ -103,6 +104,8 @@ mod snapshot;
 mod source;
 #[cfg(feature = "history")]
 mod store;
+#[cfg(feature = "stores")]
+mod stores;
 #[cfg(feature = "triage")]
 mod triage;
 mod watch;
@@ -166,9 +169,10 @@ fn owned<P: AsRef<str>>(paths: &[P]) -> Vec<String> {
 
 /// Reads everything that `paths` name.
 fn read(paths: &[String], knowledge: &Knowledge, options: &Options) -> Result<Reading, Error> {
-    let (files, unreadable) = source::walk(paths);
+    let places = options.places();
+    let (files, unreadable) = places.walk(paths);
     let grammars = grammars(knowledge)?;
-    let open = |file: String| options.site.refuses(&file).map_or_else(|| Input::open(&file), Err);
+    let open = |file: String| options.site.refuses(&file).map_or_else(|| places.open(&file), Err);
     let mut reading = reading::read_all(files, open, &grammars, options);
     reading.unreadable.splice(..0, unreadable);
     if reading.summaries.is_empty() {

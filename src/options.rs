@@ -4,6 +4,7 @@ use crate::facts::Value;
 use crate::knowledge::{Knowledge, KnowledgeError, Language};
 use crate::model::Experience;
 use crate::settings::Site;
+use crate::source::{Elsewhere, Places};
 use crate::watch::Watch;
 use crate::when::{Calendar, Written};
 
@@ -31,6 +32,8 @@ pub struct Options {
     pub(crate) node: Option<Arc<str>>,
     /// Whoever waits for the report.
     pub(crate) watch: Option<Arc<Watch>>,
+    /// Who opens addresses; absent: nobody does.
+    pub(crate) elsewhere: Option<Arc<dyn Elsewhere>>,
 }
 
 impl Default for Options {
@@ -47,6 +50,7 @@ impl Default for Options {
             site: Arc::default(),
             node: None,
             watch: None,
+            elsewhere: None,
         }
     }
 }
@@ -74,6 +78,11 @@ impl Options {
     /// What to analyse with.
     pub(crate) fn known(&self) -> Result<Arc<Knowledge>, KnowledgeError> {
         self.knowledge.clone().map_or_else(|| Ok(Arc::new(Knowledge::shipped()?)), Ok)
+    }
+
+    /// Where paths lead.
+    pub(crate) fn places(&self) -> Places<'_> {
+        Places(self.elsewhere.as_deref())
     }
 
     /// `path` as it is told of.

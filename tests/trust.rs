@@ -122,3 +122,21 @@ fn what_a_runner_trusts_its_gitlab_by_is_used() -> Outcome {
     assert!(asked.try_recv()?.starts_with("GET /user"));
     Ok(())
 }
+
+#[test]
+fn a_log_is_read_from_a_server_of_ones_own() -> Outcome {
+    let (address, asked) = server()?;
+    let url = format!("{address}/job.log");
+    let read = |authorities: Option<PathBuf>| -> Outcome<String> {
+        let mut command = assert_cmd::Command::new(assert_cmd::cargo::cargo_bin!("oomdoc"));
+        command.env_remove("SSL_CERT_FILE").envs(authorities.map(|file| ("SSL_CERT_FILE", file)));
+        Ok(String::from_utf8(command.args(["analyze", "--no-save", &url]).output()?.stderr)?)
+    };
+    let said = read(None)?;
+    assert!(said.contains("its server is not trusted") && said.contains("SSL_CERT_FILE"), "{said}");
+    assert!(asked.try_recv().is_err(), "nothing is said to somebody unknown");
+    let said = read(Some(fixture("authority.pem")))?;
+    assert!(said.contains("access is denied with status 403"), "it was asked, and refused: {said}");
+    assert!(asked.try_recv()?.starts_with("GET /job.log"));
+    Ok(())
+}

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use clap::Args;
 
+use super::addresses;
 use super::error::CliError;
 use super::home::{Home, warn};
 use super::progress::Progress;
@@ -27,7 +28,8 @@ pub(super) const EXIT_CODES: &str = "Exit codes:
 #[derive(Debug, Args)]
 #[command(after_help = EXIT_CODES)]
 pub(super) struct Analyze {
-    /// Logs, kernel logs, memory snapshots, folders and archives of them, configs, launch scripts; `-` is standard input
+    /// Logs, kernel logs, memory snapshots, folders and archives of them, configs, launch scripts; `-` is standard input,
+    /// `s3://bucket/key`, `gs://…` and `https://…` what lies there
     #[arg(required = true, value_name = "PATH")]
     paths: Vec<String>,
     #[command(flatten)]
@@ -40,8 +42,9 @@ impl Analyze {
         let options = reporting.options(home)?;
         let knowledge = options.known()?;
         let watch = Arc::new(Watch::default());
-        let progress = Progress::of(&watch, &paths);
-        let options = Options { watch: Some(watch), ..options };
+        let (paths, elsewhere) = addresses::of_command_line(paths);
+        let progress = Progress::of(&watch, &paths, elsewhere.clone());
+        let options = Options { watch: Some(watch), elsewhere, ..options };
         let mut reports = crate::analyze_jobs(&paths, &options, reporting.grouping())?;
         drop(progress);
         if reporting.shows_neighbours() {

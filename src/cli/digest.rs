@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use clap::Args;
 
+use super::addresses;
 use super::analyze::EXIT_CODES;
 use super::error::CliError;
 use super::home::Home;
@@ -18,7 +19,8 @@ use crate::watch::Watch;
 #[derive(Debug, Args)]
 #[command(after_help = EXIT_CODES)]
 pub(super) struct Digest {
-    /// Logs, kernel logs, memory snapshots, folders and archives of them, configs, launch scripts; `-` is standard input
+    /// Logs, kernel logs, memory snapshots, folders and archives of them, configs, launch scripts; `-` is standard input,
+    /// `s3://bucket/key`, `gs://…` and `https://…` what lies there
     #[arg(required = true, value_name = "PATH")]
     paths: Vec<String>,
     /// Write the digest to this file instead of standard output
@@ -39,9 +41,10 @@ impl Digest {
         let site = home.site(&knowledge)?;
         let node = node.or_else(host_name).ok_or(CliError::NoNode)?;
         let watch = Arc::new(Watch::default());
-        let progress = Progress::of(&watch, &paths);
-        let options =
-            Options { knowledge: Some(Arc::clone(&knowledge)), watch: Some(watch), site, ..Options::default() };
+        let (paths, elsewhere) = addresses::of_command_line(paths);
+        let progress = Progress::of(&watch, &paths, elsewhere.clone());
+        let (known, watch) = (Some(Arc::clone(&knowledge)), Some(watch));
+        let options = Options { knowledge: known, watch, site, elsewhere, ..Options::default() };
         let content = crate::digest(&paths, &node, options)?;
         drop(progress);
         let digest = digest::Digest::of(&node, content, &Redactor::new(&knowledge.secrets)?)?;

@@ -18,6 +18,8 @@ use crate::knowledge::KnowledgeError;
 use crate::redact::RedactError;
 use crate::rulebase::{BadName, SourcesError};
 use crate::settings::SettingsError;
+use crate::source::SourceError;
+use crate::source::address::is_address;
 use crate::store::{HomeUnknown, StoreError};
 
 /// Why a command did not do what it was asked for.
@@ -227,6 +229,9 @@ impl CliError {
             }
             CliError::NoRank { count, nodes, .. } => return Some(known_ranks(*count, nodes)),
             CliError::Digest(_) => Some("check that there is room, and the paths"),
+            CliError::Analysis(Error::NothingRead(errors)) if errors.iter().all(is_elsewhere) => {
+                Some("check the addresses, and what the environment says of stores: docs/addresses.md")
+            }
             CliError::NoLog(_)
             | CliError::Analysis(Error::NothingRead(_))
             | CliError::Fix(FixError::Analysis(Error::NothingRead(_))) => {
@@ -332,4 +337,9 @@ fn instead(lines: &[String], others: &[String]) -> String {
     let given = "or name the launch script or configuration that sets it, next to the log".to_owned();
     let ways: Vec<String> = typed.chain(picked).chain([given]).collect();
     ways.join("\n").trim_start_matches("or ").to_owned()
+}
+
+/// Whether it is about an address that was asked for.
+fn is_elsewhere(error: &SourceError) -> bool {
+    is_address(error.path()) && !matches!(error, SourceError::Address { .. })
 }

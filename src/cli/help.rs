@@ -306,8 +306,8 @@ const TABLE: &[(&str, &str)] = &[
         "日志、日志文件夹、配置、启动脚本，同 `analyze`",
     ),
     (
-        "Logs, kernel logs, memory snapshots, folders and archives of them, configs, launch scripts; `-` is standard input",
-        "日志、内核日志、显存快照、文件夹和压缩包、配置、启动脚本；`-` 表示标准输入",
+        "Logs, kernel logs, memory snapshots, folders and archives of them, configs, launch scripts; `-` is standard input, `s3://bucket/key`, `gs://…` and `https://…` what lies there",
+        "日志、内核日志、显存快照、文件夹和压缩包、配置、启动脚本；`-` 表示标准输入，`s3://桶/键`、`gs://…` 和 `https://…` 表示该处的内容",
     ),
     ("Mask secrets in the output too, not only in what is kept or sent", "输出中也遮盖机密，而不只是在保存或发送时"),
     ("Memory of each host, or the container's limit: `1.4TiB`", "每台主机的内存，或容器上限：`1.4TiB`"),

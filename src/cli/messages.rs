@@ -6,11 +6,14 @@
 use std::borrow::Cow;
 
 use crate::knowledge::{Language, again};
+use crate::source::address::is_address;
 
 /// `words`, and what was filled into them, in `language`.
 pub(super) fn told(words: &str, language: Language) -> Cow<'_, str> {
     match language {
         Language::En => Cow::Borrowed(words),
+        // What stands behind its colons is no sentence.
+        Language::Zh if is_address(words) && !words.contains(": ") => Cow::Borrowed(words),
         Language::Zh => {
             again(words, TABLE, &|part| told(part, language).into_owned()).map_or(Cow::Borrowed(words), Cow::Owned)
         }
@@ -105,6 +108,67 @@ const TABLE: &[(&str, &str)] = &[
     (
         "the command does not name {path}, so that it would not read a changed copy",
         "命令没有引用 {path}，不会读取修改后的副本",
+    ),
+    // What lies at addresses.
+    (
+        "{address} is an address: only `oomdoc analyze` and `oomdoc digest` read those that their command line names",
+        "{address} 是地址：只有 `oomdoc analyze` 和 `oomdoc digest` 会读取其命令行给出的地址",
+    ),
+    (
+        "{address} is an address: this oomdoc was built without the feature `stores`",
+        "{address} 是地址：此 oomdoc 构建时没有启用 `stores` 特性",
+    ),
+    (
+        "this is no address of an object: name it as `s3://bucket/key`, without a query",
+        "这不是对象的地址：请写成 `s3://bucket/key`，不带查询参数",
+    ),
+    ("the settings in the environment cannot be used: {problem}", "环境变量中的设置无法使用：{problem}"),
+    (
+        "there is nothing at this address: check it; a folder of a bucket ends in `/`",
+        "此地址上没有内容：请检查地址；存储桶中的文件夹以 `/` 结尾",
+    ),
+    (
+        "there is no such bucket: check its name, and AWS_ENDPOINT_URL where it does not lie at Amazon",
+        "没有这个存储桶：请检查其名称；若不在 Amazon，请检查 AWS_ENDPOINT_URL",
+    ),
+    ("more than {count} objects lie there: name a part of them", "那里有超过 {count} 个对象：请只给出其中一部分"),
+    (
+        "it is not public: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY",
+        "它不是公开的：请设置 AWS_ACCESS_KEY_ID 和 AWS_SECRET_ACCESS_KEY",
+    ),
+    ("it is not public: set GOOGLE_APPLICATION_CREDENTIALS", "它不是公开的：请设置 GOOGLE_APPLICATION_CREDENTIALS"),
+    (
+        "access is denied with status {status}: check the address, and the signature or the password in it",
+        "访问被拒绝，状态码 {status}：请检查地址及其中的签名或密码",
+    ),
+    (
+        "access is denied ({code}): the credentials of the environment may not read it, or it is not there",
+        "访问被拒绝（{code}）：环境变量中的凭据无权读取，或它不存在",
+    ),
+    ("the bucket is in another region: set AWS_REGION", "存储桶在另一个区域：请设置 AWS_REGION"),
+    (
+        "it changed while it was read: read it again, or a copy that nobody changes",
+        "读取期间它发生了变化：请重新读取，或读取一份无人修改的副本",
+    ),
+    ("it is shorter than that", "它没有那么长"),
+    ("the server answers with status {status}: try again later", "服务器返回状态码 {status}：请稍后重试"),
+    ("its host is not known: check the name and the network", "无法解析其主机名：请检查名称和网络"),
+    ("its server cannot be reached: {problem}", "无法连接其服务器：{problem}"),
+    (
+        "its server is not trusted ({problem}): name a file of certificates (PEM) with SSL_CERT_FILE",
+        "其服务器不受信任（{problem}）：请用 SSL_CERT_FILE 给出证书文件（PEM）",
+    ),
+    ("its server leads to one without TLS: name that one", "其服务器转向了没有 TLS 的服务器：请直接给出后者"),
+    ("its server does not answer: try again later", "其服务器没有应答：请稍后重试"),
+    ("the connection broke again and again: try again later", "连接一再中断：请稍后重试"),
+    (
+        "the connection broke, and the server cannot go on where it did: fetch the file first",
+        "连接中断，而服务器不能从中断处继续：请先下载该文件",
+    ),
+    ("its server answers in no way that is known: {how}", "其服务器的应答无法识别：{how}"),
+    (
+        "check the addresses, and what the environment says of stores: docs/addresses.md",
+        "请检查地址，以及环境变量中关于存储的设置：docs/addresses.md",
     ),
     ("{path}: no lines of a log", "{path}：没有日志行"),
     ("{path}: a configuration", "{path}：是配置文件"),
@@ -280,6 +344,10 @@ mod tests {
             ("nothing could be read as a log", "没有可作为日志读取的内容"),
             ("the incident is not kept: the disk of /data is full", "事件没有保存：/data 所在磁盘已满"),
             ("nothing is called `optimiser_step`", "没有名为 `optimiser_step` 的内容"),
+            (
+                "cannot read https://host:8443/a.log: there is nothing at this address: check it; a folder of a bucket ends in `/`",
+                "无法读取 https://host:8443/a.log：此地址上没有内容：请检查地址；存储桶中的文件夹以 `/` 结尾",
+            ),
             ("something new", "something new"),
         ] {
             assert_eq!(told(english, Language::Zh), chinese);

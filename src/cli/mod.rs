@@ -1,5 +1,6 @@
 //! The command line: one file a subcommand, one place where errors become advice.
 
+mod addresses;
 mod analyze;
 mod color;
 mod completions;

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
+use crate::source::Elsewhere;
 use crate::watch::Watch;
 
 /// Work that is done sooner shows nothing.
@@ -24,11 +25,12 @@ pub(super) struct Progress {
 }
 
 impl Progress {
-    /// Begins to watch an analysis of `paths`.
-    pub fn of(watch: &Arc<Watch>, paths: &[String]) -> Progress {
+    /// Begins to watch an analysis of `paths`, of which `elsewhere` opens the addresses.
+    pub fn of(watch: &Arc<Watch>, paths: &[String], elsewhere: Option<Arc<dyn Elsewhere>>) -> Progress {
         let (done, is_done) = channel();
         let (watch, paths) = (Arc::clone(watch), paths.to_vec());
-        Progress { done: Some(done), shown: Some(thread::spawn(move || follow(&watch, &paths, &is_done))) }
+        let total = move || total(&paths, elsewhere.as_deref());
+        Progress { done: Some(done), shown: Some(thread::spawn(move || follow(&watch, total, &is_done))) }
     }
 }
 
@@ -42,7 +44,7 @@ impl Drop for Progress {
     }
 }
 
-fn follow(watch: &Arc<Watch>, paths: &[String], is_done: &Receiver<()>) {
+fn follow(watch: &Arc<Watch>, total: impl Fn() -> Option<u64>, is_done: &Receiver<()>) {
     // Before that, Ctrl-C has nothing to report.
     if wait(is_done, TICK) {
         return;
@@ -57,8 +59,13 @@ fn follow(watch: &Arc<Watch>, paths: &[String], is_done: &Receiver<()>) {
     if wait(is_done, PATIENCE) || !io::stderr().is_terminal() {
         return;
     }
-    let bar = bar(total(paths));
+    let bar = bar(total());
     loop {
+        // How large objects are is known when they answer.
+        if let Some(total) = bar.length().is_none().then(&total).flatten() {
+            bar.set_length(total);
+            bar.set_style(style(Some(total)));
+        }
         bar.set_position(watch.bytes_read());
         bar.set_message(match watch.shortages() {
             0 => "no shortage of memory found so far".to_owned(),
@@ -77,20 +84,23 @@ fn wait(is_done: &Receiver<()>, time: Duration) -> bool {
 }
 
 fn bar(total: Option<u64>) -> ProgressBar {
+    ProgressBar::with_draw_target(total, ProgressDrawTarget::stderr()).with_style(style(total))
+}
+
+fn style(total: Option<u64>) -> ProgressStyle {
     let template = match total {
         Some(_) => "{bar:20} {binary_bytes} of {binary_total_bytes} · {binary_bytes_per_sec} · {eta} left · {msg}",
         None => "{spinner} {binary_bytes} · {binary_bytes_per_sec} · {msg}",
     };
-    let bar = ProgressBar::with_draw_target(total, ProgressDrawTarget::stderr());
-    match ProgressStyle::with_template(template) {
-        Ok(style) => bar.with_style(style),
-        Err(_) => bar,
-    }
+    ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar())
 }
 
-/// Bytes of all files that `paths` name; `None` where that cannot be known.
-fn total(paths: &[String]) -> Option<u64> {
-    let (files, _) = crate::source::walk(paths);
+/// Bytes of all files that `paths` name; `None` where that cannot be known yet.
+fn total(paths: &[String], elsewhere: Option<&dyn Elsewhere>) -> Option<u64> {
+    let is_here = |path: &&String| !elsewhere.is_some_and(|elsewhere| elsewhere.holds(path));
+    let here: Vec<String> = paths.iter().filter(is_here).cloned().collect();
+    let (files, _) = crate::source::walk(&here);
     let size = |file: &String| std::fs::metadata(file).ok().filter(|data| data.is_file()).map(|data| data.len());
-    files.iter().map(size).sum()
+    let of_files: Option<u64> = files.iter().map(size).sum();
+    Some(of_files? + elsewhere.map_or(Some(0), |elsewhere| elsewhere.size())?)
 }

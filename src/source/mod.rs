@@ -1,19 +1,20 @@
 //! Where bytes come from.
 //!
-//! In go the paths a user names: files, folders (read recursively), `-` for standard input. Out come [`Input`]s: a
+//! In go the paths a user names: files, folders (read recursively), `-` for standard input, addresses where somebody may open them. Out come [`Input`]s: a
 //! stream of UTF-8 bytes each, with the role that name and first bytes show; of archives their members. Nothing here reads a whole
 //! file.
 
+pub(crate) mod address;
 mod archive;
 mod blocks;
+mod elsewhere;
 pub mod record;
 pub(crate) mod role;
 mod utf16;
 mod walk;
 
 use std::fs::File;
-use std::io::{self, Cursor, Read};
-use std::path::PathBuf;
+use std::io::{self, Cursor, Read, Seek};
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
@@ -22,7 +23,8 @@ use thiserror::Error;
 use crate::model::{Role, one_line};
 use archive::{Bound, Format};
 pub use blocks::read_blocks;
-pub use walk::walk;
+pub use elsewhere::{Elsewhere, Places};
+pub use walk::{leads_to, walk};
 
 /// An input that could not be read. The others are read all the same.
 #[derive(Debug, Error)]
@@ -50,18 +52,31 @@ pub enum SourceError {
         /// The line that says so.
         by: String,
     },
+    /// An address, where nothing but files is read.
+    #[error("{path} is an address: {}", SourceError::WHO_OPENS)]
+    Address {
+        /// Without what may be secret in it.
+        path: String,
+    },
 }
 
 impl SourceError {
     /// With these words what could not be read is told of.
     pub const UNREADABLE: &str = "cannot read";
 
+    /// Who opens addresses.
+    const WHO_OPENS: &str = match cfg!(feature = "stores") {
+        true => "only `oomdoc analyze` and `oomdoc digest` read those that their command line names",
+        false => "this oomdoc was built without the feature `stores`",
+    };
+
     /// The input it is about.
     pub fn path(&self) -> &str {
         match self {
             SourceError::Unreadable { path, .. }
             | SourceError::EmptyFolder { path }
-            | SourceError::NeverRead { path, .. } => path,
+            | SourceError::NeverRead { path, .. }
+            | SourceError::Address { path } => path,
         }
     }
 }
@@ -81,9 +96,17 @@ pub struct Input<'a> {
     bound: Bound,
     /// Whether it is what `oomdoc run` recorded, whose lines stand in another order than that in which they were written.
     pub is_record: bool,
-    /// The file that it is, where it is one.
-    file: Option<PathBuf>,
+    /// Opens it once more, where it can be read in any order.
+    reopen: Option<Reopen>,
 }
+
+/// Bytes that can be read in any order.
+pub trait Seekable: Read + Seek + Send {}
+
+impl<S: Read + Seek + Send> Seekable for S {}
+
+/// Opens an input once more.
+pub type Reopen = Box<dyn Fn() -> io::Result<Box<dyn Seekable>> + Send>;
 
 /// As many bytes as decide what an input is.
 const HEAD: u64 = 64 << 10;
@@ -101,10 +124,25 @@ impl Input<'static> {
         if path == "-" {
             return Input::new(path, io::stdin()).map_err(unreadable);
         }
+        if address::is_address(path) {
+            return Err(SourceError::Address { path: address::told(path) });
+        }
         let file = File::open(path).map_err(unreadable)?;
         let size = file.metadata().ok().filter(|metadata| metadata.is_file()).map(|metadata| metadata.len());
         let input = Input::new(path, file).map_err(unreadable)?;
-        Ok(Input { size, file: size.map(|_| path.into()), ..input })
+        let path = path.to_owned();
+        let reopen = move || Ok(Box::new(File::open(&path)?) as Box<dyn Seekable>);
+        Ok(Input { size, reopen: size.map(|_| Box::new(reopen) as Reopen), ..input })
+    }
+
+    /// What lies elsewhere: its size where that is known, and how it is opened once more where it can be read in any order.
+    pub fn of_elsewhere(
+        path: &str,
+        bytes: impl Read + Send + 'static,
+        size: Option<u64>,
+        reopen: Option<Reopen>,
+    ) -> io::Result<Input<'static>> {
+        Ok(Input { size, reopen, ..Input::new(path, bytes)? })
     }
 }
 
@@ -135,7 +173,7 @@ impl<'a> Input<'a> {
             role::of(path, &head)
         };
         let bytes = Box::new(Cursor::new(head).chain(bytes));
-        Ok(Input { path: path.into(), role, warning, size: None, bytes, format, bound, is_record, file: None })
+        Ok(Input { path: path.into(), role, warning, size: None, bytes, format, bound, is_record, reopen: None })
     }
 
     /// One of which nothing can be read, and why.
@@ -149,7 +187,7 @@ impl<'a> Input<'a> {
             format: None,
             bound: Bound::new(),
             is_record: false,
-            file: None,
+            reopen: None,
         }
     }
 

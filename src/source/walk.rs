@@ -12,6 +12,17 @@ fn is_beside_the_point(name: &str) -> bool {
     name.starts_with("README") || ["expected.toml", "pyproject.toml", "Cargo.toml", "oomdoc.toml"].contains(&name)
 }
 
+/// Folders, hidden ones among them, through which nobody walks.
+fn is_passed_over(name: &str) -> bool {
+    name.starts_with('.') || PASSED_OVER.contains(&name)
+}
+
+/// Whether a walk through a folder leads to `below`, a path in it with `/` between its names.
+pub fn leads_to(below: &str) -> bool {
+    let name = below.rsplit('/').next().unwrap_or(below);
+    !below.split('/').any(is_passed_over) && !is_beside_the_point(name)
+}
+
 /// Every file that `paths` name, in order: files as they are, folders through and through, sorted by name so that two
 /// runs read alike. Links inside a folder are not followed (a Ray session folder links to itself); what cannot be read
 /// comes back beside what can.
@@ -25,7 +36,7 @@ pub fn walk(paths: &[String]) -> (Vec<String>, Vec<SourceError>) {
         let before = files.len() + errors.len();
         let entries = WalkDir::new(path).sort_by_file_name().into_iter().filter_entry(|entry| {
             let name = entry.file_name().to_string_lossy();
-            entry.depth() == 0 || !(name.starts_with('.') || PASSED_OVER.contains(&name.as_ref()))
+            entry.depth() == 0 || !is_passed_over(&name)
         });
         for entry in entries {
             match entry {

@@ -31,6 +31,12 @@ pub use gitlab::GitLab;
 pub use http::{Client, HttpError, Patience};
 pub use notify::notify;
 
+/// The authorities that vouch for servers: those of `$SSL_CERT_FILE`, or those built in.
+#[cfg(feature = "stores")]
+pub fn trusted_roots() -> Result<ureq::tls::RootCerts, HttpError> {
+    trust::roots(None)
+}
+
 /// What a report says of a job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum State {

@@ -1,7 +1,6 @@
 //! zip, as GitHub hands out a run's logs. Its list of members stands at the end: a file is read from there; a stream, or an
 //! archive within another one, member by member as they come.
 
-use std::fs::File;
 use std::io::{self, BufReader};
 
 use ::zip::read::read_zipfile_from_stream;
@@ -14,9 +13,9 @@ use crate::source::Input;
 pub(super) fn members(input: Input<'_>, depth: usize, visit: &mut Visit<'_>) -> io::Result<bool> {
     let (path, bound) = (input.path.clone(), input.bound.clone());
     let mut members = Members::default();
-    if let Some(file) = &input.file {
+    if let Some(reopen) = &input.reopen {
         bound.add_size(depth, input.size);
-        let file = BufReader::with_capacity(BUFFER, bound.count(File::open(file)?));
+        let file = BufReader::with_capacity(BUFFER, bound.count(reopen()?));
         let mut archive = ZipArchive::new(file).map_err(io_error)?;
         for index in 0..archive.len() {
             let member = archive.by_index(index).map_err(io_error)?;

@@ -1,0 +1,175 @@
+use std::error::Error as StdError;
+use std::io;
+
+use thiserror::Error;
+use ureq::http::Response;
+use ureq::{Body, http};
+
+use super::Kind;
+
+/// Why something at an address was not read, and what to do about it. Nothing of the address stands in it.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum StoreError {
+    /// The address names no object.
+    #[error("this is no address of an object: name it as `s3://bucket/key`, without a query")]
+    Address,
+    /// What the environment says of stores cannot be used.
+    #[error("the settings in the environment cannot be used: {0}")]
+    Settings(String),
+    /// There is no object.
+    #[error("there is nothing at this address: check it; a folder of a bucket ends in `/`")]
+    Nothing,
+    /// There is no bucket.
+    #[error("there is no such bucket: check its name, and AWS_ENDPOINT_URL where it does not lie at Amazon")]
+    NoBucket,
+    /// More objects than anybody reads.
+    #[error("more than {0} objects lie there: name a part of them")]
+    TooMany(usize),
+    /// S3 refused a request without a signature.
+    #[error("it is not public: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY")]
+    NotPublicS3,
+    /// Google refused a request without a token.
+    #[error("it is not public: set GOOGLE_APPLICATION_CREDENTIALS")]
+    NotPublicGoogle,
+    /// A server refused.
+    #[error("access is denied with status {0}: check the address, and the signature or the password in it")]
+    DeniedByServer(u16),
+    /// A bucket refused credentials.
+    #[error("access is denied ({0}): the credentials of the environment may not read it, or it is not there")]
+    Denied(String),
+    /// The bucket lies in another region.
+    #[error("the bucket is in another region: set AWS_REGION")]
+    Region,
+    /// Another object took its place.
+    #[error("it changed while it was read: read it again, or a copy that nobody changes")]
+    Changed,
+    /// Nothing is as far behind as was asked for.
+    #[error("it is shorter than that")]
+    Behind,
+    /// The server answers otherwise.
+    #[error("the server answers with status {0}: try again later")]
+    Status(u16),
+    /// The host has no address.
+    #[error("its host is not known: check the name and the network")]
+    Host,
+    /// Nobody listens, or the network is down.
+    #[error("its server cannot be reached: {0}")]
+    Unreachable(String),
+    /// Nobody vouches for the server.
+    #[error("its server is not trusted ({0}): name a file of certificates (PEM) with SSL_CERT_FILE")]
+    Trust(String),
+    /// A server that should be asked over TLS leads to one that cannot.
+    #[error("its server leads to one without TLS: name that one")]
+    WithoutTls,
+    /// Nothing came for long.
+    #[error("its server does not answer: try again later")]
+    Silent,
+    /// It ended early, again and again.
+    #[error("the connection broke again and again: try again later")]
+    Broken,
+    /// It ended early, and cannot be resumed.
+    #[error("the connection broke, and the server cannot go on where it did: fetch the file first")]
+    BrokenForGood,
+    /// An answer that is none.
+    #[error("its server answers in no way that is known: {0}")]
+    Odd(String),
+}
+
+/// As much of a refusal is looked at.
+const LONGEST_REFUSAL: u64 = 64 << 10;
+
+impl StoreError {
+    /// Whether the same request may be answered a moment later.
+    pub fn is_passing(&self) -> bool {
+        matches!(self, StoreError::Unreachable(_) | StoreError::Silent | StoreError::Broken)
+            || matches!(self, StoreError::Status(408 | 429 | 500..=599))
+    }
+
+    /// What an answer without what was asked for means, from a store of this `kind` that was asked without credentials or with.
+    pub fn of_answer(mut response: Response<Body>, kind: Kind, is_anonymous: bool) -> StoreError {
+        let status = response.status().as_u16();
+        let body = response.body_mut().with_config().limit(LONGEST_REFUSAL).read_to_string().unwrap_or_default();
+        let code = code(&body);
+        match (status, kind) {
+            (404, _) if code == Some("NoSuchBucket") => StoreError::NoBucket,
+            (404 | 410, _) => StoreError::Nothing,
+            (401 | 403, Kind::S3) if is_anonymous => StoreError::NotPublicS3,
+            (401 | 403, Kind::Google) if is_anonymous => StoreError::NotPublicGoogle,
+            (401 | 403, Kind::Web) => StoreError::DeniedByServer(status),
+            (401 | 403, _) => StoreError::Denied(code.map_or_else(|| status.to_string(), str::to_owned)),
+            (412, _) => StoreError::Changed,
+            (416, _) => StoreError::Behind,
+            (301 | 307 | 400, Kind::S3) if response.headers().contains_key("x-amz-bucket-region") => StoreError::Region,
+            (301, Kind::S3) => StoreError::Region,
+            _ => StoreError::Status(status),
+        }
+    }
+
+    /// Why there was no answer, or why it ended early.
+    pub fn of_transport(error: ureq::Error) -> StoreError {
+        match error {
+            ureq::Error::Timeout(_) => StoreError::Silent,
+            ureq::Error::HostNotFound => StoreError::Host,
+            ureq::Error::ConnectionFailed => StoreError::Unreachable("no connection".to_owned()),
+            ureq::Error::Tls(problem) => StoreError::Trust(problem.to_owned()),
+            ureq::Error::Rustls(problem) => StoreError::Trust(problem.to_string()),
+            ureq::Error::RequireHttpsOnly(_) => StoreError::WithoutTls,
+            ureq::Error::TooManyRedirects | ureq::Error::RedirectFailed => {
+                StoreError::Odd("redirects without end".to_owned())
+            }
+            ureq::Error::Io(error) => of_io(&error),
+            // Others may cite the address.
+            _ => StoreError::Odd("no HTTP".to_owned()),
+        }
+    }
+
+    /// What went wrong below `error`, where it was one of these.
+    pub fn within(error: &(dyn StdError + 'static)) -> Option<StoreError> {
+        let mut cause = Some(error);
+        while let Some(error) = cause {
+            if let Some(own) = error.downcast_ref::<StoreError>() {
+                return Some(own.clone());
+            }
+            cause = error.source();
+        }
+        None
+    }
+}
+
+fn of_io(error: &io::Error) -> StoreError {
+    let words = error.to_string();
+    match error.kind() {
+        // What rustls does not take.
+        io::ErrorKind::InvalidData if words.contains("certificate") => StoreError::Trust(words),
+        io::ErrorKind::InvalidData => StoreError::Odd(words),
+        io::ErrorKind::TimedOut | io::ErrorKind::WouldBlock => StoreError::Silent,
+        io::ErrorKind::UnexpectedEof
+        | io::ErrorKind::ConnectionReset
+        | io::ErrorKind::ConnectionAborted
+        | io::ErrorKind::BrokenPipe => StoreError::Broken,
+        // The standard library has no kind for it.
+        _ if words.starts_with(UNKNOWN_HOST) => StoreError::Host,
+        _ => StoreError::Unreachable(words),
+    }
+}
+
+/// What the standard library says of a name without an address.
+const UNKNOWN_HOST: &str = "failed to lookup address";
+
+/// The name of an S3 error: what stands in `<Code>` of its document.
+fn code(body: &str) -> Option<&str> {
+    let (code, _) = body.split_once("<Code>")?.1.split_once("</Code>")?;
+    (code.len() < 64 && code.bytes().all(|byte| byte.is_ascii_alphanumeric())).then_some(code)
+}
+
+impl From<http::Error> for StoreError {
+    fn from(_: http::Error) -> StoreError {
+        StoreError::Address
+    }
+}
+
+impl From<StoreError> for io::Error {
+    fn from(error: StoreError) -> io::Error {
+        io::Error::other(error)
+    }
+}
