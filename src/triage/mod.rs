@@ -5,7 +5,7 @@
 //! step's summary before anybody is asked.
 
 mod comment;
-#[cfg(feature = "server")]
+#[cfg(feature = "cli")]
 mod download;
 mod environment;
 mod fail_on;
@@ -21,7 +21,7 @@ use crate::model::{Kind, Report};
 use crate::report;
 
 pub use comment::{Posted, marker, say, solve};
-#[cfg(feature = "server")]
+#[cfg(feature = "cli")]
 pub use download::Download;
 pub use environment::{Conversation, Environment, Missing, Pipeline};
 pub use fail_on::FailOn;
