@@ -153,7 +153,7 @@ impl Case {
             let Findings { mut events, mut timeline, processes, started, last, .. } = read.findings;
             events.sort_by(|a, b| a.at.location.cmp(&b.at.location));
             case.events.extend(events);
-            case.last_figures.extend(timeline.split_off(plotted(&timeline)));
+            case.last_figures.extend(timeline.split_off(timeline::plotted(&timeline)));
             case.timeline.extend(timeline);
             if read.role != Role::Kernel {
                 case.processes.extend(processes);
@@ -207,13 +207,6 @@ impl Case {
         let lines = events.iter().filter_map(|event| source_line_above(event)).map(|frame| Cow::Owned(vec![frame]));
         stacks.chain(lines)
     }
-}
-
-/// How many points of the timeline of an input are of series that are plotted.
-fn plotted(timeline: &[TimelinePoint]) -> usize {
-    let series = |place: usize| timeline.get(place).map(|point| (&point.series, point.name));
-    let begins = |place: &usize| place.checked_sub(1).is_none_or(|before| series(before) != series(*place));
-    (0..timeline.len()).filter(begins).nth(Findings::SERIES).unwrap_or(timeline.len())
 }
 
 /// The event that `cite` cites.

@@ -6,13 +6,15 @@ use super::log_path::node_of_path;
 use crate::model::{Event, TimelinePoint};
 use crate::parse::Findings;
 
+/// How many points of the timeline of an input are of series that are plotted.
+pub(super) fn plotted(timeline: &[TimelinePoint]) -> usize {
+    series(timeline).take(Findings::SERIES).map(<[_]>::len).sum()
+}
+
 /// Memory over time around `events`. Of a job with more series than anybody looks at it is that of the logs in which they stand, then of
 /// those beside, then of the first others: what each rank held at the end is in the grid.
 pub(super) fn of(case: &Case, events: &[&Event]) -> Vec<TimelinePoint> {
-    let one_series = |a: &TimelinePoint, b: &TimelinePoint| {
-        a.name == b.name && a.series == b.series && a.source.path == b.source.path
-    };
-    let series: Vec<&[TimelinePoint]> = case.timeline.chunk_by(one_series).collect();
+    let series: Vec<&[TimelinePoint]> = series(&case.timeline).collect();
     if series.len() <= Findings::SERIES {
         return case.timeline.clone();
     }
@@ -22,6 +24,11 @@ pub(super) fn of(case: &Case, events: &[&Event]) -> Vec<TimelinePoint> {
     nearest.truncate(Findings::SERIES);
     nearest.sort_unstable();
     nearest.into_iter().flat_map(|number| series[number].iter().cloned()).collect()
+}
+
+/// The points of one series after another.
+fn series(timeline: &[TimelinePoint]) -> impl Iterator<Item = &[TimelinePoint]> {
+    timeline.chunk_by(|a, b| a.name == b.name && a.series == b.series && a.source.path == b.source.path)
 }
 
 /// Where something happened.

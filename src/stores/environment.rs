@@ -39,21 +39,25 @@ impl Environment {
 
     /// The bucket `name`.
     pub fn bucket(&self, kind: Kind, name: &str) -> Result<Bucket, StoreError> {
-        let transport = |is_anonymous| Transport::new(kind, is_anonymous, false);
+        let is_anonymous = match kind {
+            Kind::Google => self.is_anonymous_at_google(),
+            Kind::S3 | Kind::Web => !self.has_one_of(&S3_CREDENTIALS),
+        };
+        let transport = Transport::new(kind, is_anonymous, false)?;
         Bucket::new(match kind {
-            Kind::Google => self.google(name, transport(self.is_anonymous_at_google())?)?,
-            Kind::S3 | Kind::Web => self.s3(name, transport(!self.has_one_of(&S3_CREDENTIALS))?)?,
+            Kind::Google => self.google(name, is_anonymous, transport)?,
+            Kind::S3 | Kind::Web => self.s3(name, is_anonymous, transport)?,
         })
     }
 
-    fn s3(&self, bucket: &str, transport: Transport) -> Result<Arc<dyn ObjectStore>, StoreError> {
+    fn s3(&self, bucket: &str, is_anonymous: bool, transport: Transport) -> Result<Arc<dyn ObjectStore>, StoreError> {
         let mut builder = AmazonS3Builder::new();
         for (name, value) in &self.0 {
             if let Ok(key) = name.to_ascii_lowercase().parse::<AmazonS3ConfigKey>() {
                 builder = builder.with_config(key, value);
             }
         }
-        if !self.has_one_of(&S3_CREDENTIALS) {
+        if is_anonymous {
             builder = builder.with_skip_signature(true);
         }
         let endpoints = ["AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL", "AWS_ENDPOINT"];
@@ -66,14 +70,19 @@ impl Environment {
         Ok(Arc::new(store.map_err(|error| settings(&error))?))
     }
 
-    fn google(&self, bucket: &str, transport: Transport) -> Result<Arc<dyn ObjectStore>, StoreError> {
+    fn google(
+        &self,
+        bucket: &str,
+        is_anonymous: bool,
+        transport: Transport,
+    ) -> Result<Arc<dyn ObjectStore>, StoreError> {
         let mut builder = GoogleCloudStorageBuilder::new();
         for (name, value) in &self.0 {
             if let Ok(key) = name.to_ascii_lowercase().parse::<GoogleConfigKey>() {
                 builder = builder.with_config(key, value);
             }
         }
-        if self.is_anonymous_at_google() {
+        if is_anonymous {
             builder = builder.with_skip_signature(true);
         }
         let store = builder

@@ -360,7 +360,7 @@ fn to_event(record: &Record, message: &str, speaker: Speaker, clauses: &[Clause<
     let mut figures: Vec<Figure> = Vec::new();
     let mut facts = Vec::new();
     let mut device = None;
-    let (mut processes, mut numbers) = (Vec::new(), Vec::new());
+    let mut processes = Vec::new();
     for clause in clauses {
         match clause {
             Clause::Size(name, size) => figures.extend(record.figure(*name, *size)),
@@ -368,8 +368,7 @@ fn to_event(record: &Record, message: &str, speaker: Speaker, clauses: &[Clause<
                 device = Some(*number);
                 figures.push(record.number(FigureName::GpuIndex, words, f64::from(*number)));
             }
-            Clause::Process(words, pid, size) => {
-                numbers.push(record.number(FigureName::VictimPid, words, f64::from(*pid)));
+            Clause::Process(_, pid, size) => {
                 processes.extend(record.figure(FigureName::ProcessInUse, *size).map(|figure| (*pid, figure)));
             }
             Clause::PrivatePools(size) => {
@@ -395,7 +394,12 @@ fn to_event(record: &Record, message: &str, speaker: Speaker, clauses: &[Clause<
         })
         .collect();
     figures.extend(processes.into_iter().map(|(_, figure)| figure));
-    figures.extend(numbers.into_iter().filter(|number| own.is_some_and(|own| number.value == Some(f64::from(own)))));
+    figures.extend(clauses.iter().filter_map(|clause| match clause {
+        Clause::Process(words, pid, _) if Some(*pid) == own => {
+            Some(record.number(FigureName::VictimPid, words, f64::from(*pid)))
+        }
+        _ => None,
+    }));
     let origin = record.origin();
     let said = record.before(message);
     let victim = Victim {
