@@ -115,11 +115,11 @@ impl Stores {
         };
         let store = self.bucket(kind, &bucket)?;
         let found = patiently(self.patience, || store.list(&prefix))?;
-        let root = &name[..name.len() - prefix.len()];
+        let (scheme, _) = name.split_once("://").ok_or(StoreError::Address)?;
         let mut known = lock(&self.known);
         known.entry(name.to_owned()).and_modify(|place| place.size = Some(0));
         let add = |(key, size)| {
-            let name = format!("{}/{key}", root.trim_end_matches('/'));
+            let name = format!("{scheme}://{bucket}/{key}");
             let address = Ok(Address::Bucket { kind, bucket: bucket.clone(), key });
             known.insert(name.clone(), Place { address, size: Some(size) });
             name
