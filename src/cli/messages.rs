@@ -124,6 +124,10 @@ const TABLE: &[(&str, &str)] = &[
     ),
     ("the settings in the environment cannot be used: {problem}", "环境变量中的设置无法使用：{problem}"),
     (
+        "a Google key is not as it should be at line {line}, column {column}",
+        "Google 密钥的格式在第 {line} 行第 {column} 列有误",
+    ),
+    (
         "there is nothing at this address: check it; a folder of a bucket ends in `/`",
         "此地址上没有内容：请检查地址；存储桶中的文件夹以 `/` 结尾",
     ),

@@ -8,6 +8,7 @@ use object_store::gcp::{GoogleCloudStorageBuilder, GoogleConfigKey};
 use object_store::{ClientOptions, ObjectStore, RetryConfig};
 
 use super::bucket::Bucket;
+use super::error::causes;
 use super::transport::Transport;
 use super::{Kind, StoreError};
 
@@ -116,7 +117,12 @@ fn once() -> RetryConfig {
     RetryConfig { max_retries: 0, retry_timeout: Duration::ZERO, ..RetryConfig::default() }
 }
 
+/// What is wrong with the settings, less what they are: of a key that cannot be read its reader's words cite all.
 fn settings(error: &object_store::Error) -> StoreError {
+    if let Some(unread) = causes(error).find_map(|cause| cause.downcast_ref::<serde_json::Error>()) {
+        let (line, column) = (unread.line(), unread.column());
+        return StoreError::Settings(format!("a Google key is not as it should be at line {line}, column {column}"));
+    }
     let words = match error {
         object_store::Error::Generic { source, .. } => source.to_string(),
         error => error.to_string(),

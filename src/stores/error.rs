@@ -125,15 +125,13 @@ impl StoreError {
 
     /// What went wrong below `error`, where it was one of these.
     pub fn within(error: &(dyn StdError + 'static)) -> Option<StoreError> {
-        let mut cause = Some(error);
-        while let Some(error) = cause {
-            if let Some(own) = error.downcast_ref::<StoreError>() {
-                return Some(own.clone());
-            }
-            cause = error.source();
-        }
-        None
+        causes(error).find_map(|cause| cause.downcast_ref().cloned())
     }
+}
+
+/// An error, and what is below it.
+pub fn causes<'e>(error: &'e (dyn StdError + 'static)) -> impl Iterator<Item = &'e (dyn StdError + 'static)> {
+    std::iter::successors(Some(error), |&error| error.source())
 }
 
 fn of_io(error: &io::Error) -> StoreError {

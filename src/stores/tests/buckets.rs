@@ -70,6 +70,15 @@ fn sizes_of_a_folder_are_known_once_it_is_listed() -> Outcome {
 }
 
 #[test]
+fn a_folder_whose_name_another_address_took_is_listed() -> Outcome {
+    let server = Server::start(bucket(&["日志/a.log"]))?;
+    let (names, stores) = opened(&["s3://logs/日志/?x", "s3://logs/日志/"], environment(&server, &[]))?;
+    assert_eq!(names[1], "s3://logs/日志/ (2)");
+    assert_eq!(stores.walk(&names[1])?, ["s3://logs/日志/a.log"]);
+    Ok(())
+}
+
+#[test]
 fn an_empty_folder_is_told() -> Outcome {
     let server = Server::start(bucket(&[]))?;
     let (names, stores) = opened(&["s3://logs/run/"], environment(&server, &[]))?;
@@ -156,6 +165,11 @@ fn settings_that_make_no_sense_are_told() -> Outcome {
     let keys = [("GOOGLE_APPLICATION_CREDENTIALS", "/no/such/file.json")];
     let error = read("gs://logs/a.log", environment(&server, &keys))?.err().unwrap_or_default();
     assert!(error.contains("the settings in the environment cannot be used"), "{error}");
+    // A key that was packed twice, as pipelines do it.
+    let keys = [("GOOGLE_SERVICE_ACCOUNT_KEY", r#""{\"private_key\": \"hush\"}""#)];
+    let error = read("gs://logs/a.log", environment(&server, &keys))?.err().unwrap_or_default();
+    assert!(error.contains("cannot be used: a Google key is not as it should be"), "{error}");
+    assert!(!error.contains("hush") && !error.contains("private_key"), "{error}");
     let error =
         read("s3://logs/a.log", environment(&server, &[("AWS_ACCESS_KEY_ID", "me")]))?.err().unwrap_or_default();
     assert!(error.contains("the settings in the environment cannot be used"), "{error}");
