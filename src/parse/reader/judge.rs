@@ -135,6 +135,7 @@ impl<'m, 's> Case<'m, 's> {
             found.row.means == Meaning::Against
                 && found.row.of.is_none_or(|of| of == head.row.means)
                 && self.counts(found, &own, &sentence)
+                && !self.is_within_a_path(found)
         });
         let (mut strongest, mut retries, mut rest) = (0.0f64, false, 0.0);
         for found in against {
@@ -179,6 +180,16 @@ impl<'m, 's> Case<'m, 's> {
             let another = whole.row.means != part.row.means && whole.row.means != Meaning::Memory;
             longer && another && whole.start <= part.start && whole.end >= part.end
         })
+    }
+
+    /// Whether it is a part of the name of a source file: `include/ExceptionHandling.hpp:76` handles nothing.
+    fn is_within_a_path(&self, found: &FoundSign<'_>) -> bool {
+        let text = &self.message.text[self.message.range.clone()];
+        let place = self.plain.place(self.message.text, found.start..found.end);
+        let (from, to) = (place.start - self.message.range.start, place.end - self.message.range.start);
+        let start = text[..from].rfind(char::is_whitespace).map_or(0, |at| at + 1);
+        let end = text[to..].find(char::is_whitespace).map_or(text.len(), |at| to + at);
+        is_source_file(&text[start..end])
     }
 
     /// What the class of an exception weighs: on the line, else on one next to it.
@@ -300,6 +311,14 @@ fn is_class(name: &str) -> bool {
     const ENDS: &[&str] = &["Error", "Exception", "Exhausted", "OutOfMemory", "Failure"];
     let own = name.rsplit(['.', ':']).next().unwrap_or(name);
     ENDS.iter().any(|end| own.strip_suffix(end).is_some_and(|rest| rest.ends_with(|c: char| c.is_alphanumeric())))
+}
+
+/// Whether a word is the path of a source file, perhaps with its line: `/opt/willow/src/irlowering.cpp:3516`.
+fn is_source_file(word: &str) -> bool {
+    const SOURCES: &[&str] =
+        &["c", "cc", "cpp", "cxx", "cu", "cuh", "h", "hh", "hpp", "inl", "rs", "go", "mm", "m", "swift"];
+    let path = word.trim_matches(|c: char| "()[]{}<>'\",;:.".contains(c) || c.is_ascii_digit());
+    path.contains(['/', '\\']) && path.rsplit_once('.').is_some_and(|(_, extension)| SOURCES.contains(&extension))
 }
 
 /// Whether the words at `place` are part of a setting's or function's name (`oom_score_adj`, `--oom-kill-disable`,

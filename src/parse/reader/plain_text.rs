@@ -56,6 +56,10 @@ impl Plain {
                 }
                 '.' if previous.is_ascii_digit() && next.is_ascii_digit() => plain.push(c, offset + at),
                 '-' if !previous.is_alphanumeric() && next.is_ascii_digit() => plain.push(c, offset + at),
+                // What text recognition makes of a capital letter: `0ut of memory`.
+                '0' if !previous.is_alphanumeric() && next.is_lowercase() && behind.is_lowercase() => {
+                    plain.push('o', offset + at);
+                }
                 '.' | '!' | '?' | ';' | '。' | '！' | '；' | '？' => {
                     let abbreviates = c == '.' && plain.ends_with_a_letter();
                     let goes_on = c == '.' && (behind.is_lowercase() || behind.is_ascii_digit());
