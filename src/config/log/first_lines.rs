@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::LazyLock;
 
 use memchr::memmem::Finder;
-use memchr::{memchr_iter, memchr2, memchr3};
+use memchr::{memchr_iter, memchr2_iter, memchr3};
 
 use super::super::shell;
 use super::super::value::word_length;
@@ -54,12 +54,18 @@ pub(super) fn head(body: &str) -> Option<Head> {
 /// Whether a configuration may begin in this line, colours, prefixes and wrappers and all. Of most lines that is known
 /// before they are read.
 pub(super) fn may_begin(raw: &[u8]) -> bool {
-    memchr3(b'{', b'(', b'+', raw).is_some()
-        // Colours and escapes may stand within the words.
-        || memchr2(b'\x1b', b'\\', raw).is_some()
+    // Colours and escapes may stand within the words.
+    memchr3(b'{', b'\x1b', b'\\', raw).is_some()
+        || memchr2_iter(b'(', b'+', raw).any(|at| match raw[at] {
+            b'(' => NAMES_END.iter().any(|end| raw[..at].ends_with(end.as_bytes())),
+            _ => raw.get(at + 1).is_none_or(|next| matches!(next, b' ' | b'+')),
+        })
         || has_any(&MARKS, raw)
         || has_any(&OTHERS, raw)
 }
+
+/// How classes of settings are called: `TrainingArguments(`, `Namespace(`.
+const NAMES_END: &[&str] = &["Namespace", "Arguments", "Args", "Config"];
 
 /// Of what stands in all lines that [`marked`] knows, one is in each.
 static MARKS: LazyLock<Vec<Finder<'static>>> =
@@ -146,14 +152,14 @@ fn is_whole_and_small(text: &str) -> bool {
 
 /// The name in `Namespace(`, `TrainingArguments(`, `ServerArgs(`, `GRPOConfig(`, where a field or the line's end follows.
 fn call(body: &str) -> Option<Range<usize>> {
-    const ENDS: &[&str] = &["Namespace", "Arguments", "Args", "Config"];
     body.match_indices('(').find_map(|(at, _)| {
         let name = body[..at].bytes().rev().take_while(|byte| byte.is_ascii_alphanumeric() || *byte == b'_').count();
         let (name, rest) = (at - name..at, &body[at + 1..]);
         let field = word_length(rest);
         let is_open = rest.trim().is_empty() || field > 0 && rest[field..].starts_with('=');
         let word = &body[name.clone()];
-        let is_name = word.starts_with(|c: char| c.is_ascii_uppercase()) && ENDS.iter().any(|end| word.ends_with(end));
+        let is_name =
+            word.starts_with(|c: char| c.is_ascii_uppercase()) && NAMES_END.iter().any(|end| word.ends_with(end));
         (is_name && is_open).then_some(name)
     })
 }
@@ -171,4 +177,44 @@ pub(super) fn dots(body: &str) -> Option<(Range<usize>, Range<usize>)> {
     let from = body.len() - value.len();
     (name > 0 && is_full && !value.trim().is_empty())
         .then(|| (start..start + name, from..from + value.trim_end().len()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_begins_is_never_left_unread_and_most_lines_are() {
+        let begin = [
+            "(WorkerDict pid=4711) Namespace(batch_size=4, lr=1e-5)",
+            "TrainingArguments(",
+            "ServerArgs(model_path='x', tp_size=8)",
+            "+ torchrun --nproc-per-node 8 train.py",
+            "++ python train.py",
+            "+",
+            "DeepSpeed config: {",
+            "\x1b[36mGRPOConfig\x1b[0m(",
+            "  micro_batch_size ............................... 4",
+            "[2026-03-01 10:00:00] cmd = /usr/bin/python3 -u train.py",
+            "INFO 06-10 10:55:03 [core.py:55] Initializing a V1 LLM engine (v0.9.0) with config: model='x'",
+        ];
+        for line in begin {
+            assert!(may_begin(line.as_bytes()), "{line}");
+        }
+        let others = [
+            "(WorkerDict pid=4711) step 3 | loss 0.1 | lr 1.0e+06",
+            "(raylet) node_manager.cc:3250: 1 Workers (tasks / actors) killed",
+            "  0%|          | 3/100 [00:01<00:33,  2.9it/s]",
+        ];
+        for line in others {
+            assert!(!may_begin(line.as_bytes()), "{line}");
+        }
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn whatever_has_a_head_may_begin(line in "(\\+{0,3}|[A-Za-z ]{0,8})(Namespace|Args|Config|cmd = |x)?[ ({+.]{0,4}[a-z_=' ]{0,12}[.]{0,30} ?[0-9]?") {
+            proptest::prop_assert!(head(&line).is_none() || may_begin(line.as_bytes()));
+        }
+    }
 }

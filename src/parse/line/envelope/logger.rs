@@ -1,9 +1,9 @@
 //! What loggers put before a line: the time, the level, the place in the source.
 
 use nom::branch::alt;
-use nom::bytes::complete::{tag, take_till, take_while1};
+use nom::bytes::complete::{tag, take, take_till, take_while1};
 use nom::character::complete::{char, digit1, multispace0, one_of, space0, space1, u32 as integer};
-use nom::combinator::{opt, recognize, value};
+use nom::combinator::{opt, peek, recognize, value};
 use nom::multi::many0_count;
 use nom::sequence::{delimited, pair, preceded, terminated};
 use nom::{IResult, Parser};
@@ -116,6 +116,8 @@ fn dashed_field(text: &str) -> IResult<&str, &str> {
 /// `2026-03-01T10:00:00.123456789Z stderr F `
 pub(super) fn cri(text: &str) -> IResult<&str, Facts<'_>> {
     let stream = (alt((tag("stdout"), tag("stderr"))), char(' '), one_of("FP"));
+    // Most stamps have no `T`: they are not read twice.
+    peek((take(10usize), char('T'))).parse(text)?;
     let (rest, (time, _, _)) = (clock::iso, char(' '), stream).parse(text)?;
     let (rest, _) = blank(rest)?;
     Ok((rest, Facts { time: Some(time), ..Facts::default() }))
