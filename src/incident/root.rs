@@ -34,7 +34,7 @@ pub(super) fn groups(case: &Case, knowledge: &Knowledge) -> Vec<Group> {
         }
     }
     if groups.iter().all(|group| group.recovered) {
-        groups.extend(unexplained_kill(case));
+        groups.extend(bus_error(case).or_else(|| unexplained_kill(case)));
     }
     // What the job went through comes last; where no clock tells, what the job itself says comes before the kernel's
     // words, unless the job was killed: then the kernel says by whom.
@@ -96,6 +96,18 @@ fn recovered(case: &Case, event: &Event, severity: Severity) -> bool {
         Severity::Retried => went_on || !died(),
         Severity::Fatal | Severity::Pressure => went_on && !died(),
     }
+}
+
+/// Who died of SIGBUS touched a page that could not be had, which in a training job is one of `/dev/shm`; unless somebody states
+/// another failure.
+fn bus_error(case: &Case) -> Option<Group> {
+    let stated = |event: &Event| matches!(&event.what, What::Failure(failure) if !failure.follows);
+    if case.events.iter().any(stated) {
+        return None;
+    }
+    let of_bus = |event: &Event| death(event).is_some_and(|death| death.exit == Exit::BUS);
+    let events: Vec<usize> = (0..case.events.len()).filter(|index| of_bus(&case.events[*index])).collect();
+    (!events.is_empty()).then_some(Group { kind: Kind::ShmExhausted, recovered: false, events })
 }
 
 /// Killed, or gone, and nothing says by whom or why.

@@ -151,6 +151,8 @@ pub enum Exit {
 impl Exit {
     /// SIGKILL.
     pub const KILL: Exit = Exit::Signal(9);
+    /// SIGBUS.
+    pub const BUS: Exit = Exit::Signal(7);
 
     /// Reads an exit status as launchers print it: negative numbers and 128 + n are signals, DeepSpeed's launcher
     /// exits with 256 − n.

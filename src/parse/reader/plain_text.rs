@@ -36,6 +36,7 @@ impl Plain {
             let skipped = match c {
                 '&' => entity(rest),
                 '\\' => escape(rest),
+                '<' => placeholder(rest),
                 _ => 0,
             };
             if skipped > 0 {
@@ -139,6 +140,13 @@ fn behind_is_word(next: char) -> bool {
 fn begins_anew(line: &str) -> bool {
     let word = line.split_whitespace().next().unwrap_or_default();
     word.contains('=') || word.ends_with(':')
+}
+
+/// The length of what stands for a value that there is not, at the beginning of `text`: it denies nothing.
+fn placeholder(text: &str) -> usize {
+    const PLACEHOLDERS: &[&str] = &["<none>", "<null>", "<nil>", "<unknown>", "<unset>"];
+    let begins = |word: &&&str| text.get(..word.len()).is_some_and(|head| head.eq_ignore_ascii_case(word));
+    PLACEHOLDERS.iter().find(begins).map_or(0, |word| word.len())
 }
 
 /// The length of an entity of HTML that `text` begins with: `&quot;`, `&#39;`.
