@@ -9,7 +9,7 @@ use std::sync::Arc;
 use super::Case;
 use super::root::Group;
 use crate::knowledge::{FrameRole, Knowledge};
-use crate::model::{Citation, Event, Frame, Kind, Phase, PhaseMark, What};
+use crate::model::{Citation, Event, FactValue, Frame, Kind, Phase, PhaseMark, What};
 
 /// A sign of a phase.
 #[derive(Debug, Clone)]
@@ -211,15 +211,21 @@ fn of_stack(frames: &[Frame], knowledge: &Knowledge) -> Option<FoundPhase> {
     })
 }
 
-/// The message itself may say what was being done.
+/// The message itself may say what was being done, and so may what it names: the operator of a compiled program.
 fn of_message(event: &Event, knowledge: &Knowledge) -> Option<FoundPhase> {
-    let mark = knowledge.phases.line(&event.at.text)?;
-    let site = mark.site.clone();
+    let named = event.facts.iter().filter_map(|fact| match &fact.value {
+        FactValue::Text(words) => Some((words, &fact.at)),
+        FactValue::Number(_) => None,
+    });
+    let said = std::iter::once((&event.at.text, &event.at)).chain(named);
+    let marks = said.filter_map(|(words, at)| Some((knowledge.phases.line(words)?, at)));
+    // Of equally sure ones the first.
+    let (mark, at) = marks.reduce(|a, b| if b.0.confidence > a.0.confidence { b } else { a })?;
     Some(FoundPhase {
         phase: mark.phase,
-        site,
+        site: mark.site.clone(),
         confidence: mark.confidence,
-        evidence: vec![event.at.clone()],
+        evidence: vec![at.clone()],
         is_operation: false,
     })
 }

@@ -71,7 +71,7 @@ impl Grammar for Jax {
 
     /// The table goes on up to the line beneath its first buffer.
     fn follows(&self, record: &Record, next: &Line<'_>) -> Follow {
-        const BEGINS: [&str; 15] = [
+        const BEGINS: [&str; 21] = [
             "BufferAssignment",
             "Peak buffers:",
             "Buffer 1:",
@@ -87,6 +87,13 @@ impl Grammar for Jax {
             "arguments ",
             "Largest program allocations",
             "1. Size:",
+            // What the compiler for TPUs adds.
+            "Output size ",
+            "Program hbm requirement ",
+            "global ",
+            "scoped ",
+            "HLO temp ",
+            "Unpadded size:",
         ];
         let body = next.body().trim_start();
         let row = body
@@ -188,6 +195,22 @@ const EXAMPLES: &[Example] = &[
             ("jax.largest_buffer", "3.00GiB"),
             ("jax.largest_operator", "jit(train_step)/jit(main)/dot_general"),
             ("jax.largest_shape", "f32[2048,768,512]"),
+        ],
+    },
+    Example {
+        version: "jaxlib 0.4, the compiler for TPUs",
+        text: "jaxlib.xla_extension.XlaRuntimeError: RESOURCE_EXHAUSTED: XLA:TPU compile permanent error. Ran out of memory in memory space hbm. Used 40.50G of 31.25G hbm. Exceeded hbm capacity by 9.25G.\n\nTotal hbm usage >= 41.75G:\n    reserved          1.25G\n    program          40.50G\n    arguments            0B\n\nOutput size 0B; shares 0B with arguments.\n\nProgram hbm requirement 40.50G:\n    global            1.25M\n    scoped            4.50M\n    HLO temp         40.49G (100.0% utilization: Unpadded (40.25G) Padded (40.25G), 0.5% fragmentation (210.25M))\n\n  Largest program allocations in hbm:\n\n  1. Size: 1.50G\n     Operator: op_name=\"jit(train_step)/jit(main)/transpose(jvp(Model))/layers/mlp/dot_general\"\n     Shape: f32[24,4096,4096]{1,2,0:T(8,128)}\n     Unpadded size: 1.50G",
+        states: &[
+            ("kind", "gpu_oom"),
+            ("requested", "40.50G"),
+            ("gpu_total", "31.25G"),
+            ("jax.reserved", "1.25G"),
+            ("jax.program", "40.50G"),
+            ("jax.arguments", "0B"),
+            ("jax.total", "41.75G"),
+            ("jax.largest_buffer", "1.50G"),
+            ("jax.largest_operator", "jit(train_step)/jit(main)/transpose(jvp(Model))/layers/mlp/dot_general"),
+            ("jax.largest_shape", "f32[24,4096,4096]{1,2,0:T(8,128)}"),
         ],
     },
     Example {
