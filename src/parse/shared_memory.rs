@@ -38,7 +38,8 @@ impl Grammar for SharedMemory {
             "unable to write to file </torch_",
             "killed by signal: Bus error",
             ") is killed by signal:",
-            SEMAPHORE,
+            SEMAPHORES[0],
+            SEMAPHORES[1],
             "Unexpected bus error encountered in worker",
             FAILED_CALL,
             "shared memory segment",
@@ -58,7 +59,8 @@ impl Grammar for SharedMemory {
     /// the place and the reason.
     fn follows(&self, record: &Record, next: &Line<'_>) -> Follow {
         let goes_on = |first: &str, second: &str| record.text().contains(first) && next.body().contains(second);
-        let is_whole = goes_on(FAILED_CALL, "shared memory segment") || goes_on(SEMAPHORE, NO_SPACE);
+        let is_whole =
+            goes_on(FAILED_CALL, "shared memory segment") || SEMAPHORES.iter().any(|code| goes_on(code, NO_SPACE));
         let passes = goes_on(FAILED_CALL, "NCCL INFO ") && is_result(next.body());
         let cut = text::spoken(record.text(), WORKER)
             .next()
@@ -97,15 +99,17 @@ fn exhausted(record: &Record, words: &str, victim: Victim) -> Event {
     statement::shortage(record, PRODUCER, words, Kind::ShmExhausted, victim)
 }
 
-/// Python's semaphores are files in /dev/shm.
-const SEMAPHORE: &str = "_multiprocessing.SemLock(";
+/// Python's semaphores are files in /dev/shm: the code in `multiprocessing/synchronize.py` (3.4–3.14) that makes them, of which
+/// versions before 3.9 print the last line.
+const SEMAPHORES: [&str; 2] = ["_multiprocessing.SemLock(", "    unlink_now)"];
 /// What the system says where a file finds no room.
 const NO_SPACE: &str = "No space left on device";
 
 /// Torch's storages in shared memory, and its data loader's workers.
 fn torch(record: &Record) -> Option<Event> {
     let text = record.text();
-    if let Some(reason) = text::after(text, SEMAPHORE).and_then(|behind| text::each(behind, NO_SPACE).next()) {
+    let semaphore = SEMAPHORES.iter().find_map(|code| text::after(text, code));
+    if let Some(reason) = semaphore.and_then(|behind| text::each(behind, NO_SPACE).next()) {
         return Some(exhausted(record, text::line(reason), statement::speaker(record)));
     }
     if let Some(words) = text::spoken(text, WORKER).next() {
@@ -257,6 +261,11 @@ const EXAMPLES: &[Example] = &[
     Example {
         version: "Python 3.4–3.14, a lock's semaphore in /dev/shm",
         text: "    sl = self._semlock = _multiprocessing.SemLock(\nOSError: [Errno 28] No space left on device",
+        states: &[("kind", "shm_exhausted")],
+    },
+    Example {
+        version: "Python 3.4–3.8",
+        text: "    unlink_now)\nOSError: [Errno 28] No space left on device",
         states: &[("kind", "shm_exhausted")],
     },
     Example {
