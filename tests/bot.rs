@@ -31,8 +31,8 @@ fn a_failed_job_is_answered_with_one_comment_on_its_request() -> Outcome {
     assert!(stage.bot.waiting()?.is_empty() && stage.bot.dead()?.is_empty());
     // A token goes to nobody but its server.
     let fetched = stage.world.asked("GET /logs/100");
-    assert_eq!((fetched.len(), fetched[0].authorization.as_str()), (1, ""));
-    assert!(stage.world.asked("/actions/jobs/100/logs")[0].authorization.ends_with("token-of-ours"));
+    assert_eq!((fetched.len(), fetched[0].credentials()), (1, ""));
+    assert!(stage.world.asked("/actions/jobs/100/logs")[0].credentials().ends_with("token-of-ours"));
     Ok(())
 }
 
@@ -260,7 +260,7 @@ fn an_app_signs_for_itself_and_writes_a_check() -> Outcome {
     assert_eq!(stage.world.comments().len(), 1);
     assert_eq!(stage.world.asked("access_tokens").len(), 1, "a token holds for an hour");
     let asked = stage.world.asked("GET /repos/me/it/installation");
-    let jwt = asked[0].authorization.trim_start_matches("Bearer ");
+    let jwt = asked[0].credentials().trim_start_matches("Bearer ");
     let (signed, signature) = jwt.rsplit_once('.').ok_or("no signature")?;
     let claims = signed.split('.').nth(1).ok_or("no claims")?;
     let claims: Value = serde_json::from_slice(&URL_SAFE_NO_PAD.decode(claims)?)?;
@@ -289,7 +289,7 @@ fn gitlab_s_jobs_pipelines_and_notes_are_answered_too() -> Outcome {
     stage.settle()?;
     let comments = stage.world.comments();
     assert!(comments.len() == 1 && comments[0].contains("### GPU out of memory"), "{comments:?}");
-    assert_eq!(stage.world.asked("GET /logs/100")[0].authorization, "");
+    assert_eq!(stage.world.asked("GET /logs/100")[0].credentials(), "");
     stage.world.with(|state| state.members.extend([("4".to_owned(), json!(30)), ("5".to_owned(), json!(20))]));
     assert_eq!(stage.gitlab("d", &note(1, 5, "@oomdoc help"))?, Receipt::Taken(1));
     assert_eq!(stage.gitlab("e", &note(2, 6, "@oomdoc help"))?, Receipt::Taken(1));

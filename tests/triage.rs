@@ -1,9 +1,11 @@
 //! Comments on a local server that speaks as GitHub and GitLab do.
 
+mod requests;
+
 use std::collections::VecDeque;
 use std::error::Error;
-use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{TcpListener, TcpStream};
+use std::io::{BufReader, Write};
+use std::net::TcpStream;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -12,6 +14,7 @@ use oomdoc::Options;
 use oomdoc::internal::source::Input;
 use oomdoc::internal::triage::{self, Environment, HttpError, Patience, Posted};
 use oomdoc::model::Report;
+use requests::Request;
 use serde_json::{Value, json};
 
 type Outcome<T = ()> = Result<T, Box<dyn Error>>;
@@ -38,17 +41,10 @@ const ME: &str = "github-actions[bot]";
 
 impl Server {
     fn start() -> Outcome<Server> {
-        let listener = TcpListener::bind("127.0.0.1:0")?;
-        let address = format!("http://{}", listener.local_addr()?);
         let state = Arc::new(Mutex::new(State::default()));
         let shared = Arc::clone(&state);
-        std::thread::spawn(move || {
-            for stream in listener.incoming().flatten() {
-                let shared = Arc::clone(&shared);
-                std::thread::spawn(move || drop(serve(stream, &shared)));
-            }
-        });
-        Ok(Server { address, state })
+        let host = requests::listen(move |stream| serve(stream, &shared))?;
+        Ok(Server { address: format!("http://{host}"), state })
     }
 
     fn with<T>(&self, act: impl FnOnce(&mut State) -> T) -> T {
@@ -96,28 +92,10 @@ impl Server {
 
 fn serve(mut stream: TcpStream, shared: &Mutex<State>) -> Outcome {
     let mut reader = BufReader::new(stream.try_clone()?);
-    loop {
-        let mut line = String::new();
-        if reader.read_line(&mut line)? == 0 {
-            return Ok(());
-        }
-        let mut words = line.split_whitespace().map(str::to_owned);
-        let (method, target) = words.next().zip(words.next()).ok_or("no request")?;
-        let (mut length, mut is_allowed) = (0, false);
-        loop {
-            let mut header = String::new();
-            reader.read_line(&mut header)?;
-            let header = header.trim().to_ascii_lowercase();
-            match header.split_once(": ") {
-                None => break,
-                Some(("content-length", value)) => length = value.parse()?,
-                Some(("authorization" | "private-token", value)) => is_allowed = value.ends_with("token-of-the-job"),
-                Some(_) => {}
-            }
-        }
-        let mut body = vec![0; length];
-        reader.read_exact(&mut body)?;
-        let body = serde_json::from_slice(&body).unwrap_or(Value::Null);
+    while let Some(request) = Request::read(&mut reader)? {
+        let is_allowed = request.credentials().ends_with("token-of-the-job");
+        let body = serde_json::from_slice(&request.body).unwrap_or(Value::Null);
+        let Request { method, path: target, .. } = request;
         let mut state = shared.lock().map_err(|_| "poisoned")?;
         state.requests.push((method.clone(), target.clone()));
         let is_question = method == "GET" || target == "/graphql";
@@ -135,8 +113,10 @@ fn serve(mut stream: TcpStream, shared: &Mutex<State>) -> Outcome {
         }
         drop(state);
         let answer = if answer.is_null() { String::new() } else { answer.to_string() };
-        write!(stream, "HTTP/1.1 {status} .\r\ncontent-length: {}\r\n{headers}\r\n{answer}", answer.len())?;
+        requests::begin(&mut stream, status, headers, answer.as_bytes())?;
+        stream.write_all(answer.as_bytes())?;
     }
+    Ok(())
 }
 
 /// What the forge says, and does.

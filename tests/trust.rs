@@ -1,9 +1,10 @@
 //! Servers whose certificate is signed by somebody whom only the user knows.
 
+mod requests;
+
 use std::error::Error;
 use std::fs;
-use std::io::{BufRead, BufReader, Read, Write};
-use std::net::TcpListener;
+use std::io::{BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
@@ -14,6 +15,7 @@ use oomdoc::Options;
 use oomdoc::internal::source::Input;
 use oomdoc::internal::triage::{self, Environment, HttpError, Patience};
 use oomdoc::model::Report;
+use requests::Request;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::{ServerConfig, ServerConnection, Stream};
@@ -37,35 +39,19 @@ fn server() -> Outcome<(String, Receiver<String>)> {
     let chain = vec![CertificateDer::from_pem_file(fixture("server.pem"))?];
     let key = PrivateKeyDer::from_pem_file(fixture("server.key"))?;
     let config = Arc::new(ServerConfig::builder().with_no_client_auth().with_single_cert(chain, key)?);
-    let listener = TcpListener::bind("127.0.0.1:0")?;
-    let address = format!("https://localhost:{}", listener.local_addr()?.port());
     let (say, asked) = channel();
-    std::thread::spawn(move || {
-        for mut stream in listener.incoming().flatten() {
-            let Ok(mut connection) = ServerConnection::new(Arc::clone(&config)) else { return };
-            let mut secure = Stream::new(&mut connection, &mut stream);
-            let mut reader = BufReader::new(&mut secure);
-            let (mut first, mut length) = (String::new(), 0);
-            if reader.read_line(&mut first).is_err() {
-                continue;
-            }
-            loop {
-                let mut header = String::new();
-                if reader.read_line(&mut header).is_err() || header.trim().is_empty() {
-                    break;
-                }
-                if let Some(value) = header.to_ascii_lowercase().strip_prefix("content-length:") {
-                    length = value.trim().parse().unwrap_or(0);
-                }
-            }
-            let _ = reader.read_exact(&mut vec![0; length]);
-            let _ = say.send(first);
-            let _ = secure.write_all(b"HTTP/1.1 403 Forbidden\r\ncontent-length: 2\r\nconnection: close\r\n\r\n{}");
-            connection.send_close_notify();
-            let _ = connection.complete_io(&mut stream);
-        }
-    });
-    Ok((address, asked))
+    let host = requests::listen(move |mut stream| {
+        let Ok(mut connection) = ServerConnection::new(Arc::clone(&config)) else { return };
+        let mut secure = Stream::new(&mut connection, &mut stream);
+        let Ok(Some(Request { method, path, .. })) = Request::read(&mut BufReader::new(&mut secure)) else { return };
+        let _ = say.send(format!("{method} {path}"));
+        let _ =
+            requests::begin(&mut secure, 403, "connection: close\r\n", b"{}").and_then(|()| secure.write_all(b"{}"));
+        connection.send_close_notify();
+        let _ = connection.complete_io(&mut stream);
+    })?;
+    let port = host.rsplit(':').next().unwrap_or_default();
+    Ok((format!("https://localhost:{port}"), asked))
 }
 
 fn report() -> Outcome<Report> {

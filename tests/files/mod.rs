@@ -1,33 +1,20 @@
 //! A server of files, as stores and plain servers are: it answers each request as a test says, and remembers them.
 #![allow(dead_code)]
 
-use std::io::{BufRead, BufReader, Write};
-use std::net::{TcpListener, TcpStream};
+#[path = "../requests/mod.rs"]
+mod requests;
+
+use std::io::{BufReader, Write};
+use std::net::TcpStream;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard};
 
-/// A request.
-#[derive(Debug, Clone)]
-pub struct Asked {
-    pub path: String,
-    pub headers: String,
-}
+pub use requests::Request as Asked;
 
-impl Asked {
-    /// The value of a header, by its name in lower case.
-    pub fn header(&self, name: &str) -> Option<&str> {
-        let line = self
-            .headers
-            .lines()
-            .find(|line| line.split(':').next().is_some_and(|known| known.eq_ignore_ascii_case(name)))?;
-        line.split_once(':').map(|(_, value)| value.trim())
-    }
-
-    /// The part that is asked for of `size` bytes.
-    pub fn range(&self, size: u64) -> Option<Range<u64>> {
-        let (first, last) = self.header("range")?.strip_prefix("bytes=")?.split_once('-')?;
-        Some(first.parse().ok()?..(last.parse::<u64>().ok()? + 1).min(size))
-    }
+/// The part that `asked` is for of `size` bytes.
+pub fn range(asked: &Asked, size: u64) -> Option<Range<u64>> {
+    let (first, last) = asked.header("range")?.strip_prefix("bytes=")?.split_once('-')?;
+    Some(first.parse().ok()?..(last.parse::<u64>().ok()? + 1).min(size))
 }
 
 /// An answer.
@@ -51,7 +38,7 @@ impl Answered {
         if asked.header("if-match").is_some_and(|wanted| wanted != tag) {
             return Answered::new(412, "", "");
         }
-        match asked.range(size) {
+        match range(asked, size) {
             None => Answered::new(200, &of_all, content),
             Some(range) if range.start >= size => Answered::new(416, "", ""),
             Some(Range { start, end }) => {
@@ -76,16 +63,10 @@ pub struct Server {
 impl Server {
     /// Answers the requests as `answer` says; it is told how many there were before.
     pub fn start(answer: impl Fn(usize, &Asked) -> Answered + Send + Sync + 'static) -> std::io::Result<Server> {
-        let listener = TcpListener::bind("127.0.0.1:0")?;
-        let server = Server { host: listener.local_addr()?.to_string(), asked: Arc::default() };
-        let (asked, answer) = (Arc::clone(&server.asked), Arc::new(answer));
-        std::thread::spawn(move || {
-            for stream in listener.incoming().flatten() {
-                let (asked, answer) = (Arc::clone(&asked), Arc::clone(&answer));
-                std::thread::spawn(move || serve(stream, &asked, &*answer));
-            }
-        });
-        Ok(server)
+        let asked: Arc<Mutex<Vec<Asked>>> = Arc::default();
+        let all = Arc::clone(&asked);
+        let host = requests::listen(move |stream| serve(stream, &all, &answer))?;
+        Ok(Server { host, asked })
     }
 
     /// All requests so far.
@@ -94,32 +75,19 @@ impl Server {
     }
 }
 
-fn serve(stream: TcpStream, asked: &Mutex<Vec<Asked>>, answer: &dyn Fn(usize, &Asked) -> Answered) -> Option<()> {
+fn serve(mut stream: TcpStream, all: &Mutex<Vec<Asked>>, answer: &dyn Fn(usize, &Asked) -> Answered) -> Option<()> {
     let mut reader = BufReader::new(stream.try_clone().ok()?);
-    let mut stream = stream;
     loop {
-        let mut first = String::new();
-        match reader.read_line(&mut first) {
-            Ok(0) => return None,
-            Ok(_) => {}
-            // As servers answer to TLS where they speak none.
-            Err(_) => return stream.write_all(b"HTTP/1.1 400 -\r\n\r\n").ok(),
-        }
-        let mut headers = String::new();
-        while reader.read_line(&mut headers).ok()? > 2 {}
-        let request = Asked { path: first.split(' ').nth(1)?.to_owned(), headers };
+        // As servers answer to TLS where they speak none.
+        let Ok(asked) = Asked::read(&mut reader) else { return stream.write_all(b"HTTP/1.1 400 -\r\n\r\n").ok() };
+        let asked = asked?;
         let count = {
-            let mut asked = asked.lock().ok()?;
-            asked.push(request.clone());
-            asked.len() - 1
+            let mut all = all.lock().ok()?;
+            all.push(asked.clone());
+            all.len() - 1
         };
-        let Answered { status, headers, body, cut } = answer(count, &request);
-        let length = if headers.contains("transfer-encoding") {
-            String::new()
-        } else {
-            format!("content-length: {}\r\n", body.len())
-        };
-        stream.write_all(format!("HTTP/1.1 {status} -\r\n{length}{headers}\r\n").as_bytes()).ok()?;
+        let Answered { status, headers, body, cut } = answer(count, &asked);
+        requests::begin(&mut stream, status, &headers, &body).ok()?;
         stream.write_all(&body[..cut.unwrap_or(body.len())]).ok()?;
         if cut.is_some() {
             return stream.shutdown(std::net::Shutdown::Both).ok();

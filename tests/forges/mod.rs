@@ -1,10 +1,13 @@
 //! A server that speaks as GitHub and GitLab do, one as their storage does, and a chat; and a bot whose store and clock a test holds.
 #![allow(dead_code)]
 
+#[path = "../requests/mod.rs"]
+mod requests;
+
 use std::collections::{BTreeMap, VecDeque};
 use std::error::Error;
-use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{TcpListener, TcpStream};
+use std::io::{BufReader, Write};
+use std::net::TcpStream;
 use std::path::Path;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -17,6 +20,7 @@ use oomdoc::internal::source::Input;
 use oomdoc::internal::store::MemoryStore;
 use oomdoc::model::Report;
 use oomdoc::{Language, Options};
+use requests::Request as Asked;
 use serde_json::{Value, json};
 use ureq::http::HeaderMap;
 
@@ -87,14 +91,6 @@ impl Job {
     }
 }
 
-/// A request that was made.
-#[derive(Debug, Clone)]
-pub struct Asked {
-    pub method: String,
-    pub target: String,
-    pub authorization: String,
-}
-
 /// What the forge holds.
 #[derive(Debug, Default)]
 pub struct State {
@@ -143,16 +139,9 @@ impl World {
         let state = Arc::new(Mutex::new(State::default()));
         let fuse = Arc::new(Fuse::default());
         let listen = |who| -> Outcome<String> {
-            let listener = TcpListener::bind("127.0.0.1:0")?;
-            let address = format!("http://{}", listener.local_addr()?);
             let (state, fuse) = (Arc::clone(&state), Arc::clone(&fuse));
-            std::thread::spawn(move || {
-                for stream in listener.incoming().flatten() {
-                    let (state, fuse) = (Arc::clone(&state), Arc::clone(&fuse));
-                    std::thread::spawn(move || drop(serve(who, stream, &state, &fuse)));
-                }
-            });
-            Ok(address)
+            let host = requests::listen(move |stream| serve(who, stream, &state, &fuse))?;
+            Ok(format!("http://{host}"))
         };
         let (forge, storage, chat) = (listen(Who::Forge)?, listen(Who::Storage)?, listen(Who::Chat)?);
         let world = World { forge, storage, chat, state, fuse };
@@ -178,7 +167,7 @@ impl World {
     }
 
     pub fn asked(&self, part: &str) -> Vec<Asked> {
-        let is_it = |asked: &&Asked| format!("{} {}", asked.method, asked.target).contains(part);
+        let is_it = |asked: &&Asked| format!("{} {}", asked.method, asked.path).contains(part);
         self.with(|state| state.asked.iter().filter(is_it).cloned().collect())
     }
 
@@ -208,46 +197,24 @@ impl World {
 
 fn serve(who: Who, mut stream: TcpStream, shared: &Mutex<State>, fuse: &Fuse) -> Outcome {
     let mut reader = BufReader::new(stream.try_clone()?);
-    loop {
-        let mut line = String::new();
-        if reader.read_line(&mut line)? == 0 {
-            return Ok(());
-        }
-        let mut words = line.split_whitespace().map(str::to_owned);
-        let (method, target) = words.next().zip(words.next()).ok_or("no request")?;
-        let (mut length, mut authorization) = (0, String::new());
-        loop {
-            let mut header = String::new();
-            reader.read_line(&mut header)?;
-            match header.trim().split_once(": ") {
-                None => break,
-                Some((name, value)) => match name.to_ascii_lowercase().as_str() {
-                    "content-length" => length = value.parse()?,
-                    "authorization" | "private-token" => authorization = value.to_owned(),
-                    _ => {}
-                },
-            }
-        }
-        let mut body = vec![0; length];
-        reader.read_exact(&mut body)?;
+    while let Some(asked) = Asked::read(&mut reader)? {
         let burn = fuse.burn();
         if matches!(burn, Burn::Dead | Burn::Last(false)) {
             return Ok(());
         }
-        let body = serde_json::from_slice(&body).unwrap_or(Value::Null);
+        let body = serde_json::from_slice(&asked.body).unwrap_or(Value::Null);
         let mut state = held(shared);
-        let asked = Asked { method: method.clone(), target: target.clone(), authorization };
         state.asked.push(asked.clone());
-        let said = format!("{method} {target}");
+        let said = format!("{} {}", asked.method, asked.path);
         let place = state.troubles.iter().position(|(at, ..)| said.contains(at));
         let (status, headers, answer) = match place.and_then(|place| state.troubles.remove(place)) {
             Some((_, status, headers)) => (status, headers, b"{}".to_vec()),
             None => match who {
                 Who::Forge => forge(&mut state, &asked, &body),
-                Who::Storage => storage(&state, &target),
+                Who::Storage => storage(&state, &asked.path),
                 Who::Chat => {
                     let is_slack = body["blocks"].is_array();
-                    state.messages.push((target.clone(), body));
+                    state.messages.push((asked.path.clone(), body));
                     let usual = || if is_slack { json!("ok") } else { json!({ "code": 0, "errcode": 0 }) };
                     let said = state.chat.pop_front().unwrap_or_else(usual);
                     let said = said.as_str().map_or_else(|| said.to_string(), str::to_owned);
@@ -260,12 +227,13 @@ fn serve(who: Who, mut stream: TcpStream, shared: &Mutex<State>, fuse: &Fuse) ->
         if matches!(burn, Burn::Last(true)) {
             return Ok(());
         }
-        write!(stream, "HTTP/1.1 {status} .\r\ncontent-length: {}\r\n{headers}\r\n", answer.len())?;
+        requests::begin(&mut stream, status, &headers, &answer)?;
         match breaks_at {
             Some(bytes) => return Ok(stream.write_all(&answer[..bytes.min(answer.len())])?),
             None => stream.write_all(&answer)?,
         }
     }
+    Ok(())
 }
 
 fn storage(state: &State, target: &str) -> (u16, String, Vec<u8>) {
@@ -278,10 +246,10 @@ fn storage(state: &State, target: &str) -> (u16, String, Vec<u8>) {
 
 /// What the forge says, and does.
 fn forge(state: &mut State, asked: &Asked, body: &Value) -> (u16, String, Vec<u8>) {
-    let path = asked.target.split('?').next().unwrap_or_default().to_owned();
+    let path = asked.path.split('?').next().unwrap_or_default().to_owned();
     let is_github = path.starts_with("/repos/");
     let token = state.token.clone().unwrap_or_else(|| "token-of-ours".to_owned());
-    if !asked.authorization.ends_with(&token) && !path.contains("/installation") {
+    if !asked.credentials().ends_with(&token) && !path.contains("/installation") {
         return (401, String::new(), b"{}".to_vec());
     }
     let parts: Vec<&str> = path.split('/').skip(1).collect();
@@ -291,9 +259,9 @@ fn forge(state: &mut State, asked: &Asked, body: &Value) -> (u16, String, Vec<u8
         (Some(storage), _) => (302, format!("location: {storage}/logs/{id}\r\n"), Vec::new()),
         (None, Some(job)) => (200, String::new(), job.log.clone()),
     };
-    let page: usize = asked.target.rsplit("&page=").next().and_then(|page| page.parse().ok()).unwrap_or(1);
+    let page: usize = asked.path.rsplit("&page=").next().and_then(|page| page.parse().ok()).unwrap_or(1);
     let (status, answer) = match (asked.method.as_str(), parts.as_slice()) {
-        ("GET", ["user"]) if state.asked.iter().any(|asked| asked.target.starts_with("/projects")) => {
+        ("GET", ["user"]) if state.asked.iter().any(|asked| asked.path.starts_with("/projects")) => {
             (200, json!({ "id": 1 }))
         }
         ("GET", ["user"]) => (403, json!({})),

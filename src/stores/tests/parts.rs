@@ -3,7 +3,7 @@
 use std::io::{Cursor, Read, Seek, SeekFrom, Write};
 use std::sync::Arc;
 
-use super::files::{Answered, Server};
+use super::files::{Answered, Server, range};
 use super::{Environment, HASTE, Outcome, WINDOW, content, open, opened, read};
 use crate::source::Elsewhere as _;
 use crate::stores::object::{Object, Opened};
@@ -40,7 +40,7 @@ fn no_more_is_asked_for_than_the_part_behind_the_one_at_hand() -> Outcome {
             break;
         }
         read += count;
-        let ahead = server.asked().iter().filter_map(|asked| asked.range(SIZE)).map(|range| range.end).max();
+        let ahead = server.asked().iter().filter_map(|asked| range(asked, SIZE)).map(|range| range.end).max();
         // An input's head, 64 KiB, is read when it is opened.
         assert!(ahead.is_some_and(|ahead| ahead <= read.max(64 << 10) + 2 * WINDOW), "{ahead:?} at {read}");
     }
