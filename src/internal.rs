@@ -135,7 +135,7 @@ pub mod snapshot {
 }
 
 pub mod source {
-    pub use crate::source::Input;
+    pub use crate::source::{Input, Places};
 }
 
 #[cfg(feature = "history")]

@@ -192,7 +192,7 @@ pub fn digest(paths: &[String], node: &str, options: Options) -> Result<digest::
     let mut content =
         digest::Content::of(reading, paths.iter().map(|path| told(path).to_string()).collect(), &knowledge)?;
     content.written = written;
-    content.neighbours = report::beside_all(content.proof(), paths, &told(""));
+    content.neighbours = report::beside_all(content.proof(), paths, options.places(), &told(""));
     Ok(content)
 }
 

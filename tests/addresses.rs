@@ -67,6 +67,33 @@ fn the_report_is_that_of_the_file_under_a_name_without_secrets() -> Outcome {
 }
 
 #[test]
+fn the_page_shows_the_lines_beside_the_proof() -> Outcome {
+    const OOM: &str = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total capacity of 79.15 GiB of which 1.10 GiB is free.";
+    let lines = format!("far above\none above\njust above\n{OOM}\njust below\ntwo below\nfar below\n");
+    let server = Server::start(move |_, asked| match &*asked.path {
+        "/job.log?sig=hush" => Answered::of(asked, lines.as_bytes(), "\"1\""),
+        _ => Answered::new(404, "", ""),
+    })?;
+    let folder = tempfile::tempdir()?;
+    let address = format!("http://{}/job.log?sig=hush", server.host);
+    let page = oomdoc(folder.path()).args(["analyze", "--no-save", "--format", "html", &address]).output()?;
+    let digest = oomdoc(folder.path()).args(["digest", "--node", "a", &address]).output()?;
+    fs::write(folder.path().join("a.digest"), &digest.stdout)?;
+    let merged = oomdoc(folder.path())
+        .args(["merge", "--no-save", "--format", "html"])
+        .arg(folder.path().join("a.digest"))
+        .output()?;
+    for page in [page.stdout, merged.stdout] {
+        let page = String::from_utf8(page)?;
+        for line in ["one above", "just above", "just below", "two below"] {
+            assert!(page.contains(&format!("<span class=\"beside\">{line}</span>")), "{line}: {page}");
+        }
+        assert!(!page.contains("far above") && !page.contains("far below") && !page.contains("hush"), "{page}");
+    }
+    Ok(())
+}
+
+#[test]
 fn errors_say_what_where_and_what_to_do_without_secrets() -> Outcome {
     let server = Server::start(|_, _| Answered::new(404, "", ""))?;
     let folder = tempfile::tempdir()?;

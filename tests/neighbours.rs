@@ -5,6 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use assert_cmd::Command;
+use oomdoc::internal::source::Places;
 
 type Outcome<T = ()> = Result<T, Box<dyn Error>>;
 
@@ -69,7 +70,7 @@ fn a_log_that_is_another_one_by_now_has_none() -> Outcome {
     let paths = [path.display().to_string()];
     let mut report = oomdoc::analyze(&paths, &oomdoc::Options::default())?;
     fs::write(&path, "what\nelse\nis here\n")?;
-    oomdoc::internal::report::neighbours(&mut report, &paths);
+    oomdoc::internal::report::neighbours(&mut report, &paths, Places(None));
     assert!(report.neighbours.is_empty(), "{:?}", report.neighbours);
     Ok(())
 }

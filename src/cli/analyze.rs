@@ -48,7 +48,7 @@ impl Analyze {
         let mut reports = crate::analyze_jobs(&paths, &options, reporting.grouping())?;
         drop(progress);
         if reporting.shows_neighbours() {
-            reports.iter_mut().for_each(|report| report::neighbours(report, &paths));
+            reports.iter_mut().for_each(|report| report::neighbours(report, &paths, options.places()));
         }
         reporting.report(&reports, knowledge, home)
     }

@@ -94,7 +94,7 @@ impl Triage {
         };
         let redactor = Redactor::new(&knowledge.secrets)?;
         for report in &mut reports {
-            report::neighbours(report, &self.paths);
+            report::neighbours(report, &self.paths, options.places());
             let earlier = save::earlier(report, &redactor, &experience, home, EARLIER);
             if let Some(root) = report.incidents.first_mut() {
                 root.seen.earlier = earlier;

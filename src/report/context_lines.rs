@@ -10,7 +10,7 @@ use std::sync::Arc;
 use memchr::{memchr, memchr_iter, memmem};
 
 use crate::model::{Citation, Column, LineNumber, Location, Report};
-use crate::source::{Input, walk};
+use crate::source::{Input, Places};
 
 /// As many lines before and after.
 pub(super) const BESIDE: u64 = 2;
@@ -28,13 +28,18 @@ const COMPARED: usize = 64 << 10;
 const LONGEST_KEY: u64 = 128;
 
 /// Adds the lines beside those that prove what `report` says. Standard input, pipes and what has changed since have none.
-pub fn neighbours(report: &mut Report, paths: &[String]) {
+pub fn neighbours(report: &mut Report, paths: &[String], places: Places<'_>) {
     let cites = proof(report).flat_map(|cites| cites.iter().filter(|cite| cite.location.is_line()).take(CITES));
-    report.neighbours = beside_all(cites, paths, "");
+    report.neighbours = beside_all(cites, paths, places, "");
 }
 
-/// The lines beside `cites`, as far as the files that `paths` name hold them; `prefix` stands before each path in citations.
-pub fn beside_all<'c>(cites: impl Iterator<Item = &'c Citation>, paths: &[String], prefix: &str) -> Vec<Citation> {
+/// The lines beside `cites`, as far as what `paths` name in `places` holds them; `prefix` stands before each path in citations.
+pub fn beside_all<'c>(
+    cites: impl Iterator<Item = &'c Citation>,
+    paths: &[String],
+    places: Places<'_>,
+    prefix: &str,
+) -> Vec<Citation> {
     let mut wanted: BTreeMap<Arc<str>, Vec<&Citation>> = BTreeMap::new();
     for cite in cites {
         if let Some(path) = cite.location.path.strip_prefix(prefix) {
@@ -42,14 +47,17 @@ pub fn beside_all<'c>(cites: impl Iterator<Item = &'c Citation>, paths: &[String
         }
     }
     let mut found = BTreeSet::new();
-    for file in walk(paths).0 {
+    // Nobody lists a bucket again for nothing.
+    let files = if wanted.is_empty() { Vec::new() } else { places.walk(paths).0 };
+    for file in files {
         let holds =
             |path: &Arc<str>| path.strip_prefix(&file).is_some_and(|rest| rest.is_empty() || rest.starts_with('!'));
         // Opening a pipe a second time waits for somebody who writes.
-        if !wanted.keys().any(holds) || !fs::metadata(&file).is_ok_and(|metadata| metadata.is_file()) {
+        let is_there = || places.is_elsewhere(&file) || fs::metadata(&file).is_ok_and(|metadata| metadata.is_file());
+        if !wanted.keys().any(holds) || !is_there() {
             continue;
         }
-        let Ok(input) = Input::open(&file) else { continue };
+        let Ok(input) = places.open(&file) else { continue };
         input.expand(&mut |input| {
             if let Some(cites) = wanted.remove(&input.path) {
                 found.extend(beside(input, &cites));

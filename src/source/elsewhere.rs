@@ -27,6 +27,11 @@ impl Places<'_> {
         self.0.filter(|elsewhere| elsewhere.holds(path))
     }
 
+    /// Whether `path` leads elsewhere.
+    pub fn is_elsewhere(&self, path: &str) -> bool {
+        self.elsewhere(path).is_some()
+    }
+
     /// [`walk`], and what lies elsewhere.
     pub fn walk(&self, paths: &[String]) -> (Vec<String>, Vec<SourceError>) {
         let (mut files, mut errors) = (Vec::new(), Vec::new());
