@@ -144,6 +144,15 @@ def test_names_that_need_care(store: Store) -> None:
     assert len(report(store.environment(), f"s3://{BUCKET}/names/")["inputs"]) == 4
 
 
+def test_keys_of_folders(store: Store) -> None:
+    body = logs(CASES[0])[0].read_bytes()
+    for key, bytes_ in [("keys", b"another\n"), ("keys/", b""), ("keys/node1/", b""), ("keys/node1/job.log", body), ("keys//job.log", body)]:
+        store.put(key, bytes_)
+    done = run(store.environment(), "analyze", "--no-save", "--together", "--format", "json", f"s3://{BUCKET}/keys/")
+    read = [given["path"] for given in json.loads(done.stdout)["inputs"]]
+    assert read == [f"s3://{BUCKET}/keys//job.log", f"s3://{BUCKET}/keys/node1/job.log"], (read, done.stderr)
+
+
 def test_packed_objects(store: Store) -> None:
     body = logs(CASES[0])[0].read_bytes()
     packed = io.BytesIO()

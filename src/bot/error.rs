@@ -101,7 +101,7 @@ impl From<HttpError> for Trouble {
             HttpError::Busy { after, .. } => {
                 Trouble::Passing { words, wish: Some(i64::try_from(after.as_millis()).unwrap_or(i64::MAX)) }
             }
-            HttpError::Unavailable(_) | HttpError::Certificates { .. } | HttpError::Answer(_) => {
+            HttpError::Unavailable(_) | HttpError::Certificates { .. } | HttpError::Proxy(_) | HttpError::Answer(_) => {
                 Trouble::passing(words)
             }
         }

@@ -122,6 +122,39 @@ const TABLE: &[(&str, &str)] = &[
         "this is no address of an object: name it as `s3://bucket/key`, without a query",
         "这不是对象的地址：请写成 `s3://bucket/key`，不带查询参数",
     ),
+    (
+        "its key begins with `/`, or has control characters or a folder `.` or `..` in it: copy it to another key",
+        "它的键以 `/` 开头，或含有控制字符，或含有名为 `.`、`..` 的文件夹：请复制到另一个键",
+    ),
+    (
+        "the credentials in the environment are not whole: set {variable}, too",
+        "环境变量中的凭据不完整：还请设置 {variable}",
+    ),
+    (
+        "the credentials of the environment expired ({code}): get new ones, as `aws configure export-credentials --format env` prints them",
+        "环境变量中的凭据已过期（{code}）：请获取新的凭据，`aws configure export-credentials --format env` 会输出它们",
+    ),
+    (
+        "the credentials of the environment expired ({code}): get new ones, as by `gcloud auth application-default login`",
+        "环境变量中的凭据已过期（{code}）：请获取新的凭据，例如用 `gcloud auth application-default login`",
+    ),
+    ("the signature in the address expired ({code}): have it signed again", "地址中的签名已过期（{code}）：请重新签名"),
+    (
+        "what was signed has expired by the clock of the store ({code}): set the clock of this machine",
+        "按存储服务的时钟，签名已过期（{code}）：请校准本机的时钟",
+    ),
+    (
+        "the server refuses with status {status}: check the address, and what the environment says of stores",
+        "服务器拒绝，状态码 {status}：请检查地址，以及环境变量中关于存储的设置",
+    ),
+    (
+        "it is sent encoded ({encoding}), which cannot be unpacked here: store it as it is, or as gzip",
+        "它以 {encoding} 编码传输，这里无法解开：请原样或以 gzip 存储",
+    ),
+    (
+        "the proxy in {variable} cannot be used: name it as http://host:port",
+        "无法使用 {variable} 中的代理：请写成 http://host:port",
+    ),
     ("the settings in the environment cannot be used: {problem}", "环境变量中的设置无法使用：{problem}"),
     (
         "a Google key is not as it should be at line {line}, column {column}",

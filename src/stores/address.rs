@@ -6,19 +6,17 @@ use super::{Kind, StoreError};
 pub enum Address {
     /// An object, or all below a key that ends in `/`.
     Bucket { kind: Kind, bucket: String, key: String },
-    /// A file of a server, without TLS where it `is_open`.
-    Web { url: String, is_open: bool },
+    /// A file of a server, without TLS where it `is_open`; `user` is who asks and their password, as the address has them.
+    Web { url: String, user: Option<String>, is_open: bool },
 }
 
 impl Address {
     /// What `text` says.
     pub fn of(text: &str) -> Result<Address, StoreError> {
         let (scheme, rest) = text.split_once("://").ok_or(StoreError::Address)?;
-        // A fragment is for whoever shows the file.
-        let web = |is_open| Address::Web { url: text.split('#').next().unwrap_or(text).to_owned(), is_open };
         let kind = match &*scheme.to_ascii_lowercase() {
-            "http" => return Ok(web(true)),
-            "https" => return Ok(web(false)),
+            "http" => return Ok(web(scheme, rest, true)),
+            "https" => return Ok(web(scheme, rest, false)),
             "s3" => Kind::S3,
             "gs" => Kind::Google,
             _ => return Err(StoreError::Address),
@@ -33,6 +31,17 @@ impl Address {
     }
 }
 
+fn web(scheme: &str, rest: &str, is_open: bool) -> Address {
+    // A fragment is for whoever shows the file.
+    let rest = rest.split('#').next().unwrap_or(rest);
+    let (authority, path) = rest.split_at(rest.find(['/', '?']).unwrap_or(rest.len()));
+    let (user, host) = match authority.rsplit_once('@') {
+        Some((user, host)) => (Some(user.to_owned()), host),
+        None => (None, authority),
+    };
+    Address::Web { url: format!("{scheme}://{host}{path}"), user, is_open }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -43,8 +52,14 @@ mod tests {
         assert_eq!(Address::of("s3://b-1.x/run 7/a%20b.log"), bucket(Kind::S3, "run 7/a%20b.log"));
         assert_eq!(Address::of("GS://b-1.x/logs/"), bucket(Kind::Google, "logs/"));
         assert_eq!(Address::of("s3://b-1.x"), bucket(Kind::S3, ""));
-        let web = Address::Web { url: "http://u:p@host/a?sig=1".to_owned(), is_open: true };
-        assert_eq!(Address::of("http://u:p@host/a?sig=1#end"), Ok(web));
+        for (text, url, user) in [
+            ("http://u:p@host/a?sig=1#end", "http://host/a?sig=1", Some("u:p")),
+            ("http://u%40:p@ss@host?a@b", "http://host?a@b", Some("u%40:p@ss")),
+            ("http://host/a@b", "http://host/a@b", None),
+        ] {
+            let (url, user) = (url.to_owned(), user.map(str::to_owned));
+            assert_eq!(Address::of(text), Ok(Address::Web { url, user, is_open: true }));
+        }
         for text in
             ["s3://", "s3:///key", "s3://key:secret@bucket/a", "s3://b/a?X-Amz-Signature=1", "s3://b/a#1", "ftp://h/a"]
         {

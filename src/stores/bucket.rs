@@ -5,12 +5,11 @@ use std::sync::Arc;
 use futures_util::StreamExt as _;
 use futures_util::stream::BoxStream;
 use hyper::body::Bytes;
-use object_store::path::Path;
 use object_store::{GetOptions, GetRange, ObjectStore};
 use tokio::runtime::Runtime;
 
-use super::StoreError;
 use super::backend::{Answer, Backend, Version};
+use super::{StoreError, key};
 use crate::source::leads_to;
 
 /// Nobody reads more objects at once.
@@ -32,13 +31,15 @@ impl Bucket {
 
     /// The keys of all that a walk through the folder `prefix` leads to, in order, with their sizes.
     pub fn list(&self, prefix: &str) -> Result<Vec<(String, u64)>, StoreError> {
-        let below = path(prefix)?;
-        let mut objects = self.store.list(Some(&below));
+        let below = prefix.strip_suffix('/').map(key::path).transpose()?;
+        let mut objects = self.store.list(below.as_ref());
         let mut found = Vec::new();
         while let Some(object) = self.runtime.block_on(objects.next()) {
             let object = object.map_err(|error| problem(&error))?;
-            let key = object.location.to_string();
-            if !leads_to(key.strip_prefix(prefix).unwrap_or(&key)) {
+            let key = key::unveiled(&object.location);
+            // Consoles keep a folder as an empty object, which is no file of it.
+            let is_marker = key.ends_with('/') && object.size == 0;
+            if is_marker || !key.strip_prefix(prefix).is_some_and(leads_to) {
                 continue;
             }
             if found.len() == MOST_OBJECTS {
@@ -58,8 +59,8 @@ impl Backend for Bucket {
             if_match: known.and_then(Version::if_match).map(str::to_owned),
             ..GetOptions::default()
         };
-        let found =
-            self.runtime.block_on(self.store.get_opts(&path(key)?, options)).map_err(|error| problem(&error))?;
+        let path = key::path(key)?;
+        let found = self.runtime.block_on(self.store.get_opts(&path, options)).map_err(|error| problem(&error))?;
         let version = Version {
             size: Some(found.meta.size),
             tag: found.meta.e_tag.clone(),
@@ -68,10 +69,6 @@ impl Backend for Bucket {
         let body = Stream { stream: found.into_stream(), piece: Bytes::new(), runtime: Arc::clone(&self.runtime) };
         Ok(Answer { version, is_part: true, body: Box::new(body) })
     }
-}
-
-fn path(key: &str) -> Result<Path, StoreError> {
-    Path::parse(key).map_err(|_| StoreError::Address)
 }
 
 fn problem(error: &object_store::Error) -> StoreError {

@@ -11,19 +11,38 @@ use super::bucket::Bucket;
 use super::error::causes;
 use super::transport::Transport;
 use super::{Kind, StoreError};
+use crate::triage::Proxies;
 
-/// One of these says whose requests to S3 they are.
-const S3_CREDENTIALS: [&str; 4] = [
-    "AWS_ACCESS_KEY_ID",
-    "AWS_WEB_IDENTITY_TOKEN_FILE",
-    "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI",
-    "AWS_CONTAINER_CREDENTIALS_FULL_URI",
+/// What says whose requests to S3 they are: the first of which something is set, and what all of it is.
+const S3_CREDENTIALS: [(&[&str], &[&str]); 4] = [
+    (
+        &["AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN"],
+        &["AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"],
+    ),
+    (&["AWS_WEB_IDENTITY_TOKEN_FILE"], &["AWS_ROLE_ARN"]),
+    (&["AWS_CONTAINER_CREDENTIALS_RELATIVE_URI"], &[]),
+    (&["AWS_CONTAINER_CREDENTIALS_FULL_URI"], &["AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE"]),
 ];
 /// One of these says whose requests to Google they are.
 const GOOGLE_CREDENTIALS: [&str; 4] =
     ["GOOGLE_SERVICE_ACCOUNT", "GOOGLE_SERVICE_ACCOUNT_KEY", "GOOGLE_APPLICATION_CREDENTIALS", "GOOGLE_BEARER_TOKEN"];
 /// Below the home folder: where `gcloud auth application-default login` leaves whose requests they are.
 const GCLOUD: &str = ".config/gcloud/application_default_credentials.json";
+
+/// The bucket `$name` by `$builder`: both take the same steps, and have no trait in common.
+macro_rules! built {
+    ($builder:ty, $key:ty, $variables:expr, $name:expr, $is_anonymous:expr, $options:expr, $transport:expr) => {{
+        let known = $variables
+            .iter()
+            .filter_map(|(name, value)| Some((name.to_ascii_lowercase().parse::<$key>().ok()?, value)));
+        let builder = known.fold(<$builder>::new(), |builder, (key, value)| builder.with_config(key, value));
+        // Without credentials it would look for the machine's.
+        let builder = if $is_anonymous { builder.with_skip_signature(true) } else { builder };
+        let builder = builder.with_bucket_name($name).with_client_options($options).with_retry(once());
+        let store = builder.with_http_connector($transport).build();
+        Arc::new(store.map_err(|error| settings(&error))?) as Arc<dyn ObjectStore>
+    }};
+}
 
 /// Variables that say where stores are and whose requests they get.
 #[derive(Clone, Default)]
@@ -34,65 +53,36 @@ impl Environment {
     pub fn of_process() -> Environment {
         let texts =
             std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
-        let is_one = |name: &str| ["AWS_", "GOOGLE_"].iter().any(|begin| name.starts_with(begin)) || name == "HOME";
+        let is_one = |name: &str| {
+            let is_proxy = name.to_ascii_lowercase().ends_with("_proxy");
+            is_proxy || name.starts_with("AWS_") || name.starts_with("GOOGLE_") || name == "HOME"
+        };
         Environment(texts.filter(|(name, value)| is_one(name) && !value.is_empty()).collect())
+    }
+
+    /// What asks servers of one `kind`, over TLS alone unless they `may_be_open`.
+    pub fn transport(&self, kind: Kind, is_anonymous: bool, may_be_open: bool) -> Result<Transport, StoreError> {
+        let proxies = Proxies::read(|name| self.0.get(name).cloned());
+        Transport::new(kind, proxies, is_anonymous, may_be_open)
     }
 
     /// The bucket `name`.
     pub fn bucket(&self, kind: Kind, name: &str) -> Result<Bucket, StoreError> {
         let is_anonymous = match kind {
             Kind::Google => self.is_anonymous_at_google(),
-            Kind::S3 | Kind::Web => !self.has_one_of(&S3_CREDENTIALS),
+            Kind::S3 | Kind::Web => self.is_anonymous_at_s3()?,
         };
-        let transport = Transport::new(kind, is_anonymous, false)?;
+        let transport = self.transport(kind, is_anonymous, false)?;
         Bucket::new(match kind {
-            Kind::Google => self.google(name, is_anonymous, transport)?,
-            Kind::S3 | Kind::Web => self.s3(name, is_anonymous, transport)?,
+            Kind::Google => {
+                let options = self.client_options(&["GOOGLE_BASE_URL"]);
+                built!(GoogleCloudStorageBuilder, GoogleConfigKey, &self.0, name, is_anonymous, options, transport)
+            }
+            Kind::S3 | Kind::Web => {
+                let options = self.client_options(&["AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL", "AWS_ENDPOINT"]);
+                built!(AmazonS3Builder, AmazonS3ConfigKey, &self.0, name, is_anonymous, options, transport)
+            }
         })
-    }
-
-    fn s3(&self, bucket: &str, is_anonymous: bool, transport: Transport) -> Result<Arc<dyn ObjectStore>, StoreError> {
-        let mut builder = AmazonS3Builder::new();
-        for (name, value) in &self.0 {
-            if let Ok(key) = name.to_ascii_lowercase().parse::<AmazonS3ConfigKey>() {
-                builder = builder.with_config(key, value);
-            }
-        }
-        if is_anonymous {
-            builder = builder.with_skip_signature(true);
-        }
-        let endpoints = ["AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL", "AWS_ENDPOINT"];
-        let store = builder
-            .with_bucket_name(bucket)
-            .with_client_options(self.client_options(&endpoints))
-            .with_retry(once())
-            .with_http_connector(transport)
-            .build();
-        Ok(Arc::new(store.map_err(|error| settings(&error))?))
-    }
-
-    fn google(
-        &self,
-        bucket: &str,
-        is_anonymous: bool,
-        transport: Transport,
-    ) -> Result<Arc<dyn ObjectStore>, StoreError> {
-        let mut builder = GoogleCloudStorageBuilder::new();
-        for (name, value) in &self.0 {
-            if let Ok(key) = name.to_ascii_lowercase().parse::<GoogleConfigKey>() {
-                builder = builder.with_config(key, value);
-            }
-        }
-        if is_anonymous {
-            builder = builder.with_skip_signature(true);
-        }
-        let store = builder
-            .with_bucket_name(bucket)
-            .with_client_options(self.client_options(&["GOOGLE_BASE_URL"]))
-            .with_retry(once())
-            .with_http_connector(transport)
-            .build();
-        Ok(Arc::new(store.map_err(|error| settings(&error))?))
     }
 
     /// Without TLS only where the user's endpoint says so.
@@ -104,6 +94,13 @@ impl Environment {
 
     fn has_one_of(&self, names: &[&str]) -> bool {
         names.iter().any(|name| self.0.contains_key(*name))
+    }
+
+    /// Whether nothing says whose requests to S3 they are. What says it in part is an error, or the role of the machine would be asked for.
+    fn is_anonymous_at_s3(&self) -> Result<bool, StoreError> {
+        let Some((_, all)) = S3_CREDENTIALS.iter().find(|(some, _)| self.has_one_of(some)) else { return Ok(true) };
+        let missing = all.iter().find(|name| !self.0.contains_key(**name));
+        missing.map_or(Ok(false), |name| Err(StoreError::HalfSet(name)))
     }
 
     fn is_anonymous_at_google(&self) -> bool {

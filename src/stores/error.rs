@@ -13,9 +13,15 @@ pub enum StoreError {
     /// The address names no object.
     #[error("this is no address of an object: name it as `s3://bucket/key`, without a query")]
     Address,
+    /// Nobody can ask for what is called so.
+    #[error("its key begins with `/`, or has control characters or a folder `.` or `..` in it: copy it to another key")]
+    Key,
     /// What the environment says of stores cannot be used.
     #[error("the settings in the environment cannot be used: {0}")]
     Settings(String),
+    /// The environment has a part of the credentials, without this one.
+    #[error("the credentials in the environment are not whole: set {0}, too")]
+    HalfSet(&'static str),
     /// There is no object.
     #[error("there is nothing at this address: check it; a folder of a bucket ends in `/`")]
     Nothing,
@@ -37,6 +43,22 @@ pub enum StoreError {
     /// A bucket refused credentials.
     #[error("access is denied ({0}): the credentials of the environment may not read it, or it is not there")]
     Denied(String),
+    /// The credentials for S3 were good once.
+    #[error(
+        "the credentials of the environment expired ({0}): get new ones, as `aws configure export-credentials --format env` prints them"
+    )]
+    ExpiredS3(String),
+    /// The credentials for Google were good once.
+    #[error(
+        "the credentials of the environment expired ({0}): get new ones, as by `gcloud auth application-default login`"
+    )]
+    ExpiredGoogle(String),
+    /// What an address was signed with was good once.
+    #[error("the signature in the address expired ({0}): have it signed again")]
+    ExpiredAddress(String),
+    /// By this machine's clock signatures are of another time.
+    #[error("what was signed has expired by the clock of the store ({0}): set the clock of this machine")]
+    Clock(String),
     /// The bucket lies in another region.
     #[error("the bucket is in another region: set AWS_REGION")]
     Region,
@@ -46,9 +68,15 @@ pub enum StoreError {
     /// Nothing is as far behind as was asked for.
     #[error("it is shorter than that")]
     Behind,
-    /// The server answers otherwise.
+    /// The server is busy, or failed.
     #[error("the server answers with status {0}: try again later")]
     Status(u16),
+    /// The server refuses for good.
+    #[error("the server refuses with status {0}: check the address, and what the environment says of stores")]
+    Refused(String),
+    /// It comes in a form that nothing here unpacks.
+    #[error("it is sent encoded ({0}), which cannot be unpacked here: store it as it is, or as gzip")]
+    Encoded(String),
     /// The host has no address.
     #[error("its host is not known: check the name and the network")]
     Host,
@@ -81,8 +109,7 @@ const LONGEST_REFUSAL: u64 = 64 << 10;
 impl StoreError {
     /// Whether the same request may be answered a moment later.
     pub fn is_passing(&self) -> bool {
-        matches!(self, StoreError::Unreachable(_) | StoreError::Silent | StoreError::Broken)
-            || matches!(self, StoreError::Status(408 | 429 | 500..=599))
+        matches!(self, StoreError::Unreachable(_) | StoreError::Silent | StoreError::Broken | StoreError::Status(_))
     }
 
     /// What an answer without what was asked for means, from a store of this `kind` that was asked without credentials or with.
@@ -90,18 +117,26 @@ impl StoreError {
         let status = response.status().as_u16();
         let body = response.body_mut().with_config().limit(LONGEST_REFUSAL).read_to_string().unwrap_or_default();
         let code = code(&body);
+        let said = || code.clone().unwrap_or_else(|| status.to_string());
         match (status, kind) {
-            (404, _) if code == Some("NoSuchBucket") => StoreError::NoBucket,
+            (400..=499, _) if code.as_deref() == Some(CLOCK) => StoreError::Clock(said()),
+            (400..=499, _) if code.as_deref().is_some_and(|code| EXPIRED.contains(&code)) => match kind {
+                Kind::S3 => StoreError::ExpiredS3(said()),
+                Kind::Google => StoreError::ExpiredGoogle(said()),
+                Kind::Web => StoreError::ExpiredAddress(said()),
+            },
+            (404, _) if code.as_deref() == Some("NoSuchBucket") => StoreError::NoBucket,
             (404 | 410, _) => StoreError::Nothing,
             (401 | 403, Kind::S3) if is_anonymous => StoreError::NotPublicS3,
             (401 | 403, Kind::Google) if is_anonymous => StoreError::NotPublicGoogle,
             (401 | 403, Kind::Web) => StoreError::DeniedByServer(status),
-            (401 | 403, _) => StoreError::Denied(code.map_or_else(|| status.to_string(), str::to_owned)),
+            (401 | 403, _) => StoreError::Denied(said()),
             (412, _) => StoreError::Changed,
             (416, _) => StoreError::Behind,
             (301 | 307 | 400, Kind::S3) if response.headers().contains_key("x-amz-bucket-region") => StoreError::Region,
             (301, Kind::S3) => StoreError::Region,
-            _ => StoreError::Status(status),
+            (408 | 429 | 500..=599, _) => StoreError::Status(status),
+            _ => StoreError::Refused(code.map_or_else(|| status.to_string(), |code| format!("{status}, {code}"))),
         }
     }
 
@@ -154,10 +189,21 @@ fn of_io(error: &io::Error) -> StoreError {
 /// What the standard library says of a name without an address.
 const UNKNOWN_HOST: &str = "failed to lookup address";
 
-/// The name of an S3 error: what stands in `<Code>` of its document.
-fn code(body: &str) -> Option<&str> {
-    let (code, _) = body.split_once("<Code>")?.1.split_once("</Code>")?;
-    (code.len() < 64 && code.bytes().all(|byte| byte.is_ascii_alphanumeric())).then_some(code)
+/// What stores and who hands out their tokens call credentials that were good once.
+const EXPIRED: [&str; 5] =
+    ["ExpiredToken", "ExpiredTokenException", "InvalidToken", "TokenRefreshRequired", "invalid_grant"];
+/// What stores call a signature of another time.
+const CLOCK: &str = "RequestTimeTooSkewed";
+
+/// The name of an error: what stands in `<Code>` of a document in XML, or says so in one in JSON.
+fn code(body: &str) -> Option<String> {
+    let of_xml = || Some(body.split_once("<Code>")?.1.split_once("</Code>")?.0.to_owned());
+    let of_json = || {
+        let document: serde_json::Value = serde_json::from_str(body).ok()?;
+        ["error", "code", "Code"].iter().find_map(|name| document.get(name)?.as_str().map(str::to_owned))
+    };
+    let is_name = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
+    of_xml().or_else(of_json).filter(|code| code.len() < 64 && code.bytes().all(is_name))
 }
 
 impl From<http::Error> for StoreError {

@@ -9,7 +9,9 @@ mod backend;
 mod bucket;
 mod environment;
 mod error;
+mod key;
 mod object;
+mod percent;
 mod reader;
 mod transport;
 mod web;
@@ -31,7 +33,6 @@ pub use error::StoreError;
 pub use object::Patience;
 use object::{Object, Opened, patiently};
 use reader::Reader;
-use transport::Transport;
 use web::Web;
 
 /// What speaks at an address.
@@ -102,7 +103,10 @@ impl Stores {
     /// Who answers for what `name` leads to, and what it is called there.
     fn backend(&self, name: &str) -> Result<(Arc<dyn Backend>, String), StoreError> {
         match self.address(name)? {
-            Address::Web { url, is_open } => Ok((Arc::new(Web(Transport::new(Kind::Web, true, is_open)?)), url)),
+            Address::Web { url, user, is_open } => {
+                let transport = self.environment.transport(Kind::Web, true, is_open)?;
+                Ok((Arc::new(Web::new(transport, user.as_deref())), url))
+            }
             Address::Bucket { kind, bucket, key } => Ok((self.bucket(kind, &bucket)?, key)),
         }
     }

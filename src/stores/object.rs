@@ -10,7 +10,7 @@ use super::backend::{Answer, Backend, Version};
 /// How often a part that does not come whole is asked for again.
 #[derive(Debug, Clone, Copy)]
 pub struct Patience {
-    /// Requests for one part, at least one.
+    /// Requests until the next byte comes, at least one.
     pub attempts: u32,
     /// After the first failure; doubled each time.
     pub first_wait: Duration,
@@ -72,18 +72,31 @@ impl Object {
 
     /// Adds to `bytes`, the beginning of `range`, the rest of it, after each break from there on.
     fn complete(&self, range: &Range<u64>, bytes: &mut Vec<u8>) -> Result<(), StoreError> {
-        if bytes.len() >= length(range) {
-            return Ok(());
+        while bytes.len() < length(range) {
+            // Attempts are of one byte: with it they count anew.
+            patiently(self.patience, || {
+                let before = bytes.len();
+                match self.go_on(range, bytes) {
+                    Err(error) if error.is_passing() && bytes.len() > before => {
+                        thread::sleep(self.patience.first_wait);
+                        Ok(())
+                    }
+                    outcome => outcome,
+                }
+            })?;
         }
-        patiently(self.patience, || {
-            let rest = range.start + bytes.len() as u64..range.end;
-            let Answer { version, is_part, body } = self.backend.get(&self.key, rest, Some(&self.version))?;
-            // A server may know nothing of tags in requests.
-            if !version.is(&self.version) || !is_part {
-                return Err(StoreError::Changed);
-            }
-            append(body, range, bytes)
-        })
+        Ok(())
+    }
+
+    /// Adds to `bytes` what one request brings of the rest of `range`.
+    fn go_on(&self, range: &Range<u64>, bytes: &mut Vec<u8>) -> Result<(), StoreError> {
+        let rest = range.start + bytes.len() as u64..range.end;
+        let Answer { version, is_part, body } = self.backend.get(&self.key, rest, Some(&self.version))?;
+        // A server may know nothing of tags in requests.
+        if !version.is(&self.version) || !is_part {
+            return Err(StoreError::Changed);
+        }
+        append(body, range, bytes)
     }
 }
 

@@ -115,6 +115,7 @@ impl Client {
         let request = request.body(()).map_err(|_| HttpError::Answer("this is no address".to_owned()))?;
         let request = agent
             .configure_request(request)
+            .proxy(self.proxies.of(there)?)
             .timeout_connect(Some(FIRST))
             .timeout_recv_response(Some(FIRST))
             .timeout_per_read(Some(SILENCE))
@@ -125,7 +126,7 @@ impl Client {
     /// Who asks `there`, and nobody inside the network. A proxy finds names by itself; it is asked for no bare address from inside.
     fn for_strangers(&self, there: &Uri) -> Result<Agent, HttpError> {
         let config = self.agent.config().clone();
-        if config.proxy().is_none_or(|proxy| proxy.is_no_proxy(there)) {
+        if self.proxies.of(there)?.is_none() {
             return Ok(Agent::with_parts(config, DefaultConnector::default(), Outside(DefaultResolver::default())));
         }
         let bare = there.host().unwrap_or_default().trim_matches(['[', ']']).parse::<IpAddr>();

@@ -10,6 +10,7 @@ use ureq::http::{Method, Request, Response};
 use ureq::tls::TlsConfig;
 use ureq::{Agent, AsSendBody, Body};
 
+use super::proxies::Proxies;
 use super::trust;
 
 /// A server that says nothing for so long is asked again.
@@ -65,6 +66,9 @@ pub enum HttpError {
         /// What is wrong with it.
         problem: String,
     },
+    /// The variable of this name holds no proxy that can be asked.
+    #[error("the proxy in {0} cannot be used: name it as http://host:port")]
+    Proxy(&'static str),
     /// It answered something else than its interface says.
     #[error("the answer makes no sense: {0}")]
     Answer(String),
@@ -81,6 +85,7 @@ pub(super) enum Attempt {
 #[derive(Debug)]
 pub struct Client {
     pub(super) agent: Agent,
+    pub(super) proxies: Proxies,
     pub(super) headers: Vec<(&'static str, String)>,
     patience: Patience,
     /// What is left of the time for a server that does not answer.
@@ -99,9 +104,12 @@ impl Client {
         let config = Agent::config_builder()
             .http_status_as_error(false)
             .max_redirects(0)
+            // Each request has its own.
+            .proxy(None)
             .tls_config(trust)
             .user_agent(concat!("oomdoc/", env!("CARGO_PKG_VERSION")));
-        Ok(Client { agent: config.build().into(), headers, patience, left: Cell::new(patience.in_all) })
+        let (agent, proxies) = (config.build().into(), Proxies::of_process());
+        Ok(Client { agent, proxies, headers, patience, left: Cell::new(patience.in_all) })
     }
 
     /// How patient it is.
@@ -163,18 +171,22 @@ impl Client {
             Some(body) => request.body(body.to_string()).map(|request| self.run(request)),
             None => request.body(()).map(|request| self.run(request)),
         };
-        match answer {
-            // An address may hold a secret: nothing of it is said.
-            Err(_) => Attempt::Failed(HttpError::Unavailable("this is no address".to_owned())),
-            Ok(Err(error)) => Attempt::Again(HttpError::Unavailable(error.to_string()), None),
-            Ok(Ok(response)) => judge(response),
-        }
+        // An address may hold a secret: nothing of it is said.
+        answer.unwrap_or_else(|_| Attempt::Failed(HttpError::Unavailable("this is no address".to_owned())))
     }
 
-    fn run(&self, request: Request<impl AsSendBody>) -> Result<Response<Body>, ureq::Error> {
+    fn run(&self, request: Request<impl AsSendBody>) -> Attempt {
+        let proxy = match self.proxies.of(request.uri()) {
+            Ok(proxy) => proxy,
+            Err(error) => return Attempt::Failed(error),
+        };
         // Zero would mean for ever.
         let timeout = TIMEOUT.min(self.left.get()).max(Duration::from_millis(1));
-        self.agent.run(self.agent.configure_request(request).timeout_global(Some(timeout)).build())
+        let request = self.agent.configure_request(request).proxy(proxy).timeout_global(Some(timeout));
+        match self.agent.run(request.build()) {
+            Ok(response) => judge(response),
+            Err(error) => Attempt::Again(HttpError::Unavailable(error.to_string()), None),
+        }
     }
 }
 

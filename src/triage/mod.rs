@@ -14,6 +14,7 @@ mod github;
 mod gitlab;
 mod http;
 mod notify;
+mod proxies;
 mod trust;
 
 use crate::knowledge::Language;
@@ -30,6 +31,8 @@ pub use github::GitHub;
 pub use gitlab::GitLab;
 pub use http::{Client, HttpError, Patience};
 pub use notify::notify;
+#[cfg(feature = "stores")]
+pub use proxies::Proxies;
 
 /// The authorities that vouch for servers: those of `$SSL_CERT_FILE`, or those built in.
 #[cfg(feature = "stores")]

@@ -66,6 +66,16 @@ fn a_connection_that_breaks_is_resumed_where_it_broke() -> Outcome {
 }
 
 #[test]
+fn attempts_count_since_the_last_byte() -> Outcome {
+    let content = content(2 * WINDOW);
+    let served = content.clone();
+    let server = Server::start(move |_, asked| Answered::of(asked, &served, TAG).cut(100))?;
+    assert!(read(&format!("http://{}/a.log", server.host))? == content);
+    assert!(server.asked().len() > 2 * HASTE.attempts as usize);
+    Ok(())
+}
+
+#[test]
 fn what_changes_in_between_is_an_error() -> Outcome {
     for knows_tags in [true, false] {
         let served = content(3 * WINDOW);
@@ -162,6 +172,74 @@ fn a_redirect_takes_no_password_along() -> Outcome {
     assert!(here.asked()[0].header("authorization").is_some());
     assert_eq!(there.asked()[0].header("authorization"), None);
     assert_eq!(there.asked()[0].header("range"), Some("bytes=0-999"));
+    Ok(())
+}
+
+#[test]
+fn redirects_end() -> Outcome {
+    let server = Server::start(|_, _| Answered::new(302, "location: /a.log\r\n", ""))?;
+    let error = read(&format!("http://{}/a.log", server.host)).err().unwrap_or_default();
+    assert!(error.contains("redirects without end"), "{error}");
+    assert_eq!(server.asked().len(), 6);
+    Ok(())
+}
+
+#[test]
+fn a_user_and_a_password_may_be_encoded() -> Outcome {
+    for (user, basic) in [("m%40e:p%3Aw%25", "Basic bUBlOnA6dyU="), ("me", "Basic bWU6"), ("me:p@w", "Basic bWU6cEB3")]
+    {
+        let server = Server::start(|_, asked| Answered::of(asked, b"x\n", TAG))?;
+        assert_eq!(read(&format!("http://{user}@{}/a.log", server.host))?, b"x\n");
+        assert_eq!(server.asked()[0].header("authorization"), Some(basic));
+    }
+    Ok(())
+}
+
+#[test]
+fn proxies_are_asked_as_the_environment_says() -> Outcome {
+    // It answers as a proxy, and as whoever is behind it.
+    let server = Server::start(|_, asked| match &*asked.method {
+        "CONNECT" => Answered::new(200, "", ""),
+        _ => Answered::of(asked, b"x\n", TAG),
+    })?;
+    let proxy = ("http_proxy", format!("http://m%40e:p%3Aw@{}", server.host));
+    let address = "http://logs.no-such-host.invalid/a.log";
+    let read = |exempt: &str| -> Outcome<Result<Vec<u8>, String>> {
+        let variables = [proxy.clone(), ("no_proxy", exempt.to_owned())];
+        let environment = Environment(variables.into_iter().map(|(name, value)| (name.to_owned(), value)).collect());
+        let (names, stores) = opened(&[address], environment)?;
+        let mut bytes = Vec::new();
+        let read = stores
+            .open(&names[0])
+            .map_err(|error| error.to_string())
+            .and_then(|mut input| input.read_to_end(&mut bytes).map_err(|error| error.to_string()));
+        Ok(read.map(|_| bytes))
+    };
+    assert_eq!(read("localhost,127.0.0.1")?, Ok(b"x\n".to_vec()));
+    let asked = server.asked().clone();
+    assert_eq!((&*asked[0].method, &*asked[0].path), ("CONNECT", "logs.no-such-host.invalid:80"));
+    assert_eq!(asked[0].header("proxy-authorization"), Some("Basic bUBlOnA6dw=="));
+    assert_eq!((&*asked[1].method, &*asked[1].path), ("GET", "/a.log"));
+    let error = read("localhost .no-such-host.invalid")?.err().unwrap_or_default();
+    assert!(error.contains("its host is not known"), "{error}");
+    assert_eq!(server.asked().len(), asked.len());
+    Ok(())
+}
+
+#[test]
+fn what_comes_encoded_is_unpacked_or_refused() -> Outcome {
+    for (encoding, is_read) in
+        [("identity", true), ("aws-chunked", true), ("gzip", true), ("br", false), ("gzip, BR", false)]
+    {
+        let headers = format!("content-encoding: {encoding}\r\n");
+        let server = Server::start(move |_, asked| {
+            let whole = Answered::of(asked, b"x\n", TAG);
+            Answered { headers: whole.headers + &headers, ..whole }
+        })?;
+        let read = read(&format!("http://{}/a.log", server.host));
+        assert_eq!(read.is_ok(), is_read, "{encoding}");
+        assert!(is_read || read.is_err_and(|error| error.contains("it is sent encoded (br)")));
+    }
     Ok(())
 }
 
