@@ -1,11 +1,10 @@
 //! Stacks that are not Python's: symbols of compiled programs, Lua, Go, Java.
 //!
-//! Mirrors glog `src/signalhandler.cc` and `symbolize.cc` (0.3–0.7), dmlc-core `include/dmlc/logging.h` (MXNet, XGBoost, TVM),
-//! PyTorch `c10/util/Backtrace.cpp` (1.0–2.9), TensorRT-LLM `cpp/tensorrt_llm/common/stringUtils` and `tllmException.cpp`
-//! (0.5–1.0), gdb's and glibc's `backtrace`, Paddle `paddle/fluid/platform/enforce.h` (1.5–3.0), Lua `lauxlib.c:luaL_traceback`
-//! (5.1–5.4), Go `runtime/traceback.go` (1.10–1.25), OpenJDK `Throwable.printStackTrace`. A symbol's namespaces and classes are its
-//! [`Frame::file`], joined by slashes and without template arguments; the function is what stands last. All print the innermost call
-//! first.
+//! Mirrors glog `src/signalhandler.cc` and `symbolize.cc` (0.3–0.7), dmlc-core `include/dmlc/logging.h` (MXNet, XGBoost, TVM), PyTorch
+//! `c10/util/Backtrace.cpp` (1.0–2.9), TensorRT-LLM `cpp/tensorrt_llm/common/stringUtils` and `tllmException.cpp` (0.5–1.0), gdb's and
+//! glibc's `backtrace`, Paddle `paddle/fluid/platform/enforce.h` (1.5–3.0), Lua `lauxlib.c:luaL_traceback` (5.1–5.4), Go
+//! `runtime/traceback.go` (1.10–1.25), OpenJDK `Throwable.printStackTrace`. The namespaces and classes of a symbol become [`Frame::file`],
+//! joined by slashes and without template arguments; the last part is the function. All of them print the innermost call first.
 
 use std::borrow::Cow;
 
@@ -23,9 +22,9 @@ use crate::model::{Event, Frame, Traceback, What};
 /// See the module.
 pub struct NativeStack;
 
-/// Deeper stacks are recursion; the innermost calls tell the phase.
+/// Deeper stacks are recursion; the innermost calls suffice to tell the phase.
 const DEEPEST: usize = 100;
-/// A line that is no call may stand between two calls (a place, arguments, an inlined function), not more.
+/// Two calls lie at most this many lines apart: a source location, arguments or an inlined function may stand between them.
 const LONGEST_PAUSE: u64 = 3;
 
 impl Grammar for NativeStack {
@@ -74,7 +73,7 @@ impl Grammar for NativeStack {
             Some(Frame { file: file.into_owned(), function: function.to_owned(), code: String::new(), at })
         };
         let mut frames: Vec<Frame> = record.text().lines().filter_map(call).take(DEEPEST).collect();
-        // A lone symbol stands in many a message.
+        // A single symbol may occur in any message.
         if frames.len() < 2 {
             return Vec::new();
         }
@@ -142,7 +141,7 @@ fn go(line: &str) -> IResult<&str, Call<'_>> {
     let arguments = delimited(char('('), take_till(|c| c == ')'), char(')'));
     let (left, (package, class, name, _)) = (package, opt(class), opt(name), arguments).parse(line)?;
     let (package, bare) = package.trim_end_matches('.').rsplit_once('.').map_or((package, ""), |(path, last)| {
-        // `…/server.load(` has its function within the path.
+        // In `…/server.load(` the function is part of what was read as the path.
         if class.is_none() && !last.contains('/') { (path, last) } else { (package.trim_end_matches('.'), "") }
     });
     let file = class.map_or(Cow::Borrowed(package), |class| Cow::Owned(format!("{package}/{class}")));
@@ -159,7 +158,7 @@ fn symbol(line: &str) -> IResult<&str, Call<'_>> {
         recognize((char('@'), multispace1, address(), multispace1, opt((tag("in"), multispace1)))),
         recognize((digit1, opt(char(':')), multispace1, opt((address(), multispace1, opt((tag("- "), multispace0)))))),
     ));
-    // Where the library stands before the symbol: `/usr/lib/libmxnet.so(mxnet::…+0x1f) [0x7f]`, `libtorch.so 0x1 c10::… + 12`.
+    // The library may stand before the symbol: `/usr/lib/libmxnet.so(mxnet::…+0x1f) [0x7f]`, `libtorch.so 0x1 c10::… + 12`.
     let path = || take_while1(|c: char| !c.is_whitespace() && !"()".contains(c));
     let library =
         || verify(path(), |path: &str| path.contains(".so") || path.contains(".dylib") || path.contains(".dll"));
@@ -174,8 +173,8 @@ fn symbol(line: &str) -> IResult<&str, Call<'_>> {
     }
 }
 
-/// `caffe::SyncedMemory::mutable_gpu_data()`, `void at::native::copy_kernel<float>(at::Tensor&)`, `ggml_cuda_op_mul_mat (…)`; any
-/// name where its address stood before it.
+/// `caffe::SyncedMemory::mutable_gpu_data()`, `void at::native::copy_kernel<float>(at::Tensor&)`, `ggml_cuda_op_mul_mat (…)`; behind an
+/// address any name counts.
 fn qualified(text: &str, has_address: bool) -> IResult<&str, Call<'_>> {
     let text = ["void ", "std::enable_if ", "static ", "unsigned ", "int ", "bool "]
         .iter()
@@ -202,7 +201,7 @@ fn qualified(text: &str, has_address: bool) -> IResult<&str, Call<'_>> {
         _ => parts,
     };
     let Some((function, path)) = parts.split_last() else { unreachable!("a list of one at least") };
-    // A word alone is prose, unless it is called like a function.
+    // A single word is prose, unless it looks like a function.
     if path.is_empty() && class.is_none() && !(has_address || function.contains('_') || left.starts_with('(')) {
         return Err(nom::Err::Error(nom::error::Error::new(text, nom::error::ErrorKind::Verify)));
     }
@@ -211,7 +210,7 @@ fn qualified(text: &str, has_address: bool) -> IResult<&str, Call<'_>> {
     Ok((left, Call { file: Cow::Owned(file.join("/")), function }))
 }
 
-/// Template arguments, however deep.
+/// Skips template arguments, nested ones included.
 fn take_templates(text: &str) -> IResult<&str, ()> {
     if !text.starts_with('<') {
         return Ok((text, ()));

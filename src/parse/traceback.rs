@@ -1,8 +1,8 @@
 //! Python tracebacks: of the interpreter, and as rich, IPython, pytest and Ray print them.
 //!
-//! Mirrors CPython `Lib/traceback.py` (3.6–3.14), rich `traceback.py` (12–14), IPython `core/ultratb.py`, pytest
-//! `_code/code.py` (`--tb=short`), ray `python/ray/exceptions.py:RayTaskError`. Beginning or end may be missing; ranks that print at the same time
-//! are told apart by their prefixes, and where they have none the frames of all are read as one stack.
+//! Mirrors CPython `Lib/traceback.py` (3.6–3.14), rich `traceback.py` (12–14), IPython `core/ultratb.py`, pytest `_code/code.py`
+//! (`--tb=short`), ray `python/ray/exceptions.py:RayTaskError`. The beginning or the end may be missing. Ranks that print at the same time
+//! are kept apart by their prefixes; without prefixes their frames are read as one stack.
 
 use nom::branch::alt;
 use nom::bytes::complete::{tag, take_till1, take_until, take_while1};
@@ -17,9 +17,9 @@ use crate::model::{Event, FigureName, Frame, Traceback as Stack, What};
 /// See the module.
 pub struct Traceback;
 
-/// Deeper stacks are recursion; the outer and the inner ends tell the phase.
+/// Deeper stacks are recursion; the outermost and the innermost calls suffice to tell the phase.
 const DEEPEST: usize = 200;
-/// A traceback whose next line does not come within so many lines has ended.
+/// A traceback has ended if its next line does not follow within this many lines.
 const LONGEST_PAUSE: u64 = 64;
 
 impl Grammar for Traceback {
@@ -59,7 +59,7 @@ impl Grammar for Traceback {
             LineKind::Header if record.len() > 1 => Follow::End,
             LineKind::Header | LineKind::Frame | LineKind::Marker => Follow::Join(Joint::Line),
             LineKind::Exception if last != LineKind::Header => Follow::Join(Joint::Line),
-            // What stands below a frame is its source line, even where a terminal or a copy lost its indentation.
+            // The line below a frame is its source line, even if a terminal or a copy lost its indentation.
             _ if last == LineKind::Frame
                 || body.starts_with("  ")
                 || body.contains('│')
@@ -81,7 +81,7 @@ impl Grammar for Traceback {
                 let below = lines.next_if(|below| line_kind(below) == LineKind::Code).unwrap_or_default();
                 let code = lines.peek().and_then(|next| marked_statement(below, next)).unwrap_or(below).trim();
                 remote = call.pid.map(|pid| (pid, actor(call.function))).or(remote);
-                // rich wraps a long place: the function stands on the next line.
+                // rich wraps a long location, so the function may stand on the next line.
                 let function = if call.function.is_empty() { code.trim_matches(['│', ' ']) } else { call.function };
                 let code = code
                     .trim_start_matches("---->")
@@ -110,7 +110,7 @@ impl Grammar for Traceback {
         let mut event =
             record.event(self.producer(), last, What::Traceback(Stack { frames, exception, is_native: false }));
         if let Some((pid, role)) = remote {
-            // Who called another stands above it.
+            // The caller's line stands above; the last pid is that of the innermost worker.
             let head = record.text().rsplit_once("() (pid=");
             event.figures.extend(
                 head.and_then(|(_, rest)| text::digits(rest).ok())
@@ -134,7 +134,7 @@ enum LineKind {
     Header,
     /// A call.
     Frame,
-    /// A source line, or what underlines one.
+    /// A source line, or carets below one.
     Code,
     /// The exception: the end.
     Exception,
@@ -165,7 +165,7 @@ struct Call<'a> {
 }
 
 fn call(line: &str) -> IResult<&str, Call<'_>> {
-    // Cheap first: most lines of a log are no call.
+    // A cheap check first: most lines of a log are not calls.
     if !line.contains(" in ") && !line.contains("() (pid=") && !line.contains(".py:") {
         return Err(nom::Err::Error(nom::error::Error::new(line, nom::error::ErrorKind::Tag)));
     }
@@ -206,7 +206,7 @@ fn ipython(line: &str) -> IResult<&str, Call<'_>> {
     Ok((rest, Call { file, function, pid: None }))
 }
 
-/// `/home/a/ppo.py:224 in train`, within a box or not; the function may have been wrapped to the next line.
+/// `/home/a/ppo.py:224 in train`, with or without a box; the function may be wrapped to the next line.
 fn rich(line: &str) -> IResult<&str, Call<'_>> {
     let (rest, (_, _, file, _, function)) =
         (opt(char('│')), space0, source_file, (char(':'), digit1, tag(" in")), rest).parse(line)?;
@@ -255,7 +255,7 @@ fn marked_code(line: &str) -> Option<&str> {
     )
 }
 
-/// Of several statements in a source line the one that the line of carets beneath it marks (CPython 3.11–3.14).
+/// The one of several statements in a source line that the carets below it mark (CPython 3.11–3.14).
 fn marked_statement<'a>(code: &'a str, carets: &str) -> Option<&'a str> {
     let marks = carets.trim();
     let is_marked = !marks.is_empty() && marks.chars().all(|c| matches!(c, '^' | '~'));

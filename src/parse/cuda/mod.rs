@@ -1,9 +1,9 @@
-//! What device drivers and libraries answer, without a size: CUDA, HIP, SYCL, Ascend and Gaudi, cuBLAS and cuDNN.
+//! Errors that device drivers and libraries return, without a size: CUDA, HIP, SYCL, Ascend and Gaudi, cuBLAS and cuDNN.
 //!
-//! Mirrors PyTorch's `c10/cuda/CUDAException.cpp`, `aten/src/ATen/cuda/Exceptions.h` and `THC/THCGeneral.cpp`
-//! (0.4–2.15), vLLM's `csrc/cumem_allocator.cpp`, torch_memory_saver's `csrc/utils.h`, TensorFlow's `cuda_driver.cc`,
-//! ggml's `ggml-cuda.cu`, bitsandbytes' `csrc/ops.cu`, CuPy's `cuda/memory.pyx`, CANN's error codes, the kernel part of
-//! NVIDIA's driver ([`xid`]). The allocators that state sizes have grammars of their own.
+//! Mirrors PyTorch's `c10/cuda/CUDAException.cpp`, `aten/src/ATen/cuda/Exceptions.h` and `THC/THCGeneral.cpp` (0.4–2.15), vLLM's
+//! `csrc/cumem_allocator.cpp`, torch_memory_saver's `csrc/utils.h`, TensorFlow's `cuda_driver.cc`, ggml's `ggml-cuda.cu`, bitsandbytes'
+//! `csrc/ops.cu`, CuPy's `cuda/memory.pyx`, CANN's error codes, the kernel part of NVIDIA's driver ([`xid`]). Allocators that state sizes
+//! have grammars of their own.
 
 use nom::bytes::complete::{tag, take_until};
 use nom::sequence::{delimited, preceded, terminated};
@@ -24,7 +24,7 @@ const PRODUCER: &str = "cuda";
 /// See the module.
 pub struct Cuda;
 
-/// So many lines may stand between the mention of page-locked memory and the refusal.
+/// Most lines between the mention of page-locked memory and the refusal.
 const NEAR: u64 = 12;
 
 impl Grammar for Cuda {
@@ -44,7 +44,7 @@ impl Grammar for Cuda {
         true
     }
 
-    /// Page-locked memory is refused with `invalid argument`; what was asked for stands in the lines before it.
+    /// Page-locked memory is refused with `invalid argument`; that the call was about page-locked memory stands in the lines before.
     fn follows(&self, record: &Record, next: &Line<'_>) -> Follow {
         let waits = record.len() == 1 && is_about_pinned(record.text()) && message(record.text()).is_none();
         match waits && next.number.0 <= record.last_number().0 + NEAR {
@@ -103,11 +103,11 @@ const TRIGGERS: &[&str] = &[
     "pin_memory",
 ];
 
-/// An answer and the words around it.
+/// A driver's or library's answer and the words around it.
 struct Message<'a> {
     words: &'a str,
     answer: Answer,
-    /// What the answer was to, where it is named.
+    /// The words of the answer alone.
     reason: &'a str,
 }
 
@@ -170,7 +170,7 @@ fn reason<'a>(head: &str, rest: &'a str) -> Option<&'a str> {
     }
 }
 
-/// Messages of allocators that state nothing but the request.
+/// Messages of allocators that state only the request.
 fn sized(text: &str) -> Option<Message<'_>> {
     const HEADS: [&str; 4] = [
         "Out of memory allocating ",
@@ -206,7 +206,7 @@ fn is_about_pinned(text: &str) -> bool {
 
 /// A call that asks for page-locked memory of the host.
 fn is_host_call(words: &str) -> bool {
-    // The last is what TensorFlow's cuda_driver.cc says of the same call.
+    // TensorFlow's cuda_driver.cc prints the last for the same call.
     ["cudaHostAlloc", "cudaHostRegister", "cudaMallocHost", "cuMemHostAlloc", " bytes on host: "]
         .iter()
         .any(|call| words.contains(call))
@@ -248,9 +248,9 @@ fn to_event(record: &Record, message: &Message<'_>) -> Event {
     event
 }
 
-/// `allocating 612.25 MiB on device 0:`, `failed to allocate 2.50G (2684354560 bytes) from device:`, `Out of memory
-/// allocating 1,073,741,824 bytes (`, `size::536870912 (512)MB`, `[size:1073741824]`: a number and what must stand
-/// behind it, for one at the very end may be cut off.
+/// `allocating 612.25 MiB on device 0:`, `failed to allocate 2.50G (2684354560 bytes) from device:`, `Out of memory allocating
+/// 1,073,741,824 bytes (`, `size::536870912 (512)MB`, `[size:1073741824]`: a number counts only with the words behind it, because one at
+/// the very end may be cut off.
 fn request(line: &str) -> Option<Size<'_>> {
     const COUNTS: [(&str, &str); 4] = [
         ("(", ") from device"),

@@ -1,4 +1,4 @@
-//! Memory figures that jobs print beside their steps: points of the timeline, and never a failure.
+//! Memory figures that jobs print beside their steps: points of the timeline, never a failure.
 
 mod growing;
 mod metrics;

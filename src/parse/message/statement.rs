@@ -7,10 +7,10 @@ use super::spoken;
 use crate::knowledge::{Exit as HowItEnded, Message, MessageFile, SlotName, VictimPart, Who};
 use crate::model::{Death, Event, Exit, Failure, FigureName, PhaseMark, Shortage, Victim, What};
 
-/// How sure a message is of the phase that it names.
+/// The confidence of a phase that a message names.
 const SURELY: f64 = 0.9;
 
-/// What `row`, one of `file`, states in `record`, if it is its message.
+/// The event that `row` of `file` states in `record`, if that is its message.
 pub(super) fn read(row: &Message, file: &MessageFile, record: &Record) -> Option<Event> {
     let line = record.text();
     let words = spoken(row, line)?;
@@ -33,7 +33,7 @@ pub(super) fn read(row: &Message, file: &MessageFile, record: &Record) -> Option
                 Read::Number(value) => event.figures.push(record.number(name, words, value)),
                 Read::Text => {}
             },
-            // Whoever was killed or refused is known by its number in figures, too.
+            // The victim's pid becomes a figure, too.
             SlotName::Victim(VictimPart::Pid)
                 if event.figures.iter().all(|known| known.name != FigureName::VictimPid) =>
             {
@@ -81,7 +81,7 @@ fn what(row: &Message, victim: Victim, found: &[Found<'_>]) -> Option<What> {
     row.failure.map(|name| What::Failure(Failure { name, follows: row.follows }))
 }
 
-/// Whoever printed the message, or whom it names.
+/// The process that the message names, else the one that printed it.
 fn victim(row: &Message, record: &Record, found: &[Found<'_>]) -> Victim {
     let named = |wanted: VictimPart| {
         found.iter().find(|(name, _, _)| *name == SlotName::Victim(wanted)).map(|(_, words, _)| *words)
@@ -101,7 +101,7 @@ fn victim(row: &Message, record: &Record, found: &[Found<'_>]) -> Victim {
     victim
 }
 
-/// The number of the device, where a figure says it.
+/// The number of the device, if a figure states it.
 fn device(found: &[Found<'_>]) -> Option<u32> {
     let of_figure = found.iter().find(|(name, _, _)| *name == SlotName::Figure(FigureName::GpuIndex));
     of_figure.and_then(|(_, words, _)| words.parse().ok())

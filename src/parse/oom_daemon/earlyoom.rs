@@ -1,4 +1,4 @@
-//! earlyoom kills the largest process before the kernel must; first with SIGTERM, so that it ends with status 143.
+//! earlyoom kills the largest process before the kernel has to; it begins with SIGTERM, so the process ends with status 143.
 //!
 //! Mirrors `kill.c`, `main.c` and `meminfo.c` of earlyoom 1.0–1.9. Its MiB are 2^20 bytes.
 
@@ -16,7 +16,7 @@ use crate::parse::{Example, Follow, Grammar, Joint, Line, Record};
 /// See the module.
 pub struct EarlyOom;
 
-/// Other lines that may stand between.
+/// Most other lines between two lines of one kill.
 const PATIENCE: u64 = 8;
 
 impl Grammar for EarlyOom {
@@ -80,7 +80,7 @@ impl Grammar for EarlyOom {
     }
 }
 
-/// What a line tells.
+/// The kinds of lines that earlyoom prints about a kill.
 #[derive(Debug, Clone, Copy)]
 enum EarlyoomLine<'a> {
     /// `mem avail:  1200 of 17518 MiB ( 6.85%), swap free: 133 of 471 MiB (28.32%)`; until 1.1 without the totals.
@@ -92,7 +92,7 @@ enum EarlyoomLine<'a> {
     /// `low memory! at or below SIGTERM limits: mem 10.00%, swap 10.00%`
     Limit(&'a str),
     Kill(Kill<'a>),
-    /// That nothing was killed after all, or something else on how it went.
+    /// How the kill went.
     Outcome(Outcome),
 }
 
@@ -116,7 +116,7 @@ struct Kill<'a> {
     command: Option<&'a str>,
 }
 
-/// `is_ours` says that the line's prefix names earlyoom; its oldest words are not its own.
+/// `is_ours` says that the line's prefix names earlyoom: other programs use the words of its oldest messages, too.
 fn read(line: &str, is_ours: bool) -> Option<EarlyoomLine<'_>> {
     let from = |words: &str| line.find(words).map(|at| &line[at..]);
     let kill = ["sending SIGTERM to process ", "sending SIGKILL to process "].iter().find_map(|words| from(words));
@@ -137,7 +137,7 @@ fn read(line: &str, is_ours: bool) -> Option<EarlyoomLine<'_>> {
         let at = text.find("SIG").or_else(|| text.find("sig"))?;
         return text[at..].contains("limits").then(|| EarlyoomLine::Limit(text[at..].trim_end()));
     }
-    // A timer that expires was waiting for the process to go, which was sent its signal.
+    // An expired timer means that the process got its signal but did not end in time.
     let other = ["escalating to SIGKILL after ", " exited after ", " did not exit", "kill failed: Timer expired"];
     let nothing = ["dryrun, not actually sending any signal", "kill failed: ", "kill() failed: "];
     let says = |words: &[&str]| words.iter().any(|words| line.contains(words));

@@ -1,4 +1,4 @@
-//! What of a message makes one event: figures and facts, of several with one name the first.
+//! Collects the figures and facts of one event; of several with one name the first counts.
 
 use super::value::Read;
 use super::{Record, text::Size};

@@ -1,4 +1,4 @@
-//! How the value beside known words is written, and what it means.
+//! Reads the value beside known words by the type of its slot.
 
 use nom::Parser;
 use nom::branch::alt;
@@ -13,7 +13,7 @@ use super::text::{self, Giga, Size};
 use crate::knowledge::SlotType;
 use crate::model::Bytes;
 
-/// What the words of a value mean.
+/// The meaning of a value's words.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(in crate::parse) enum Read {
     Bytes(Bytes),
@@ -21,8 +21,7 @@ pub(in crate::parse) enum Read {
     Text,
 }
 
-/// The value of `slot` at the beginning of `behind`, which begins with what stands behind the words; `line` is the whole of
-/// it, and words to which a text goes are `end`.
+/// The value of `slot` at the beginning of `behind`, the rest of `line` after the known words. A text goes up to `end`, if that is given.
 pub(in crate::parse) fn read<'a>(
     slot: SlotType,
     behind: &'a str,
@@ -67,7 +66,7 @@ pub(in crate::parse) fn read<'a>(
     }
 }
 
-/// The value of `slot` with which `before` ends.
+/// The value of `slot` at the end of `before`.
 pub(in crate::parse) fn read_backwards(slot: SlotType, before: &str) -> Option<(&str, Read)> {
     match slot {
         SlotType::Size => bytes(text::size_at_end(before, Giga::Binary)?),
@@ -86,7 +85,7 @@ pub(in crate::parse) fn read_backwards(slot: SlotType, before: &str) -> Option<(
     }
 }
 
-/// `95%`, of which one is `whole`.
+/// `95%`, divided by `whole`.
 fn percent(behind: &str, whole: f64) -> Option<(&str, Read)> {
     let (_, (words, (percent, _))) = consumed((text::decimal, char('%'))).parse(behind).ok()?;
     Some((words, Read::Number(percent / whole)))
@@ -102,7 +101,7 @@ fn number(text: &str) -> Option<(&str, Read)> {
     Some((words.trim_end_matches('.'), Read::Number(amount)))
 }
 
-/// `123.59M`, `6.74B`, `1,048,576`; with any other letter behind it is something else.
+/// `123.59M`, `6.74B`, `1,048,576`; with any other letter behind it, it is no count.
 fn count(text: &str) -> Option<(&str, Read)> {
     let letter = take_while::<_, _, nom::error::Error<&str>>(|c: char| c.is_ascii_alphabetic());
     let (_, (words, (amount, suffix))) = consumed((text::decimal, letter)).parse(text).ok()?;
@@ -129,7 +128,7 @@ fn option(text: &str) -> Option<(&str, Read)> {
     }
 }
 
-/// The first text between quotes, which open nearby.
+/// The first text between quotes, which must open nearby.
 fn first_quoted(text: &str) -> Option<&str> {
     let (start, quote) = text.char_indices().take(40).find(|(_, c)| matches!(c, '\'' | '"'))?;
     let rest = &text[start + 1..];
@@ -159,12 +158,12 @@ mod tests {
         }
     }
 
-    /// What stands behind `X`.
+    /// The value of `slot` behind `X`.
     fn behind(slot: SlotType, text: &str) -> Option<(&str, Option<f64>)> {
         read(slot, text.split_once('X')?.1, text, Some(" with ")).map(number_of)
     }
 
-    /// What stands before `X`.
+    /// The value of `slot` before `X`.
     fn before(slot: SlotType, text: &str) -> Option<(&str, Option<f64>)> {
         read_backwards(slot, text.split_once('X')?.0).map(number_of)
     }

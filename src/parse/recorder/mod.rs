@@ -1,7 +1,7 @@
-//! What `oomdoc run` recorded: memory over time, kernel counters, and how processes ended.
+//! The record that `oomdoc run` writes: memory over time, kernel counters, and how processes ended.
 //!
-//! Mirrors `src/recorder`, which writes it: one statement a line. A kill that the kernel counted is a record of several lines: the
-//! counter, who held the memory the moment before, and whose exit signal was seen.
+//! Mirrors `src/recorder`, which writes one statement a line. A kill that the kernel counted has several lines: the counter, the processes
+//! that held the memory just before, and the exit signals that were seen.
 
 mod examples;
 mod moments;
@@ -75,7 +75,7 @@ fn victim(process: &Process<'_>, host: &str) -> Victim {
     }
 }
 
-/// The kernel counted a kill in a cgroup of the job. Whom it killed only an exit signal tells.
+/// The kernel counted a kill in a cgroup of the job. Only an exit signal tells which process it killed.
 fn shortage(record: &Record, kill: &said::Kill<'_>, host: &str) -> Event {
     let (mut victims, mut consumers) = (Vec::new(), Vec::new());
     let mut evidence = Vec::new();
@@ -126,7 +126,7 @@ fn ended(record: &Record, process: &Process<'_>, exit: Option<Exit>, host: &str)
     Some(event)
 }
 
-/// A process was killed while every counter stood still and there was plenty of memory.
+/// A process was killed although no counter of kills changed and there was plenty of memory.
 fn stranger(record: &Record, process: &Process<'_>, host: &str) -> Event {
     let failure = Failure { name: OtherFailureName::Cancelled, follows: false };
     let mut event = record.event(PRODUCER, text_line(record), What::Failure(failure));

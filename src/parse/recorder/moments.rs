@@ -13,7 +13,7 @@ use crate::model::{Event, FigureName, Origin, What};
 use crate::parse::text::{self, Size};
 use crate::parse::{Record, origin};
 
-/// What the `words` of a line measure.
+/// The memory event that the `words` of a line state.
 pub(super) fn events(record: &Record, words: &str) -> Vec<Event> {
     let event = resident(record, words)
         .or_else(|| labelled(record, words, "machine: ", "host", [HostUsed, NodeTotal]))

@@ -1,4 +1,4 @@
-//! One line of a record, read.
+//! Reads one line of a record.
 
 use nom::Parser;
 use nom::bytes::complete::{tag, take_while1};
@@ -12,26 +12,26 @@ use crate::source::record;
 
 /// A line of a record.
 pub(super) struct Spoken<'a> {
-    /// The machine that it is of.
+    /// The machine that it was written on.
     pub host: &'a str,
-    /// What stands behind it.
+    /// The text behind the host.
     pub words: &'a str,
     pub said: Said<'a>,
 }
 
-/// What a line says.
+/// The kinds of lines.
 pub(super) enum Said<'a> {
     /// The kernel counted a kill.
     Kill(Kill<'a>),
-    /// A process held so much the moment before.
+    /// A process held this much memory just before a kill.
     Held(Process<'a>, Size<'a>),
-    /// A process ended; how, where that was seen.
+    /// A process ended, and how if that was seen.
     Ended(Process<'a>, Option<Exit>),
-    /// A process was killed, and not by the kernel for want of memory.
+    /// A process was killed, but not by the kernel's OOM killer.
     Stranger(Process<'a>),
     /// A process died of SIGBUS, and `/dev/shm` was full.
     SharedMemoryFull(Process<'a>),
-    /// Anything else: memory at a moment, what is recorded.
+    /// Anything else, such as memory at a moment.
     Moment,
 }
 
@@ -47,13 +47,13 @@ pub(super) struct Process<'a> {
 /// `oom_kill 0 to 1 in cgroup /a; limit reached: /b, used 64.0 MiB of 64.0 MiB`
 pub(super) struct Kill<'a> {
     pub kind: Kind,
-    /// In which the killed process was.
+    /// The cgroup of the killed process.
     pub cgroup: &'a str,
-    /// Whose limit was reached.
+    /// The cgroup whose limit was reached.
     pub level: Option<&'a str>,
     pub usage: Option<Size<'a>>,
     pub limit: Option<Size<'a>>,
-    /// Of the machine, where it was the one that had no memory left.
+    /// The machine's memory, if the whole machine ran out.
     pub total: Option<Size<'a>>,
 }
 
@@ -77,7 +77,7 @@ fn head(text: &str) -> Result<'_, &str> {
         .parse(text)
 }
 
-/// `process 4711 python rank 3`, and the colon behind it.
+/// `process 4711 python rank 3: `
 pub(super) fn process(text: &str) -> Result<'_, Process<'_>> {
     let name = preceded(char(' '), take_while1(|c: char| !c.is_whitespace() && c != ':'));
     let rank = opt(preceded(tag(" rank "), integer));

@@ -1,4 +1,4 @@
-//! SGLang: what it could not allocate, and what it says of memory while it starts and serves. Its `GB` are 2^30 bytes.
+//! SGLang: failed allocations, and its prints about memory while it starts and serves. Its `GB` are 2^30 bytes.
 
 mod failures;
 mod prints;

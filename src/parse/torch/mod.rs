@@ -40,7 +40,7 @@ impl Grammar for Torch {
         true
     }
 
-    /// A terminal's width may have cut the message anywhere, a box between words: what lets it be read further is right.
+    /// A terminal's width cuts a message anywhere, a box cuts it between words: the joint that lets more be read is right.
     fn follows(&self, record: &Record, next: &Line<'_>) -> Follow {
         let Some(last) = heads(record.text()).last() else { return Follow::End };
         let now = progress(last);
@@ -65,10 +65,10 @@ impl Grammar for Torch {
     }
 }
 
-/// Where messages begin in `text`: two ranks may print into one line.
+/// The messages in `text`; two ranks may print into one line.
 fn heads(text: &str) -> impl Iterator<Item = &str> {
     let starts = |head: fn(&str) -> IResult<&str, Head<'_>>| -> Vec<usize> {
-        // Cheap first: most bytes begin none of these. All of them are ASCII, so that what begins there is whole.
+        // A cheap check first: most bytes begin none of these. All of them are ASCII, so they are character boundaries.
         let begins =
             |byte: u8| matches!(byte, b'C' | b'H' | b'X' | b'N' | b'M' | b'A' | b'm' | b'O' | b'(' | b'o' | b'T');
         let places = text.bytes().enumerate().filter(|(_, byte)| begins(*byte)).map(|(at, _)| at);
@@ -80,30 +80,30 @@ fn heads(text: &str) -> impl Iterator<Item = &str> {
     starts.into_iter().zip(ends).map(|(start, end)| &text[start..end])
 }
 
-/// Which allocator speaks, and how its message goes on.
+/// Which allocator prints the message, which decides how it goes on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Speaker {
-    /// `CUDA out of memory.` and its kin; clauses follow.
+    /// `CUDA out of memory.` and the like; clauses follow.
     Caching,
     /// `MPS backend out of memory (…`
     Mps,
     /// `Allocation on device 0 would exceed allowed memory.`
     MallocAsync,
-    /// A retry of expandable segments.
+    /// A warning of expandable segments, which try again.
     Warning,
     /// `OutOfMemoryError:` alone.
     Bare,
-    /// What was left of a message that was copied without its beginning: `Tried to allocate …`, `(GPU 0; 15.75 GiB total
-    /// capacity; …`. Only the device in it tells whose it is.
+    /// The rest of a message that was copied without its beginning: `Tried to allocate …`, `(GPU 0; 15.75 GiB total capacity; …`. Only a
+    /// named device proves that it is PyTorch's.
     Headless,
 }
 
-/// Who speaks, and the device if it is named at once.
+/// The allocator, and the device if it is named at once.
 type Head<'a> = (Speaker, Option<Clause<'a>>);
 
 /// The words with which a message begins.
 fn head(text: &str) -> IResult<&str, Head<'_>> {
-    // Cheap first: most bytes begin none of these.
+    // A cheap check first: most bytes begin none of these.
     if !matches!(text.as_bytes().first(), Some(b'C' | b'H' | b'X' | b'N' | b'M' | b'A' | b'm' | b'O')) {
         return Err(nom::Err::Error(nom::error::Error::new(text, nom::error::ErrorKind::Tag)));
     }
@@ -120,14 +120,14 @@ fn head(text: &str) -> IResult<&str, Head<'_>> {
     .parse(text)
 }
 
-/// The words with which a message begins, or what is left of one that has lost them.
+/// [`head`] or [`headless`].
 fn opening(text: &str) -> IResult<&str, Head<'_>> {
     head(text).or_else(|_| headless(text))
 }
 
-/// The clauses of a message that has lost its head.
+/// The first clause of a message that has lost its head.
 fn headless(text: &str) -> IResult<&str, Head<'_>> {
-    // Cheap first, as of a head.
+    // A cheap check first, as in [`head`].
     if !matches!(text.as_bytes().first(), Some(b'(' | b'o' | b'T')) {
         return Err(nom::Err::Error(nom::error::Error::new(text, nom::error::ErrorKind::Tag)));
     }
@@ -144,20 +144,20 @@ enum Clause<'a> {
     Size(FigureName, Size<'a>),
     /// The device: the words and the number.
     Device(&'a str, u32),
-    /// Another process on the device, or in a container this one.
+    /// Another process on the device, or, in a container, this process itself.
     Process(&'a str, u32, Size<'a>),
-    /// Of what is allocated, in CUDA graphs' own pools.
+    /// The part of the allocated memory in private pools of CUDA graphs.
     PrivatePools(Size<'a>),
     /// Words without a figure.
     Words,
 }
 
-/// What stands at the beginning of `text`. `Incomplete` when more text might make it a clause.
+/// The clause at the beginning of `text`. `Incomplete` if more text might make it a clause.
 fn clause(text: &str) -> IResult<&str, Clause<'_>> {
     preceded(blank, alt((caching_clause, described_clause, other_clause))).parse(text)
 }
 
-/// Blanks and ends of lines, also those that somebody's quotes escaped, `\n`, and the bars of a table around them.
+/// Blanks and line ends, also escaped ones in a quotation (`\n`) and the bars of a table around them.
 fn blank(text: &str) -> IResult<&str, &str> {
     let mut rest = text;
     loop {
@@ -183,7 +183,7 @@ fn caching_clause(text: &str) -> IResult<&str, Clause<'_>> {
         tag(" cached").map(|_| Some(FigureName::TorchReservedUnallocated)),
     ));
     let labelled = terminated(preceded(opt(tag("(")), pair(size, labels)), alt((tag(";"), tag(")"))));
-    // Whoever copied the message may have lost the bracket with the line's end.
+    // The bracket may have been lost when the message was copied.
     let device = delimited(opt(tag("(")), device, tag(";"));
     alt((device, labelled.map(|(size, name)| name.map_or(Clause::Words, |name| Clause::Size(name, size))))).parse(text)
 }
@@ -251,7 +251,7 @@ fn other_clause(text: &str) -> IResult<&str, Clause<'_>> {
     .parse(text)
 }
 
-/// `GPU 3`, `NPU 0`; `GPU ` before another space, as torch 2.3 prints any number.
+/// `GPU 3`, `NPU 0`; torch 2.3 prints no number: `GPU ` and another space.
 fn device(text: &str) -> IResult<&str, Clause<'_>> {
     let name = consumed((alt((tag("GPU "), tag("NPU "))), integer));
     let named = name.map(|(words, (_, number))| Clause::Device(words, number));
@@ -259,7 +259,7 @@ fn device(text: &str) -> IResult<&str, Clause<'_>> {
     alt((named, nameless)).parse(text)
 }
 
-/// `1.16 GiB`, `512.00 MB`, `0 bytes`. Streaming, so that a number cut off is never taken for a whole one.
+/// `1.16 GiB`, `512.00 MB`, `0 bytes`. Streaming, so that a truncated number is never taken for a whole one.
 fn size(text: &str) -> IResult<&str, Size<'_>> {
     let unit = alt((tag("GiB"), tag("MiB"), tag("KiB"), tag("bytes"), tag("GB"), tag("MB"), tag("KB")));
     let (rest, whole) =
@@ -279,9 +279,9 @@ fn raw_size(text: &str) -> IResult<&str, Size<'_>> {
 /// How far a message can be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Progress {
-    /// As many bytes.
+    /// The number of bytes read.
     bytes: usize,
-    /// Whether it might go on: it stops within a clause or behind one.
+    /// Whether the text ends within a clause, so that the message may go on.
     is_open: bool,
 }
 
@@ -325,8 +325,7 @@ fn event(record: &Record, message: &str) -> Option<Event> {
     Some(to_event(record, message, speaker, &clauses))
 }
 
-/// The last clause of a message that was cut off within a label: `17.19 MiB f`. What may become one of two says nothing:
-/// `28.50 GiB al`.
+/// The last clause of a message that was cut off within a label: `17.19 MiB f`. A beginning of two labels states nothing: `28.50 GiB al`.
 fn cut_clause(rest: &str) -> Option<Clause<'_>> {
     const LABELS: [(&str, FigureName); 5] = [
         ("total capacity", FigureName::GpuTotal),
@@ -342,14 +341,14 @@ fn cut_clause(rest: &str) -> Option<Clause<'_>> {
     fit.next().is_none().then_some(Clause::Size(*name, size))
 }
 
-/// Whether `message`, which names no size and stands behind `before`, is the text of an exception and not a mere mention.
+/// Whether `message`, which has no size and follows `before`, is the text of an exception and not a mere mention.
 fn is_exception(before: &str, message: &str) -> bool {
     let before = before.trim_end();
     let alone = message.trim_end_matches(['.', ' ', '\n']).ends_with("out of memory");
     alone && (before.ends_with("OutOfMemoryError:") || before.ends_with("RuntimeError:"))
 }
 
-/// The number behind the last `label` in what stands before a message, up to a bracket: `[rank6]: torch.OutOfMemoryError: `,
+/// The number between the last `label` before a message and a closing bracket: `[rank6]: torch.OutOfMemoryError: `,
 /// `[address=0.0.0.0:40713, pid=35678] `.
 fn number_behind(said: &str, label: &str) -> Option<u32> {
     let words = &said[said.rfind(label)? + label.len()..];
@@ -422,16 +421,16 @@ fn to_event(record: &Record, message: &str, speaker: Speaker, clauses: &[Clause<
     event
 }
 
-/// Python warns and goes on: `UserWarning: Failed to clone() tensor … CUDA out of memory.`
+/// Python only warns and goes on: `UserWarning: Failed to clone() tensor … CUDA out of memory.`
 fn is_warning(before: &str) -> bool {
     before
         .rfind("Warning: ")
         .is_some_and(|at| !["RuntimeError:", "OutOfMemoryError:"].iter().any(|class| before[at..].contains(class)))
 }
 
-/// Which of the processes is the one that failed. In a container NVML counts processes otherwise than the process itself
-/// does, so that the own one stands among the others: it is the one that is just larger than what PyTorch holds, or the
-/// only one, where it holds all that is taken of the device.
+/// Which of the listed processes is the one that failed. In a container NVML numbers processes differently than the process itself does, so
+/// the failing process is listed among the others: it is the smallest one that is at least as large as what PyTorch holds, or the only one,
+/// if it holds all the memory in use.
 fn own_process(figures: &[Figure], processes: &[(u32, Figure)]) -> Option<u32> {
     let bytes = |name| figures.iter().find(|figure: &&Figure| figure.name == name).and_then(|figure| figure.bytes);
     let held = || Some(bytes(FigureName::TorchAllocated)? + bytes(FigureName::TorchReservedUnallocated)?);
@@ -443,9 +442,9 @@ fn own_process(figures: &[Figure], processes: &[(u32, Figure)]) -> Option<u32> {
     larger.min_by_key(|(_, figure)| figure.bytes).map(|(pid, _)| *pid)
 }
 
-/// The only process that is named, if what is taken beside it has no room for the context of another.
+/// The only listed process, if the rest of the memory in use is too small for another process's CUDA context.
 fn only_holder(figures: &[Figure], processes: &[(u32, Figure)]) -> Option<u32> {
-    /// No context of CUDA is as small.
+    /// A CUDA context is larger than this.
     const SMALLEST_CONTEXT: i64 = 128 << 20;
     let [(pid, process)] = processes else { return None };
     let bytes = |name| figures.iter().find(|figure: &&Figure| figure.name == name)?.bytes;

@@ -1,9 +1,8 @@
-//! Why a vLLM engine did not start or go on.
+//! Messages that say why a vLLM engine did not start or stopped.
 //!
-//! Mirrors `vllm/worker/worker.py:raise_if_cache_size_invalid` (0.2–0.10), `v1/core/kv_cache_utils.py` (0.7–0.10;
-//! `kv_cache_planning.py` in 0.33), `v1/worker/utils.py:request_memory`, `v1/worker/gpu_model_runner.py`,
-//! `v1/executor/multiproc_executor.py` (0.8–0.33). An engine's memory is the share of the device that it was given: what
-//! it lacks may well be free.
+//! Mirrors `vllm/worker/worker.py:raise_if_cache_size_invalid` (0.2–0.10), `v1/core/kv_cache_utils.py` (0.7–0.10; `kv_cache_planning.py` in
+//! 0.33), `v1/worker/utils.py:request_memory`, `v1/worker/gpu_model_runner.py`, `v1/executor/multiproc_executor.py` (0.8–0.33). An engine
+//! uses only the share of the device that it was given, so memory that it lacks may still be free.
 
 use nom::branch::alt;
 use nom::bytes::complete::{tag as word, take_until, take_while1 as characters};
@@ -27,7 +26,7 @@ const DEVICE: &str = "Free memory on device";
 const TOO_LITTLE: &str = "less than desired GPU memory utilization (";
 const WARM_UP: &str = "out of memory occurred when warming up ";
 const DIED: &str = "died unexpectedly";
-/// Says no more than whose log it is.
+/// Only shows that the log is vLLM's.
 const FATAL: &str = "Got fatal signal from worker processes, shutting down.";
 
 impl Grammar for Failures {
@@ -47,7 +46,7 @@ impl Grammar for Failures {
         true
     }
 
-    /// A terminal's width may have cut the message within a word or between words: what lets it be read further is right.
+    /// A terminal's width cuts a message within or between words: the joint that lets more be read is right.
     fn follows(&self, record: &Record, next: &Line<'_>) -> Follow {
         let Some(last) = heads(record.text()).last().filter(|message| Reading::of(message).is_cut) else {
             return Follow::End;
@@ -78,7 +77,7 @@ impl Grammar for Failures {
     }
 }
 
-/// Where messages begin in `text`.
+/// The messages in `text`.
 fn heads(text: &str) -> impl Iterator<Item = &str> {
     let words = [NO_BLOCKS, LENGTH, DEVICE, WARM_UP];
     let mut starts: Vec<usize> =
@@ -92,30 +91,30 @@ fn heads(text: &str) -> impl Iterator<Item = &str> {
 #[derive(Debug, Clone, Copy)]
 enum Clause<'a> {
     Size(FigureName, Size<'a>),
-    /// Free, of total.
+    /// Free and total memory.
     FreeOf(Size<'a>, Size<'a>),
     Number(&'static str, &'a str, f64),
-    /// The share of the device that was asked for, and how much that is.
+    /// The requested share of the device, and its size.
     Share(&'a str, f64, Size<'a>),
     Device(&'a str, u32),
     Words,
 }
 
 impl Clause<'_> {
-    /// Whether it says that memory was refused.
+    /// Whether it proves that memory was refused.
     fn proves(&self) -> bool {
         matches!(self, Clause::Size(Requested, _) | Clause::Share(..) | Clause::Number("vllm.kv_cache_tokens", ..))
     }
 }
 
-/// What stands at the beginning of `text`. `Incomplete` when more text might make it a clause.
+/// The clause at the beginning of `text`. `Incomplete` if more text might make it a clause.
 fn clause(text: &str) -> IResult<&str, Clause<'_>> {
     alt((length_clause, device_clause, other_clause)).parse(text)
 }
 
-/// `To serve at least one request with the model's max seq len (131072), (16.00 GiB KV cache is needed, which is larger
-/// than the available KV cache memory (6.53 GiB). Based on …`: the bracket that is never closed is vLLM's. Before V1 `The
-/// model's max seq len (4096) is larger than …`
+/// `To serve at least one request with the model's max seq len (131072), (16.00 GiB KV cache is needed, which is larger than the available
+/// KV cache memory (6.53 GiB). Based on …`: vLLM itself never closes the bracket. Before V1 `The model's max seq len (4096) is larger than
+/// …`
 fn length_clause(text: &str) -> IResult<&str, Clause<'_>> {
     let number = |key| move |(words, value)| Clause::Number(key, words, value);
     let needed = delimited((tag(", "), opt(tag("("))), size, tag(" KV cache is needed"));
@@ -132,8 +131,8 @@ fn length_clause(text: &str) -> IResult<&str, Clause<'_>> {
     .parse(text)
 }
 
-/// `Free memory on device cuda:0 (31.2/79.15 GiB) on startup is less than desired GPU memory utilization (0.95, 75.2
-/// GiB).` When there is enough, newer versions say so in almost the same words.
+/// `Free memory on device cuda:0 (31.2/79.15 GiB) on startup is less than desired GPU memory utilization (0.95, 75.2 GiB).` If there is
+/// enough, newer versions print almost the same words.
 fn device_clause(text: &str) -> IResult<&str, Clause<'_>> {
     let index = map_opt(take_while1(|c: char| c.is_ascii_digit()), |digits: &str| digits.parse().ok());
     let name = preceded(tag(" "), consumed((take_while1(|c: char| c.is_ascii_lowercase()), tag(":"), index)));
@@ -158,7 +157,7 @@ fn other_clause(text: &str) -> IResult<&str, Clause<'_>> {
     .parse(text)
 }
 
-/// `1.71 GiB`. Streaming, so that a number cut off is never taken for a whole one.
+/// `1.71 GiB`. Streaming, so that a truncated number is never taken for a whole one.
 fn size(text: &str) -> IResult<&str, Size<'_>> {
     let whole = recognize((opt(tag("-")), take_while1(is_amount), opt(tag(" ")), tag("GiB")));
     map_opt(whole, |whole: &str| text::size(whole).ok().map(|(_, size)| size)).parse(text)
@@ -182,12 +181,12 @@ fn digits(text: &str) -> IResult<&str, (&str, f64)> {
     map_opt(take_while1(|c: char| c.is_ascii_digit()), |words: &str| Some((words, words.parse().ok()?))).parse(text)
 }
 
-/// How a message reads.
+/// The clauses read from a message.
 struct Reading<'a> {
     clauses: Vec<Clause<'a>>,
-    /// Length of what was read.
+    /// The number of bytes read.
     length: usize,
-    /// Whether it stops where it might go on.
+    /// Whether the text ends where the message may go on.
     is_cut: bool,
 }
 
@@ -245,8 +244,8 @@ fn is_exception(text: &str, message: &str) -> bool {
     text[..text.len().saturating_sub(message.len())].trim_end().ends_with("Error:")
 }
 
-/// `Worker proc VllmWorker-1 died unexpectedly (exit code: -9), shutting down executor.`, the code from 0.11 on; of Ray's
-/// workers `RayWorkerProc rank=[3] died unexpectedly, …`
+/// `Worker proc VllmWorker-1 died unexpectedly (exit code: -9), shutting down executor.`, the code from 0.11 on; for Ray's workers
+/// `RayWorkerProc rank=[3] died unexpectedly, …`
 fn death(record: &Record) -> Option<Event> {
     let part = text::each(record.text(), "Worker proc ").chain(text::each(record.text(), "RayWorkerProc ")).next()?;
     let (_, (role, rank, exit)) = dead_worker(part).ok()?;

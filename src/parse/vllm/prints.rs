@@ -1,9 +1,7 @@
-//! What a vLLM engine says of memory while it starts, sleeps and serves.
+//! A vLLM engine's prints about memory while it starts and serves that take more than a row of `rules/messages/`.
 //!
 //! Mirrors `vllm/worker/worker.py`, `worker/model_runner.py`, `executor/executor_base.py`, `core/scheduler.py` (0.2–0.10),
-//! `v1/worker/gpu_worker.py`, `v1/worker/gpu_model_runner.py`, `v1/core/kv_cache_utils.py`,
-//! `device_allocator/cumem.py` (0.8–0.33). What is "still in use" when it sleeps is the whole device's, a trainer beside
-//! it included.
+//! `v1/worker/gpu_worker.py`, `v1/worker/gpu_model_runner.py`, `v1/core/kv_cache_utils.py`, `device_allocator/cumem.py` (0.8–0.33).
 
 use nom::bytes::complete::{tag, take_until};
 use nom::character::complete::char;
@@ -20,7 +18,7 @@ pub struct Prints;
 
 const PREEMPTED: &str = " because there is not enough KV cache space";
 
-/// Where the two sizes of the device stand that the table cannot tell apart.
+/// Before the free and the total memory of the device.
 const ON_STARTUP: &str = "Free memory on device";
 
 impl Grammar for Prints {
