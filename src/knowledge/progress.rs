@@ -6,13 +6,12 @@ use serde::Deserialize;
 use super::file::File;
 use super::{KnowledgeError, read};
 
-/// `rules/progress.toml`: what tells how far a job got. The same for everybody.
+/// `rules/progress.toml`: lines that tell how far a job got. Users cannot change it.
 #[derive(Debug, Default)]
 pub struct Progress {
     lines: Vec<(String, Regex)>,
 }
 
-/// The file.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct ProgressFile {
@@ -28,7 +27,7 @@ struct ProgressFile {
 #[serde(deny_unknown_fields)]
 struct Row {
     name: String,
-    /// How it is told from others; its group `number` counts up.
+    /// A regular expression for the line; its group `number` is the progress.
     is: String,
 }
 
@@ -40,7 +39,7 @@ struct Example {
     number: f64,
 }
 
-/// What looks like progress and is none.
+/// A line that looks like progress but is none.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct NearMiss {
@@ -50,7 +49,7 @@ struct NearMiss {
 static SHIPPED: LazyLock<Progress> = LazyLock::new(|| read::progress(&File::shipped()).unwrap_or_default());
 
 impl Progress {
-    /// What is part of the binary.
+    /// The patterns in the binary.
     pub fn shipped() -> &'static Progress {
         &SHIPPED
     }
@@ -76,7 +75,7 @@ impl Progress {
         Ok(progress)
     }
 
-    /// What `line` says, by the kinds of lines that it is of.
+    /// The progress that `line` states, with the name of each kind of line that it matches.
     pub fn numbers<'p>(&'p self, line: &str) -> impl Iterator<Item = (&'p str, f64)> {
         self.lines.iter().filter_map(move |(name, pattern)| {
             let number = pattern.captures(line)?.name(NUMBER)?.as_str().parse().ok()?;

@@ -1,19 +1,19 @@
-//! Which model a path or name means: `/models/Qwen/Qwen2___5-72B`, `models--meta-llama--Llama-2-13b-hf/snapshots/…`, `8b`.
+//! Finds the model that a path or name means: `/models/Qwen/Qwen2___5-72B`, `models--meta-llama--Llama-2-13b-hf/snapshots/…`, `8b`.
 
 use super::{Model, Models};
 
-/// What a name says of a model.
+/// What a name tells about a model.
 #[derive(Debug, Clone, Copy)]
 pub enum Found<'k> {
-    /// It is this one, or one of its shape.
+    /// This model, or one of the same shape.
     Model(&'k Model),
-    /// Only its size: parameters as the name rounds them.
+    /// Only its size: the number of parameters, rounded as in the name.
     Size(u64),
 }
 
 impl Models {
-    /// The model that `name` means: a name, a path, a repository of a hub. What stands nearest to the end of a path
-    /// decides, and there the longest alias; a size (`8b`) only where no part names a model.
+    /// The model that `name` means: a name, a path, a repository of a hub. The part nearest to the end of a path decides, and in it the
+    /// longest alias; a size (`8b`) counts only if no part names a model.
     pub fn find(&self, name: &str) -> Option<Found<'_>> {
         let parts = || name.split(['/', '\\']).rev();
         parts()
@@ -33,7 +33,7 @@ impl Models {
     }
 }
 
-/// Letters and digits of a name in lower case, and before which of them something else stands.
+/// Letters and digits of a name in lower case, and before which of them a separator stands.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Name {
     letters: Vec<char>,
@@ -57,8 +57,8 @@ impl Name {
         name
     }
 
-    /// Whether `alias` stands in it as whole words, and how many separators between digits it then lacks:
-    /// `Qwen2-57B` mentions `Qwen2.5-7B` with one lacking and `Qwen2-57B` with none, `Qwen25-7B` only the former.
+    /// Whether it contains `alias` as whole words, and how many of the alias's separators between digits it lacks: `Qwen2-57B` mentions
+    /// `Qwen2.5-7B` with one lacking and `Qwen2-57B` with none, `Qwen25-7B` only the former.
     fn mentions(&self, alias: &Name) -> Option<usize> {
         let last = self.letters.len().checked_sub(alias.letters.len())?;
         let begins = |at: usize| at == 0 || self.separated[at];
@@ -103,7 +103,7 @@ fn size(name: &str) -> Option<u64> {
     })
 }
 
-/// Whether a number of experts follows: the size before is what one token passes, as in `17b-16e`.
+/// Whether a number of experts follows, as in `17b-16e`, where the size counts only active parameters.
 fn of_experts(rest: &str) -> bool {
     let digits = rest.trim_start_matches(['-', '_']);
     let unit = digits.trim_start_matches(|c: char| c.is_ascii_digit());
