@@ -1,4 +1,4 @@
-//! Which rank a process is, by whatever names both.
+//! Maps processes to ranks by the messages that name both.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -8,15 +8,15 @@ use super::super::log_path::rank_of_path;
 use super::super::sequence::said;
 use crate::model::{Event, FactValue, PROCESS_IN_USE, RANK_IN_USE, Victim, What};
 
-/// Of processes without a rank which one they are.
+/// The ranks of processes, by host and pid and by pid alone.
 pub(super) struct Identity {
     of_host: HashMap<(Arc<str>, u32), u32>,
-    /// Of each pid, whichever host it is on; none where several hosts have one of that number.
+    /// By pid alone; `None` if processes of different ranks have that pid.
     anywhere: HashMap<u32, Option<u32>>,
 }
 
 impl Identity {
-    /// By the messages of `case` that name a process and its rank.
+    /// Learns from the messages of `case` that name a process and its rank.
     pub fn of(case: &Case) -> Identity {
         let mut identity = Identity { of_host: HashMap::new(), anywhere: HashMap::new() };
         for event in &case.events {
@@ -43,18 +43,18 @@ impl Identity {
         *known = known.filter(|known| *known == rank);
     }
 
-    /// The rank of `process`, of which `event` tells.
+    /// The rank of `process`, which `event` is about.
     pub fn rank(&self, process: &Victim, event: &Event) -> Option<u32> {
         if process.rank.is_some() {
             return process.rank;
         }
         let by_pid = process.pid.and_then(|pid| self.by_pid(process.host.as_ref(), pid));
-        // In its own log whoever is not told from it is the rank itself.
+        // In a rank's own log a process without another pid is that rank.
         let is_own = process.pid.is_none() || process.pid == event.origin.pid;
         by_pid.or_else(|| rank_of_path(&event.at.location.path).filter(|_| is_own))
     }
 
-    /// The rank that says what `event` states.
+    /// The rank that printed `event`.
     pub fn speaker(&self, event: &Event) -> Option<u32> {
         match event.what {
             What::Death(_) => event.origin.rank,

@@ -1,4 +1,4 @@
-//! Every rank of a large job: how it ended, what it held, with whom it began.
+//! Every rank of a large job: how it ended, what it held, and which rank failed first.
 
 mod identity;
 mod memory;
@@ -19,15 +19,15 @@ use identity::Identity;
 use memory::Held;
 use nodes::Nodes;
 
-/// The ranks, and the inputs in which they say how they ended.
+/// The ranks, and the inputs that tell how they ended.
 pub struct Grid {
     ranks: Ranks,
-    /// Of each row.
+    /// The path for each row.
     paths: Vec<Option<Arc<str>>>,
 }
 
 impl Grid {
-    /// The ranks of a report that lists these inputs.
+    /// The ranks for a report that lists `inputs`.
     pub fn of_inputs(self, inputs: &[InputSummary]) -> Ranks {
         let place: HashMap<&str, usize> =
             inputs.iter().enumerate().rev().map(|(place, input)| (&*input.path, place)).collect();
@@ -39,21 +39,21 @@ impl Grid {
     }
 }
 
-/// What is known of one rank.
+/// What is known about one rank.
 #[derive(Default)]
 struct Known {
-    /// Its host, as its messages say.
+    /// Its host, from its messages.
     host: Option<Arc<str>>,
     /// Whether several hosts have a rank of this number.
     is_several: bool,
-    /// The node of its log, as the log's path says.
+    /// The node in the path of its log.
     node: Option<Arc<str>>,
     end: Option<Moment<(u8, RankState)>>,
     last: Option<Moment<()>>,
     held: Held,
 }
 
-/// Something that was said, and where and when.
+/// A statement with its place and time.
 struct Moment<T> {
     what: T,
     path: Arc<str>,
@@ -68,7 +68,7 @@ impl Known {
         self.host = self.host.take().or_else(|| host.cloned());
     }
 
-    /// Takes another word on how it ended, if that tells more.
+    /// Adds another statement of how it ended, if that tells more.
     fn ended(&mut self, end: Moment<(u8, RankState)>) {
         if self.end.as_ref().is_none_or(|known| end.what.0 < known.what.0) {
             self.end = Some(end);
@@ -80,7 +80,7 @@ impl Known {
     }
 }
 
-/// The ranks of `case`, where it is of so many that a grid helps; `root` is the event with which it began.
+/// The grid of `case`, if it has enough ranks; `root` is the event with which it began.
 pub(super) fn of(case: &Case, groups: &[Group], root: Option<&Event>, job: &Job) -> Option<Grid> {
     let identity = Identity::of(case);
     let mut known: BTreeMap<u32, Known> = BTreeMap::new();
@@ -89,7 +89,7 @@ pub(super) fn of(case: &Case, groups: &[Group], root: Option<&Event>, job: &Job)
     events(case, groups, &identity, &mut known);
     match crowded(case) {
         crowded if crowded.is_empty() => fill(&mut known, job.world_size),
-        // There somebody may have said how they ended whose word was not kept.
+        // In a crowded input the statement of a rank's end may not have been kept, so such ranks are not shown as silent.
         crowded => known
             .retain(|_, one| !(one.end.is_none() && one.last.as_ref().is_none_or(|last| crowded.contains(&last.path)))),
     }
@@ -104,14 +104,14 @@ pub(super) fn of(case: &Case, groups: &[Group], root: Option<&Event>, job: &Job)
     Some(grid(known, first, is_host))
 }
 
-/// The inputs in which more processes said the same than are kept.
+/// The inputs with more folded processes than are kept.
 fn crowded(case: &Case) -> HashSet<&Arc<str>> {
     let mut counts: HashMap<&Arc<str>, usize> = HashMap::new();
     case.events.iter().for_each(|event| *counts.entry(&event.at.location.path).or_default() += event.others.len());
     counts.into_iter().filter(|(_, count)| *count >= Other::MOST).map(|(path, _)| path).collect()
 }
 
-/// The ranks that have a log of their own.
+/// Adds the ranks that have a log of their own.
 fn logs(case: &Case, known: &mut BTreeMap<u32, Known>) {
     for (path, ending) in &case.endings {
         let Some(rank) = rank_of_path(path) else { continue };
@@ -145,7 +145,7 @@ fn events(case: &Case, groups: &[Group], identity: &Identity, known: &mut BTreeM
             continue;
         }
         let state = state(event, proven.contains(&index));
-        // Tracebacks rarely say when; in a rank's own log the line before them does.
+        // Tracebacks rarely have a time; in a rank's own log the line before them has one.
         let before = rank_of_path(path).and(event.setting.stamps.before);
         let is_alone = event.processes().len() == 1;
         for Said { process, line, time } in said(event) {
@@ -163,7 +163,7 @@ fn events(case: &Case, groups: &[Group], identity: &Identity, known: &mut BTreeM
     }
 }
 
-/// How whoever `event` is about ended, and how little that tells; of a shortage only where it `is_proven`.
+/// How the process that `event` is about ended, and how little that tells; a shortage counts only if it `is_proven`.
 fn state(event: &Event, is_proven: bool) -> Option<(u8, RankState)> {
     const FINISHED: u8 = u8::MAX;
     let ending = match &event.what {
@@ -185,7 +185,7 @@ fn state(event: &Event, is_proven: bool) -> Option<(u8, RankState)> {
     Some((vagueness(&ending), state))
 }
 
-/// Adds those of whom nothing was read, where most of the job's ranks are known.
+/// Adds the ranks about which nothing was read, if most of the job's ranks are known.
 fn fill(known: &mut BTreeMap<u32, Known>, world_size: Option<u32>) {
     let Some(world) = world_size.filter(|world| known.len() * 2 >= *world as usize) else { return };
     (0..world).for_each(|rank| {
@@ -193,7 +193,7 @@ fn fill(known: &mut BTreeMap<u32, Known>, world_size: Option<u32>) {
     });
 }
 
-/// The first that was killed or failed, where others only followed: the only one, or the first by the clock.
+/// The first rank that was killed or failed while others only followed: the only one, or the first by the clock.
 fn first_of(known: &BTreeMap<u32, Known>) -> Option<u32> {
     let clock = clock(known);
     let is_root = |one: &&Moment<(u8, RankState)>| matches!(one.what.1, RankState::Killed | RankState::Failed);
@@ -228,7 +228,7 @@ fn grid(mut known: BTreeMap<u32, Known>, first: Option<u32>, is_host: bool) -> G
         let place = place.or(one.last.as_ref().map(|last| (&last.path, last.line, last.time)));
         let held = one.held.shown(figure, is_host);
         let time = place.and_then(|(_, _, time)| time);
-        // Stamps have milliseconds; a difference of floats has more.
+        // Rounded to milliseconds, the precision of time stamps.
         let after = seconds(time).zip(seconds(began)).map(|(own, began)| ((own - began) * 1e3).round() / 1e3);
         rows.push(RankRow {
             rank,
@@ -247,14 +247,14 @@ fn grid(mut known: BTreeMap<u32, Known>, first: Option<u32>, is_host: bool) -> G
     Grid { ranks, paths }
 }
 
-/// The clock on which all ends that have a time can be told apart.
+/// The clock on which the times of all ends can be compared.
 fn clock(known: &BTreeMap<u32, Known>) -> Option<Clock> {
     let mut clocks = known.values().filter_map(|one| one.end.as_ref()?.time).map(|time| time.clock);
     let first = clocks.next()?;
     clocks.try_fold(first, Clock::common)
 }
 
-/// Leaves at most [`Ranks::MOST`]: those that tell most.
+/// Keeps at most [`Ranks::MOST`] ranks, the most telling ones.
 fn narrow(known: &mut BTreeMap<u32, Known>, first: Option<u32>) {
     if known.len() <= Ranks::MOST {
         return;

@@ -1,4 +1,4 @@
-//! On which node each rank ran.
+//! The node on which each rank ran.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
@@ -10,12 +10,12 @@ pub(super) struct Nodes {
     /// Their names.
     pub names: Vec<Arc<str>>,
     places: HashMap<Arc<str>, usize>,
-    /// What the nodes of paths are called by those that ran there; none where several say different names: a folder that they share.
+    /// For each node in a path the host that its ranks name; `None` if they name different ones, because they share the folder.
     hosts: HashMap<Arc<str>, Option<Arc<str>>>,
 }
 
 impl Nodes {
-    /// Of the ranks of a job.
+    /// The nodes of these ranks.
     pub fn of(known: &BTreeMap<u32, Known>) -> Nodes {
         let mut said: HashMap<&Arc<str>, HashSet<&Arc<str>>> = HashMap::new();
         for one in known.values() {
@@ -41,13 +41,13 @@ impl Nodes {
         nodes
     }
 
-    /// The host that it says, else that of the others with logs in the same place.
+    /// The host that a rank names, else that of the other ranks with logs in the same place.
     fn name(&self, one: &Known) -> Option<Arc<str>> {
         let of_path = || self.hosts.get(one.node.as_ref()?).cloned().flatten();
         one.host.clone().or_else(of_path)
     }
 
-    /// The place of its node in `names`.
+    /// The index of its node in `names`.
     pub fn place(&self, one: &Known) -> Option<usize> {
         self.places.get(&self.name(one)?).copied()
     }
