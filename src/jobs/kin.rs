@@ -1,14 +1,14 @@
-//! How much speaks for two logs being of one job: points for and against.
+//! Points for and against two logs belonging to one job.
 
 use std::collections::BTreeSet;
 
 use super::name::Apart;
 use super::trace::Trace;
 
-/// Logs that are so many seconds apart are of two jobs.
+/// Logs more seconds apart than this speak for two jobs.
 pub(super) const FAR: f64 = 900.0;
 
-/// What speaks for two jobs' logs being one's; against it where it is not above 0.
+/// The points for two logs belonging to one job; they do only if the sum is above 0.
 pub(super) fn kinship(a: &Trace, b: &Trace) -> i32 {
     let mut points = folders(a, b);
     let of_session = a.place.of_session || b.place.of_session;
@@ -29,14 +29,14 @@ pub(super) fn kinship(a: &Trace, b: &Trace) -> i32 {
         Some(_) => 2,
         None => 0,
     };
-    // What was written of a refusal, and the log that tells of the same one in the same words.
+    // A file of `oomdoc.watch` and a log that report the same refusal in the same words.
     points += if a.is_watched != b.is_watched { agree(&a.refusals, &b.refusals, 4, -4) } else { 0 };
     points += if a.has_other_launcher(b) { -8 } else { 0 };
-    // Two logs that each tell of a shortage tell of two, unless something says that they are one's.
+    // Two logs with a shortage each are two jobs, unless something speaks for one.
     points + if a.ran_out && b.ran_out { -3 } else { 0 }
 }
 
-/// What speaks for the log of a kernel telling of `job`.
+/// The points for a kernel's log being about `job`.
 pub(super) fn kinship_of_kernel(kernel: &Trace, job: &Trace) -> i32 {
     let shares_pid = !kernel.pids.is_disjoint(&job.pids);
     let near = match kernel.gap(job) {
@@ -60,7 +60,7 @@ fn folders(a: &Trace, b: &Trace) -> i32 {
     }
 }
 
-/// Points where both name some, and share one or none.
+/// The points if both sets have elements: `shared` if they share one, else `disjoint`.
 fn agree(a: &BTreeSet<String>, b: &BTreeSet<String>, shared: i32, disjoint: i32) -> i32 {
     match (a.is_empty() || b.is_empty(), a.is_disjoint(b)) {
         (true, _) => 0,

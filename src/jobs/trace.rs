@@ -1,4 +1,4 @@
-//! What one log shows of the job that wrote it.
+//! Collects what a log shows about the job that wrote it.
 
 use std::collections::BTreeSet;
 
@@ -7,17 +7,17 @@ use crate::incident::{self, Read};
 use crate::knowledge::{Knowledge, installed};
 use crate::model::{Clock, FactValue, Role, Severity, What};
 
-/// A pid below this may be anybody's: containers count from 1.
+/// Smallest pid that is distinctive: containers count from 1.
 const OWN_PID: u32 = 1000;
 
-/// What one log, or several that are alike, shows of the job that wrote it.
+/// What one log, or several with the same name, shows about its job.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Trace {
-    /// Where it stands.
+    /// Its path.
     pub place: Place,
     /// Whether a kernel wrote it.
     pub is_kernel: bool,
-    /// When it begins and ends, seconds since 1970.
+    /// Its first and last time, in seconds since 1970.
     pub span: Option<(f64, f64)>,
     /// The processes that it names.
     pub pids: BTreeSet<u32>,
@@ -27,7 +27,7 @@ pub(super) struct Trace {
     pub scripts: BTreeSet<String>,
     /// The frameworks it shows.
     pub frameworks: BTreeSet<String>,
-    /// Whether one of these is what other frameworks stand or run on.
+    /// Whether other frameworks build or run on one of these.
     pub is_beneath_others: bool,
     /// The models it names.
     pub models: BTreeSet<String>,
@@ -35,16 +35,16 @@ pub(super) struct Trace {
     pub has_end: bool,
     /// Whether something ran out of memory.
     pub ran_out: bool,
-    /// The words in which that is said.
+    /// The messages that say so.
     pub refusals: BTreeSet<String>,
-    /// Whether it is what `oomdoc.watch` wrote of a process whose log tells the same.
+    /// Whether it is a file of `oomdoc.watch`, which repeats messages of a process's log.
     pub is_watched: bool,
-    /// The processes that started those it is of, each with its machine.
+    /// The parents of its processes, as host and pid.
     pub launchers: BTreeSet<String>,
 }
 
 impl Trace {
-    /// Of what was read of one log.
+    /// The trace of one log.
     pub fn of(read: &Read, named: &[String], knowledge: &Knowledge) -> Trace {
         let is_named = named.iter().any(|path| **path == *read.path);
         let mut trace =
@@ -100,7 +100,7 @@ impl Trace {
         trace
     }
 
-    /// Takes what another log of the same job shows.
+    /// Adds the trace of another log of the same job.
     pub fn join(&mut self, other: Trace) {
         self.span = match (self.span, other.span) {
             (Some((from, to)), Some((other_from, other_to))) => Some((from.min(other_from), to.max(other_to))),
@@ -120,7 +120,7 @@ impl Trace {
         self.launchers.extend(other.launchers);
     }
 
-    /// Whether it cannot be of one job with `other`, however they are named.
+    /// Whether it cannot belong to one job with `other`, even if both have the same name.
     pub fn contradicts(&self, other: &Trace) -> bool {
         let ids = (&self.place.ids, &other.place.ids);
         let other_ids = !ids.0.is_empty() && !ids.1.is_empty() && ids.0.is_disjoint(ids.1);
@@ -130,14 +130,14 @@ impl Trace {
             || self.gap(other).is_some_and(|gap| gap > super::kin::FAR)
     }
 
-    /// Whether other processes started those that `other` is of, on a machine where both ran.
+    /// Whether the processes of both have different parents on a common host.
     pub fn has_other_launcher(&self, other: &Trace) -> bool {
         let (known, shares_host) =
             (!self.launchers.is_empty() && !other.launchers.is_empty(), !self.hosts.is_disjoint(&other.hosts));
         known && shares_host && self.launchers.is_disjoint(&other.launchers)
     }
 
-    /// The seconds between the end of the one and the beginning of the other; 0 where they overlap.
+    /// The seconds between the end of one and the beginning of the other; 0 if they overlap.
     pub fn gap(&self, other: &Trace) -> Option<f64> {
         let ((from, to), (other_from, other_to)) = (self.span?, other.span?);
         Some((other_from - to).max(from - other_to).max(0.0))
