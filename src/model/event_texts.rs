@@ -1,4 +1,4 @@
-//! What of events are words that stem from inputs, as `texts.rs` has it of reports.
+//! The texts of events that come from inputs, as `texts.rs` lists those of reports.
 
 use std::sync::Arc;
 
@@ -89,7 +89,7 @@ impl Texts for Setting {
     }
 }
 
-/// Many events share these: one that is as it was stays shared.
+/// Many events share one slice; it stays shared if none of its texts was changed.
 fn shared<T: Texts + Clone + PartialEq>(items: &mut Arc<[T]>, see: &mut dyn FnMut(Text<'_>)) {
     let mut own = items.to_vec();
     own.texts(see);
