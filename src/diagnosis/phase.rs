@@ -4,7 +4,7 @@
 //! row that knows the program outweighs words, and without one words decide.
 
 use super::weigh::{shares, spoke_for, sums};
-use crate::incident::{Found, PhaseSign, Route};
+use crate::incident::{FoundIncident, PhaseSign, Route};
 use crate::knowledge::Weights;
 use crate::model::{Basis, Citation, Phase, PhaseFinding};
 use crate::signals::Signals;
@@ -43,13 +43,13 @@ fn surely(sign: &PhaseSign) -> f64 {
 }
 
 /// The votes for phases: name, phase, and weight before anything is fitted.
-pub fn votes(found: &Found) -> impl Iterator<Item = (&'static str, Phase, f64)> {
+pub fn votes(found: &FoundIncident) -> impl Iterator<Item = (&'static str, Phase, f64)> {
     let first = found.signs.iter().find(|sign| sign.route.decides());
     let first = first.map(|sign| (FIRST, sign.phase, 2.0 * surely(sign)));
     found.signs.iter().map(|sign| (sign.route.as_str(), sign.phase, written(sign.route) * surely(sign))).chain(first)
 }
 
-pub fn phase(found: &Found, signals: &Signals, weights: &Weights) -> PhaseFinding {
+pub fn phase(found: &FoundIncident, signals: &Signals, weights: &Weights) -> PhaseFinding {
     let sums = sums(signals, weights);
     let mut scores: Vec<f64> = Phase::ALL
         .iter()

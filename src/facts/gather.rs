@@ -2,14 +2,14 @@
 
 use super::known::{Facts, Value};
 use super::trend;
-use crate::incident::Found;
+use crate::incident::FoundIncident;
 use crate::knowledge::below_installation;
 use crate::model::{
     Bytes, Citation, Consumer, FactValue, Figure, FigureName, Incident, InputSummary, Job, Kind, PhaseFinding, Role,
 };
 
 /// The facts of `found`, of its job and of the inputs; `told` are facts that the user states.
-pub fn gather(found: &Found, job: &Job, inputs: &[InputSummary], told: &[(String, Value)]) -> Facts {
+pub fn gather(found: &FoundIncident, job: &Job, inputs: &[InputSummary], told: &[(String, Value)]) -> Facts {
     let mut facts = Facts::default();
     // The user's facts have precedence over those found.
     for (name, value) in told {
@@ -63,7 +63,7 @@ fn text(words: &str) -> Value {
 }
 
 /// `frames`: `file:function`, outermost first; `code`: the source lines.
-fn stack(facts: &mut Facts, found: &Found) {
+fn stack(facts: &mut Facts, found: &FoundIncident) {
     let frames = found
         .frames
         .iter()

@@ -14,7 +14,7 @@ const BEHIND: u64 = 40;
 pub(super) fn of(case: &Case, kind: Kind, events: &[&Event], victims: &[Victim]) -> Vec<Figure> {
     let mut figures: Vec<Figure> = Vec::new();
     let own = events.iter().flat_map(|event| &event.figures);
-    let before = events.first().map(|root| &root.setting.memory).filter(|memory| !memory.is_empty());
+    let before = events.first().map(|root| &root.context.memory).filter(|memory| !memory.is_empty());
     // The kernel's messages stand in another log, so the job's last figures count.
     let last = case.endings.iter().map(|(_, ending)| &ending.memory).filter(|_| before.is_none() && kind.is_host());
     let behind = events.first().filter(|_| before.is_none()).into_iter().flat_map(|root| behind(case, root));

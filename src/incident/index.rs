@@ -1,7 +1,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use crate::model::{Event, LineNumber, Location, OtherFailureName, Setting, What};
+use crate::model::{Event, LineContext, LineNumber, Location, OtherFailureName, What};
 
 /// An index of the events of a case by input and line, so that a look-up costs the same however many events there are.
 #[derive(Default)]
@@ -28,7 +28,7 @@ struct Input {
 
 impl Index {
     /// The index of `events`, sorted by line within each input, and of the contexts at the ends of inputs.
-    pub fn of(events: &[Event], endings: &[(Arc<str>, Setting)]) -> Index {
+    pub fn of(events: &[Event], endings: &[(Arc<str>, LineContext)]) -> Index {
         let mut index = Index::default();
         for (number, event) in events.iter().enumerate() {
             let (path, line) = (&event.at.location.path, event.at.location.line);

@@ -41,7 +41,7 @@ pub fn framework(events: &[Event], knowledge: &Knowledge) -> Option<String> {
     });
     let files: Vec<Cow<'_, str>> = stacks.flatten().map(path_of).collect();
     let modules: Vec<String> = events.iter().flat_map(|event| modules(&event.at.text)).collect();
-    let places = || events.iter().filter_map(|event| event.setting.place.as_deref());
+    let places = || events.iter().filter_map(|event| event.context.place.as_deref());
     let producers = || events.iter().map(|event| event.producer);
     let roles = || events.iter().flat_map(roles);
     let shows = |framework: &&Framework| {

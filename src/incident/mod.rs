@@ -38,14 +38,14 @@ pub(crate) use watched::{LAUNCHER, speaks as is_watched};
 use crate::hexadecimal::hexadecimal;
 use crate::knowledge::Knowledge;
 use crate::model::{
-    Citation, Clock, End, Event, Exit, Fact, Fingerprint, Frame, Incident, Job, Kind, LineNumber, Memory, OtherFailure,
-    Phase, PhaseFinding, Role, Seen, Setting, Stamps, TimelinePoint, Timestamp, Victim, What,
+    Citation, Clock, End, Event, Exit, Fact, Fingerprint, Frame, Incident, Job, Kind, LineContext, LineNumber, Memory,
+    OtherFailure, Phase, PhaseFinding, Role, Seen, Stamps, TimelinePoint, Timestamp, Victim, What,
 };
 use crate::parse::Findings;
 
 /// One input and what was found in it.
 #[derive(Serialize, Deserialize)]
-pub struct Read {
+pub struct InputFindings {
     /// As the user named it.
     pub path: Arc<str>,
     /// What it is.
@@ -55,7 +55,7 @@ pub struct Read {
 }
 
 /// An incident, and everything else that rules and signals may use about it.
-pub struct Found {
+pub struct FoundIncident {
     /// The incident.
     pub incident: Incident,
     /// The signs of the phase.
@@ -81,11 +81,11 @@ pub struct Found {
 }
 
 /// What happened to a job.
-pub struct Outcome {
+pub struct JobIncidents {
     /// What is known of the job.
     pub job: Job,
     /// Root first.
-    pub found: Vec<Found>,
+    pub found: Vec<FoundIncident>,
     /// The other failure, if it was not memory.
     pub other_failure: Option<OtherFailure>,
     /// The stack of the process that failed first, outermost call first.
@@ -96,7 +96,7 @@ pub struct Outcome {
     pub grid: Option<Grid>,
 }
 
-impl Outcome {
+impl JobIncidents {
     /// The verdict: the kind of the first incident that the job did not recover from.
     pub fn verdict(&self) -> Kind {
         let incidents = self.found.iter().map(|found| &found.incident);
@@ -110,7 +110,7 @@ const MOST_INCIDENTS: usize = 32;
 const MOST_EVIDENCE: usize = 24;
 
 /// Builds the incidents of a job from the findings in its inputs.
-pub fn build(reads: Vec<Read>, knowledge: &Knowledge) -> Outcome {
+pub fn build(reads: Vec<InputFindings>, knowledge: &Knowledge) -> JobIncidents {
     let case = Case::new(reads);
     let job = job::of(&case, knowledge);
     let mut groups = root::groups(&case, knowledge);
@@ -121,11 +121,11 @@ pub fn build(reads: Vec<Read>, knowledge: &Knowledge) -> Outcome {
     let root =
         root.map(|root| &case.events[*root]).or_else(|| event_at(&case, other_failure.as_ref()?.evidence.first()?));
     let grid = grid::of(&case, &groups, root, &job);
-    let mut found: Vec<Found> = groups.into_iter().map(|group| incident(&case, group, knowledge)).collect();
+    let mut found: Vec<FoundIncident> = groups.into_iter().map(|group| incident(&case, group, knowledge)).collect();
     found.sort_by_key(|found| found.incident.recovered);
     let failed = other_failure.as_ref().map(|failure| frames_ending(&case, &failure.evidence));
     let frames = failed.or_else(|| found.first().map(|root| root.frames.clone())).unwrap_or_default();
-    Outcome { job, found, other_failure, frames, sequence, grid }
+    JobIncidents { job, found, other_failure, frames, sequence, grid }
 }
 
 /// Everything found in a job's inputs, in one order.
@@ -138,14 +138,14 @@ struct Case {
     /// The roles that the job's own processes give themselves, by pid.
     processes: BTreeMap<u32, Arc<str>>,
     /// The context at the end of each of the job's own logs, by path.
-    endings: Vec<(Arc<str>, Setting)>,
+    endings: Vec<(Arc<str>, LineContext)>,
     started: Option<Timestamp>,
     /// The index of its events.
     index: Index,
 }
 
 impl Case {
-    fn new(reads: Vec<Read>) -> Case {
+    fn new(reads: Vec<InputFindings>) -> Case {
         let mut case = Case::default();
         // The job's own logs before the kernel's: if no clock decides, the job's events count as earlier.
         let (jobs, kernels): (Vec<_>, Vec<_>) = reads.into_iter().partition(|read| read.role != Role::Kernel);
@@ -228,7 +228,7 @@ fn source_line_above(event: &Event) -> Option<Frame> {
     const NEAR: u64 = 3;
     let here = event.at.location.line.0;
     let above = |cite: &&Citation| (1..=NEAR).contains(&here.saturating_sub(cite.location.line.0));
-    let line = event.setting.recent.iter().rev().filter(above).find(|cite| is_code(&cite.text))?;
+    let line = event.context.recent.iter().rev().filter(above).find(|cite| is_code(&cite.text))?;
     Some(Frame { file: String::new(), function: String::new(), code: line.text.trim().to_owned(), at: line.clone() })
 }
 
@@ -242,7 +242,7 @@ fn is_code(line: &str) -> bool {
     statement && before.ends_with(is_name) && before.chars().all(is_part) && !before.contains("://")
 }
 
-fn incident(case: &Case, mut group: root::Group, knowledge: &Knowledge) -> Found {
+fn incident(case: &Case, mut group: root::Group, knowledge: &Knowledge) -> FoundIncident {
     forget_reprints(case, &mut group.events);
     let events: Vec<&Event> = group.events.iter().map(|index| &case.events[*index]).collect();
     let signs = phase::signs(case, &group, knowledge);
@@ -267,7 +267,7 @@ fn incident(case: &Case, mut group: root::Group, knowledge: &Knowledge) -> Found
         What::Shortage(shortage) => shortage.kind == Kind::GpuOom || shortage.victims.is_empty(),
         what => !matches!(what, What::Death(_)),
     };
-    let place = |event: &&Event| Some((event.setting.place.clone()?, event.at.clone()));
+    let place = |event: &&Event| Some((event.context.place.clone()?, event.at.clone()));
     let places = events.iter().filter(speaks_of_itself).filter_map(place).collect();
     let incident = Incident {
         id: id(root, &victim, case.started),
@@ -293,23 +293,23 @@ fn incident(case: &Case, mut group: root::Group, knowledge: &Knowledge) -> Found
         victims,
     };
     let at_the_end = case.endings.iter().map(|(_, ending)| ending.progress).max().unwrap_or(0);
-    let progress = if root.setting.progress > 0 { root.setting.progress } else { at_the_end };
+    let progress = if root.context.progress > 0 { root.context.progress } else { at_the_end };
     let ending = case.endings.iter().find(|(path, _)| *path == root.at.location.path).or(case.endings.last());
-    let mut around: Vec<Citation> = root.setting.recent.to_vec();
+    let mut around: Vec<Citation> = root.context.recent.to_vec();
     for cite in ending.iter().flat_map(|(_, ending)| ending.recent.iter()) {
         if !around.contains(cite) {
             around.push(cite.clone());
         }
     }
-    let mut seen = root.setting.seen.clone();
+    let mut seen = root.context.seen.clone();
     if seen.is_empty() {
         seen.extend(case.endings.iter().flat_map(|(_, ending)| ending.seen.iter().copied()));
     }
-    let Stamps { before, dated, .. } = root.setting.stamps;
+    let Stamps { before, dated, .. } = root.context.stamps;
     let dated = dated.or(case.started.filter(|time| time.clock == Clock::Wall));
     let stamps = Stamps { own: root.time, before, dated };
-    let (steps, frames) = (root.setting.steps, frames.into_owned());
-    Found { incident, signs, frames, messages, places, around, seen, progress, steps, facts, stamps }
+    let (steps, frames) = (root.context.steps, frames.into_owned());
+    FoundIncident { incident, signs, frames, messages, places, around, seen, progress, steps, facts, stamps }
 }
 
 /// Removes events that repeat an earlier line exactly, including its numbers, unless a prefix names the process: job managers reprint lines

@@ -265,7 +265,7 @@ fn of_remote(events: &[&Event], knowledge: &Knowledge) -> Option<FoundPhase> {
     let heads = |event: &&Event| {
         let line = event.at.location.line.0;
         let above = |cite: &&Citation| line.saturating_sub(cite.location.line.0) <= NEAR && cite.location.line.0 < line;
-        let above: Vec<Citation> = event.setting.recent.iter().rev().filter(above).cloned().collect();
+        let above: Vec<Citation> = event.context.recent.iter().rev().filter(above).cloned().collect();
         std::iter::once(event.at.clone()).chain(above)
     };
     events.iter().copied().flat_map(|event| heads(&event)).find_map(|at| {
@@ -285,7 +285,7 @@ fn of_remote(events: &[&Event], knowledge: &Knowledge) -> Option<FoundPhase> {
 /// The last mark of a phase before the failure: the process's own, else any process's; for a kernel's message, which stands in another log,
 /// the last mark of the job's log.
 fn last_mark<'a>(case: &'a Case, group: &Group, events: &[&'a Event]) -> Option<&'a PhaseMark> {
-    let own = events.iter().find_map(|event| event.setting.own.as_ref().or(event.setting.any.as_ref()));
+    let own = events.iter().find_map(|event| event.context.own.as_ref().or(event.context.any.as_ref()));
     let at_the_end = case.endings.iter().rev().find_map(|(_, ending)| ending.any.as_ref());
     match group.kind {
         Kind::HostOomCgroup | Kind::HostOomKernel | Kind::HostOomUserspace => at_the_end.or(own),

@@ -89,7 +89,7 @@ fn true_kind(case: &Case, event: &Event, said: Kind, knowledge: &Knowledge) -> K
 /// Whether the job went on after `event`: the message says so, or progress follows and no end.
 fn recovered(case: &Case, event: &Event, severity: Severity) -> bool {
     let here = &event.at.location;
-    let went_on = case.index.progress(here) >= event.setting.progress + ALIVE;
+    let went_on = case.index.progress(here) >= event.context.progress + ALIVE;
     let died = || case.index.ends_after(here);
     match severity {
         Severity::Swallowed => false,

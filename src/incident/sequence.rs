@@ -7,7 +7,7 @@ use super::Case;
 use super::root::Group;
 use super::victims::is_nobody;
 use crate::model::{
-    Clock, End, Ending, Event, Exit, LineNumber, Other, OtherFailureName, Severity, Timestamp, Victim, What,
+    Clock, End, Ending, Event, Exit, LineNumber, Mention, OtherFailureName, Severity, Timestamp, Victim, What,
 };
 
 /// Most entries of the sequence.
@@ -36,7 +36,7 @@ pub(super) fn of(case: &Case, groups: &[Group]) -> Vec<End> {
     let mut known: HashMap<Key, usize> = HashMap::new();
     for (place, event) in case.events.iter().enumerate().filter(|(place, _)| !survived.contains(place)) {
         let Some(ending) = ending(event) else { continue };
-        for Said { process, line, time } in said(event) {
+        for Mention { process, line, time } in mentions(event) {
             let rank = process.rank.or_else(|| ranks.get(&process.pid?).copied());
             let process = Victim { rank, ..process };
             let index = *known.entry(Key::of(&process, event)).or_insert_with(|| match ended.last() {
@@ -82,29 +82,13 @@ impl<'a> Ended<'a> {
     }
 }
 
-/// One process that an event is about.
-pub(super) struct Said {
-    /// Of which.
-    pub process: Victim,
-    /// The line in the event's input.
-    pub line: LineNumber,
-    /// When.
-    pub time: Option<Timestamp>,
-}
-
-/// All processes that `event` is about, those of the events folded into it included.
-pub(super) fn said(event: &Event) -> impl Iterator<Item = Said> {
+/// Every process that `event` is about, including those of equal events that were merged into it.
+pub(super) fn mentions(event: &Event) -> impl Iterator<Item = Mention> {
     let (line, time) = (event.at.location.line, event.time);
-    // The kept event may already name the victims of the folded ones.
-    let folded: HashSet<&Victim> = event.others.iter().map(|other| &other.process).collect();
-    let own = event.processes().into_iter().filter(move |process| !folded.contains(process));
-    let own = own.map(move |process| Said { process, line, time });
-    let others = event.others.iter().map(|Other { process, line, time }| Said {
-        process: process.clone(),
-        line: *line,
-        time: *time,
-    });
-    own.chain(others)
+    // The kept event may already name the victims of the merged ones.
+    let merged: HashSet<&Victim> = event.others.iter().map(|other| &other.process).collect();
+    let own = event.processes().into_iter().filter(move |process| !merged.contains(process));
+    own.map(move |process| Mention { process, line, time }).chain(event.others.iter().cloned())
 }
 
 /// The key by which messages are attributed to one process.

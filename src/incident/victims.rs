@@ -20,7 +20,7 @@ const MOST_VICTIMS: usize = 8192;
 /// The first victim and all victims, each with everything that messages say about it. For a shortage of host memory a missing role is taken
 /// from the consumers.
 pub(super) fn of(case: &Case, group: &Group, consumers: &[Consumer]) -> (Victim, Vec<Victim>) {
-    let mut crowd = Crowd::default();
+    let mut index = VictimIndex::default();
     // A process killed from outside does not print the message itself.
     let speaks = matches!(group.kind, Kind::GpuOom | Kind::HostAllocFailure);
     let ranks = if speaks { NamedRanks::of(case.events.iter()) } else { NamedRanks::default() };
@@ -40,16 +40,16 @@ pub(super) fn of(case: &Case, group: &Group, consumers: &[Consumer]) -> (Victim,
                 Some(remote) => victim.clone().or(remote),
                 None => victim,
             };
-            crowd.add(known);
+            index.add(known);
         }
     }
     for death in case.events.iter().filter_map(|event| match &event.what {
         What::Death(death) if death.exit != Exit::Stopped => Some(death),
         _ => None,
     }) {
-        crowd.enrich(death);
+        index.enrich(death);
     }
-    if let [anybody] = crowd.victims.as_slice()
+    if let [anybody] = index.victims.as_slice()
         && (is_nobody(anybody) || is_device_only(anybody))
         && let Some(killed) = lone_death(case, group.kind)
         && may_use(case, anybody, &killed)
@@ -59,15 +59,15 @@ pub(super) fn of(case: &Case, group: &Group, consumers: &[Consumer]) -> (Victim,
             host: killed.host.or_else(|| anybody.host.clone()),
             ..killed
         };
-        crowd = Crowd::default();
-        crowd.add(killed);
+        index = VictimIndex::default();
+        index.add(killed);
     }
     for event in &case.events {
         if let What::Notice = event.what {
-            crowd.learn(event);
+            index.learn(event);
         }
     }
-    let mut victims = crowd.victims;
+    let mut victims = index.victims;
     forget_counted(&mut victims, group.kind);
     if let ([victim], Kind::GpuOom) = (victims.as_mut_slice(), group.kind) {
         victim.device = victim.device.or_else(|| only_said(case, DEVICE_IN_USE));
@@ -171,7 +171,7 @@ fn named(event: &Event) -> Vec<Victim> {
 
 /// The victims, indexed by what is known about them.
 #[derive(Default)]
-struct Crowd {
+struct VictimIndex {
     victims: Vec<Victim>,
     by_pid: HashMap<u32, Vec<usize>>,
     by_rank: HashMap<u32, Vec<usize>>,
@@ -181,7 +181,7 @@ struct Crowd {
     by_host: HashMap<Option<Arc<str>>, Vec<usize>>,
 }
 
-impl Crowd {
+impl VictimIndex {
     /// Whether only the device of `victim` is known, and another victim is on that device.
     fn is_on_known_device(&self, victim: &Victim) -> bool {
         let mut of_host = self.by_host.get(&victim.host).into_iter().flatten();

@@ -6,7 +6,7 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use crate::model::{Event, Origin, Setting, Victim, What};
+use crate::model::{Event, LineContext, Origin, Victim, What};
 
 /// The producer of these files.
 const PRODUCER: &str = "watch";
@@ -20,7 +20,7 @@ pub(crate) fn speaks(event: &Event) -> bool {
 }
 
 /// Merges each pair of events about one refusal. `endings` are the contexts at the end of each input.
-pub(super) fn join(events: &mut Vec<Event>, endings: &[(Arc<str>, Setting)]) {
+pub(super) fn join(events: &mut Vec<Event>, endings: &[(Arc<str>, LineContext)]) {
     let paths: HashSet<Arc<str>> =
         events.iter().filter(|event| speaks(event)).map(|event| event.at.location.path.clone()).collect();
     if paths.is_empty() {
@@ -85,11 +85,11 @@ fn may_be(a: &Origin, b: &Origin) -> bool {
 }
 
 /// Adds the memory figures and the phase that its file states.
-fn complete(event: &mut Event, endings: &[(Arc<str>, Setting)]) {
+fn complete(event: &mut Event, endings: &[(Arc<str>, LineContext)]) {
     let Some((_, ending)) = endings.iter().find(|(path, _)| *path == event.at.location.path) else { return };
     let known: Vec<_> = event.figures.iter().map(|figure| figure.name).collect();
     event.figures.extend(ending.memory.iter().filter(|figure| !known.contains(&figure.name)).cloned());
-    event.setting.own = event.setting.own.take().or_else(|| ending.any.clone());
+    event.context.own = event.context.own.take().or_else(|| ending.any.clone());
 }
 
 /// Completes the log's event with what the file's event knows.
@@ -103,7 +103,7 @@ fn learn(known: &mut Event, told: &Event) {
         role: role.or_else(|| told.origin.role.clone()),
     };
     known.time = known.time.or(told.time);
-    known.setting.own = told.setting.own.clone().or_else(|| known.setting.own.take());
+    known.context.own = told.context.own.clone().or_else(|| known.context.own.take());
     for figure in &told.figures {
         if known.figures.iter().all(|stated| stated.name != figure.name) {
             known.figures.push(figure.clone());

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::name::Apart;
+use super::name::FolderRelation;
 use super::trace::Trace;
 
 /// Logs more seconds apart than this speak for two jobs.
@@ -11,15 +11,15 @@ pub(super) const FAR: f64 = 900.0;
 /// The points for two logs belonging to one job; they do only if the sum is above 0.
 pub(super) fn kinship(a: &Trace, b: &Trace) -> i32 {
     let mut points = folders(a, b);
-    let of_session = a.place.of_session || b.place.of_session;
-    if a.place.is_alike(&b.place) {
+    let of_session = a.path.of_session || b.path.of_session;
+    if a.path.is_alike(&b.path) {
         points += 6;
-    } else if of_session && a.place.apart(&b.place) != Apart::Elsewhere {
+    } else if of_session && a.path.folder_relation(&b.path) != FolderRelation::Elsewhere {
         points += 4;
     } else {
-        points += agree(&a.place.names(), &b.place.names(), 0, -2);
+        points += agree(&a.path.names(), &b.path.names(), 0, -2);
     }
-    points += agree(&a.place.ids, &b.place.ids, 8, -8);
+    points += agree(&a.path.ids, &b.path.ids, 8, -8);
     points += agree(&a.scripts, &b.scripts, 0, -3);
     points += agree(&a.models, &b.models, 1, -2);
     points += frameworks(a, b);
@@ -48,15 +48,15 @@ pub(super) fn kinship_of_kernel(kernel: &Trace, job: &Trace) -> i32 {
         + near
         + if shares_pid { 5 } else { 0 }
         + agree(&kernel.hosts, &job.hosts, 1, 0)
-        + agree(&kernel.place.ids, &job.place.ids, 3, 0)
-        + agree(&kernel.place.names(), &job.place.names(), 1, -2)
+        + agree(&kernel.path.ids, &job.path.ids, 3, 0)
+        + agree(&kernel.path.names(), &job.path.names(), 1, -2)
 }
 
 fn folders(a: &Trace, b: &Trace) -> i32 {
-    match a.place.apart(&b.place) {
-        Apart::Together => 1,
-        Apart::Below => -1,
-        Apart::Elsewhere => -4,
+    match a.path.folder_relation(&b.path) {
+        FolderRelation::Together => 1,
+        FolderRelation::Below => -1,
+        FolderRelation::Elsewhere => -4,
     }
 }
 

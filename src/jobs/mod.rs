@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, HashMap};
 use kin::{kinship, kinship_of_kernel};
 use trace::Trace;
 
-use crate::incident::Read;
+use crate::incident::InputFindings;
 use crate::knowledge::Knowledge;
 use crate::model::Role;
 
@@ -33,7 +33,12 @@ pub enum Grouping {
 const MOST: usize = 256;
 
 /// The job of each of `reads`, numbered from 0 in the order of the first log of each. `named` are the paths that the user gave.
-pub(crate) fn of_logs(reads: &[Read], named: &[String], grouping: Grouping, knowledge: &Knowledge) -> Vec<usize> {
+pub(crate) fn of_logs(
+    reads: &[InputFindings],
+    named: &[String],
+    grouping: Grouping,
+    knowledge: &Knowledge,
+) -> Vec<usize> {
     let logs = reads.iter().filter(|read| read.role != Role::Kernel).count();
     match grouping {
         Grouping::Together => return vec![0; reads.len()],
@@ -48,7 +53,7 @@ pub(crate) fn of_logs(reads: &[Read], named: &[String], grouping: Grouping, know
         .iter()
         .map(|read| {
             let trace = Trace::of(read, named, knowledge);
-            let key = trace.place.key();
+            let key = trace.path.key();
             match known.get(&key) {
                 Some(index) if !traces[*index].contradicts(&trace) => {
                     traces[*index].join(trace);

@@ -12,7 +12,7 @@ const LONGEST_NAMED_RANK: usize = 6;
 
 /// The parsed path of a log.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Place {
+pub(super) struct LogPath {
     /// The folders, outermost first; empty if the user named the file itself.
     folders: Vec<String>,
     /// The words of the name without parts and numbers: `train-rank3.log` is `train`.
@@ -32,9 +32,9 @@ pub(super) struct Place {
 /// What logs of one job have in common: folders and names without the numbers of parts, and ids.
 pub(super) type Key = (Vec<Vec<String>>, Vec<String>, BTreeSet<String>);
 
-impl Place {
+impl LogPath {
     /// Parses the path of a log; `is_named` says whether the user named it.
-    pub fn of(path: &str, is_named: bool) -> Place {
+    pub fn of(path: &str, is_named: bool) -> LogPath {
         let (node, path) = node_and_path(path).map_or((None, path), |(node, path)| (Some(node), path));
         let (folder, file) = path.rsplit_once(['/', '!']).unwrap_or(("", path));
         let folders: Vec<String> = match is_named {
@@ -44,13 +44,13 @@ impl Place {
         let file = file.to_lowercase();
         let of_session = words().session.iter().any(|name| file.starts_with(name));
         let node = node.map(str::to_lowercase);
-        let mut place = Place { of_session, is_named, node, folders: folders.clone(), ..Place::default() };
+        let mut path = LogPath { of_session, is_named, node, folders: folders.clone(), ..LogPath::default() };
         // A session's workers are named by digests, so they get one shape, which no name can have because of its blanks.
-        place.shape = if of_session { vec!["of a session".to_owned()] } else { place.read(&file) };
+        path.shape = if of_session { vec!["of a session".to_owned()] } else { path.read(&file) };
         for folder in &folders {
-            place.read(folder);
+            path.read(folder);
         }
-        place
+        path
     }
 
     /// Returns the shape of a name, and adds its ids and words.
@@ -88,26 +88,28 @@ impl Place {
     /// The key that it shares with other logs of its job.
     pub fn key(&self) -> Key {
         let folder = |folder: &String| {
-            let mut place = Place::default();
-            let shape = place.read(folder);
+            let mut path = LogPath::default();
+            let shape = path.read(folder);
             // A folder that is only a number belongs to a rank.
-            if shape.is_empty() && place.ids.is_empty() { Vec::new() } else { vec![folder.clone()] }
+            if shape.is_empty() && path.ids.is_empty() { Vec::new() } else { vec![folder.clone()] }
         };
         (self.folders.iter().map(folder).collect(), self.shape.clone(), self.ids.clone())
     }
 
     /// Whether both are named as parts of one job: equal except for numbers of parts, in equally named folders.
-    pub fn is_alike(&self, other: &Place) -> bool {
+    pub fn is_alike(&self, other: &LogPath) -> bool {
         let is_shaped = self.shape == other.shape && !(self.shape.is_empty() && self.is_named);
         self.of_session == other.of_session && is_shaped && self.key() == other.key()
     }
 
     /// How far their folders are from each other.
-    pub fn apart(&self, other: &Place) -> Apart {
+    pub fn folder_relation(&self, other: &LogPath) -> FolderRelation {
         match (self.is_named && other.is_named, self.key().0 == other.key().0) {
-            (true, _) | (_, true) => Apart::Together,
-            _ if self.folders.starts_with(&other.folders) || other.folders.starts_with(&self.folders) => Apart::Below,
-            _ => Apart::Elsewhere,
+            (true, _) | (_, true) => FolderRelation::Together,
+            _ if self.folders.starts_with(&other.folders) || other.folders.starts_with(&self.folders) => {
+                FolderRelation::Below
+            }
+            _ => FolderRelation::Elsewhere,
         }
     }
 }
@@ -118,7 +120,7 @@ fn words() -> &'static NameWords {
 
 /// How the folders of two logs are related.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Apart {
+pub(super) enum FolderRelation {
     /// In one folder, or in the folders of two ranks.
     Together,
     /// One folder contains the other.
@@ -166,7 +168,7 @@ pub(super) fn shared_folders(a: &str, b: &str) -> usize {
 
 /// Whether two files' names share a word that may name an experiment, or an id: `llama8b.sh` and `llama8b.log`.
 pub(super) fn shares_name(a: &str, b: &str) -> bool {
-    let (a, b) = (Place::of(a, true), Place::of(b, true));
+    let (a, b) = (LogPath::of(a, true), LogPath::of(b, true));
     a.words.intersection(&b.words).next().is_some() || a.ids.intersection(&b.ids).next().is_some()
 }
 
@@ -175,7 +177,7 @@ mod tests {
     use super::*;
 
     fn alike(a: &str, b: &str) -> bool {
-        Place::of(a, false).is_alike(&Place::of(b, false))
+        LogPath::of(a, false).is_alike(&LogPath::of(b, false))
     }
 
     #[test]
@@ -196,7 +198,7 @@ mod tests {
 
     #[test]
     fn what_names_an_experiment_is_told_from_what_names_a_program() {
-        let words = |path: &str| Place::of(path, true).words.into_iter().collect::<Vec<_>>();
+        let words = |path: &str| LogPath::of(path, true).words.into_iter().collect::<Vec<_>>();
         assert_eq!(words("train_rank3.log"), Vec::<String>::new());
         assert_eq!(words("qwen-sft-train.log"), ["qwen", "sft"]);
         assert!(shares_name("exp/qwen.sh", "exp/qwen_train.log") && !shares_name("exp/launch.sh", "exp/train.log"));

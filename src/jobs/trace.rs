@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use super::name::Place;
-use crate::incident::{self, Read};
+use super::name::LogPath;
+use crate::incident::{self, InputFindings};
 use crate::knowledge::{Knowledge, installed};
 use crate::model::{Clock, FactValue, Role, Severity, What};
 
@@ -14,7 +14,7 @@ const OWN_PID: u32 = 1000;
 #[derive(Debug, Clone, Default)]
 pub(super) struct Trace {
     /// Its path.
-    pub place: Place,
+    pub path: LogPath,
     /// Whether a kernel wrote it.
     pub is_kernel: bool,
     /// Its first and last time, in seconds since 1970.
@@ -45,11 +45,11 @@ pub(super) struct Trace {
 
 impl Trace {
     /// The trace of one log.
-    pub fn of(read: &Read, named: &[String], knowledge: &Knowledge) -> Trace {
+    pub fn of(read: &InputFindings, named: &[String], knowledge: &Knowledge) -> Trace {
         let is_named = named.iter().any(|path| **path == *read.path);
         let mut trace =
-            Trace { place: Place::of(&read.path, is_named), is_kernel: read.role == Role::Kernel, ..Trace::default() };
-        trace.hosts.extend(trace.place.node.clone());
+            Trace { path: LogPath::of(&read.path, is_named), is_kernel: read.role == Role::Kernel, ..Trace::default() };
+        trace.hosts.extend(trace.path.node.clone());
         let findings = &read.findings;
         let wall = |time: &crate::model::Timestamp| (time.clock == Clock::Wall).then_some(time.seconds);
         let times = findings.events.iter().filter_map(|event| event.time);
@@ -64,8 +64,8 @@ impl Trace {
             trace.hosts.extend(event.origin.host.as_deref().map(str::to_owned));
             for fact in &event.facts {
                 match (fact.key, &fact.value) {
-                    ("slurm.job", FactValue::Text(id)) => drop(trace.place.ids.insert(id.clone())),
-                    ("slurm.job", FactValue::Number(id)) => drop(trace.place.ids.insert(format!("{id:.0}"))),
+                    ("slurm.job", FactValue::Text(id)) => drop(trace.path.ids.insert(id.clone())),
+                    ("slurm.job", FactValue::Number(id)) => drop(trace.path.ids.insert(format!("{id:.0}"))),
                     (incident::LAUNCHER, FactValue::Number(pid)) => {
                         let host = event.origin.host.as_deref().unwrap_or_default();
                         trace.launchers.insert(format!("{host} {pid:.0}"));
@@ -106,7 +106,7 @@ impl Trace {
             (Some((from, to)), Some((other_from, other_to))) => Some((from.min(other_from), to.max(other_to))),
             (own, other) => own.or(other),
         };
-        self.place.ids.extend(other.place.ids);
+        self.path.ids.extend(other.path.ids);
         self.pids.extend(other.pids);
         self.hosts.extend(other.hosts);
         self.scripts.extend(other.scripts);
@@ -122,7 +122,7 @@ impl Trace {
 
     /// Whether it cannot belong to one job with `other`, even if both have the same name.
     pub fn contradicts(&self, other: &Trace) -> bool {
-        let ids = (&self.place.ids, &other.place.ids);
+        let ids = (&self.path.ids, &other.path.ids);
         let other_ids = !ids.0.is_empty() && !ids.1.is_empty() && ids.0.is_disjoint(ids.1);
         self.is_kernel != other.is_kernel
             || other_ids

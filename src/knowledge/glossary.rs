@@ -33,7 +33,7 @@ pub struct Word {
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct WordFile {
+struct GlossaryWords {
     word: Vec<Word>,
 }
 
@@ -43,7 +43,7 @@ impl Glossary {
         let mut glossary = Glossary::default();
         for file in File::shipped() {
             match file.path {
-                "glossary/words.toml" => glossary.words = file.read::<WordFile>()?.word,
+                "glossary/words.toml" => glossary.words = file.read::<GlossaryWords>()?.word,
                 "glossary/facts.toml" => glossary.facts = file.read::<FactFile>()?.fact,
                 _ => {}
             }

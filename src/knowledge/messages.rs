@@ -64,7 +64,7 @@ pub struct Message {
     pub severity: Severity,
     /// Set if a process ended: how.
     #[serde(default)]
-    pub exit: Option<Exit>,
+    pub exit: Option<StatedExit>,
     /// Set if something else failed: what.
     #[serde(default)]
     pub failure: Option<OtherFailureName>,
@@ -94,7 +94,7 @@ pub struct Message {
 /// How a process ended, as a row writes it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Exit {
+pub enum StatedExit {
     /// By SIGKILL.
     Killed,
     /// By the signal in the slot `signal`.
@@ -244,8 +244,8 @@ impl Message {
                 of_it("is of kind `none`; what is no shortage is a `failure`, or nothing")
             }
             _ if self.exact && self.pattern.is_empty() => of_it("is `exact` without a pattern"),
-            Some(Exit::Signal) if !has(SlotName::Signal) => of_it("needs a slot `signal`"),
-            Some(Exit::Status) if !has(SlotName::Status) => of_it("needs a slot `status`"),
+            Some(StatedExit::Signal) if !has(SlotName::Signal) => of_it("needs a slot `signal`"),
+            Some(StatedExit::Status) if !has(SlotName::Status) => of_it("needs a slot `status`"),
             _ => None,
         }
     }

@@ -60,10 +60,10 @@ pub use language::{Language, Words};
 pub use launchers::{Launcher, Launchers, Programs, Starts, is_among};
 pub use levers::Lever;
 pub use libraries::{Libraries, below_installation, in_installation, installed};
-pub use messages::{Exit, Message, MessageFile, Piece, Said, SlotName, SlotType, Template, VictimPart, Who};
+pub use messages::{Message, MessageFile, Piece, Said, SlotName, SlotType, StatedExit, Template, VictimPart, Who};
 #[cfg(test)]
 pub use models::Model;
-pub use models::{Experts, Found, HfConfigError, Models, Shape};
+pub use models::{Experts, HfConfigError, ModelMatch, Models, Shape};
 pub use part::Part;
 pub use phases::{FrameRole, Mark, Phases};
 pub use prices::{Price, Prices};

@@ -96,14 +96,14 @@ pub struct Mark {
 }
 
 /// Words by which a line tells the phase.
-struct Words {
+struct PhaseWords {
     text: String,
     /// Whether they must be the whole line.
     is_heading: bool,
     mark: Mark,
 }
 
-impl Words {
+impl PhaseWords {
     /// Whether they count in `line`, which contains them.
     fn count_in(&self, line: &str) -> bool {
         !self.is_heading || line.trim_matches(|c: char| !c.is_alphanumeric()) == self.text
@@ -113,7 +113,7 @@ impl Words {
 /// All signs of phases.
 pub struct Phases {
     frames: Frames,
-    lines: Vec<Words>,
+    lines: Vec<PhaseWords>,
     bars: Vec<(String, Mark)>,
     nested_bar: Option<Mark>,
     methods: Vec<(String, Mark)>,
@@ -183,7 +183,7 @@ fn longest(rows: &[(String, Mark)], fits: impl Fn(&str) -> bool) -> Option<&Mark
 pub(super) struct Builder {
     frames: Frames,
     known_words: HashSet<String>,
-    lines: Vec<Words>,
+    lines: Vec<PhaseWords>,
     bars: Vec<(String, Mark)>,
     nested_bar: Option<Mark>,
     methods: Vec<(String, Mark)>,
@@ -217,7 +217,7 @@ impl Builder {
                     return Err(wrong(format!("the line `{text}` has a row already")));
                 }
                 let mark = mark(row.phase, row.site.clone(), row.ends, row.confidence)?;
-                self.lines.push(Words { text, is_heading, mark });
+                self.lines.push(PhaseWords { text, is_heading, mark });
             }
         }
         for row in rows.bar {

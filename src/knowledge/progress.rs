@@ -15,17 +15,17 @@ pub struct Progress {
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct ProgressFile {
-    line: Vec<Row>,
+    line: Vec<ProgressRow>,
     #[serde(default)]
     example: Vec<Example>,
     #[serde(default)]
-    near_miss: Vec<NearMiss>,
+    near_miss: Vec<ProgressNearMiss>,
 }
 
 /// A kind of line.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Row {
+struct ProgressRow {
     name: String,
     /// A regular expression for the line; its group `number` is the progress.
     is: String,
@@ -42,7 +42,7 @@ struct Example {
 /// A line that looks like progress but is none.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct NearMiss {
+struct ProgressNearMiss {
     text: String,
 }
 
@@ -57,7 +57,7 @@ impl Progress {
     pub(super) fn of(file: &File<'_>) -> Result<Progress, KnowledgeError> {
         let ProgressFile { line, example, near_miss } = file.read()?;
         let mut progress = Progress::default();
-        for Row { name, is } in line {
+        for ProgressRow { name, is } in line {
             let pattern = Regex::new(&is).map_err(|error| file.wrong(error.to_string()))?;
             if !pattern.capture_names().flatten().any(|group| group == NUMBER) {
                 return Err(file.wrong(format!("the pattern of {name} has no group `{NUMBER}`")));
@@ -69,7 +69,9 @@ impl Progress {
                 return Err(file.wrong(format!("{text:?} does not say {line} {number}")));
             }
         }
-        if let Some(NearMiss { text }) = near_miss.iter().find(|miss| progress.numbers(&miss.text).next().is_some()) {
+        if let Some(ProgressNearMiss { text }) =
+            near_miss.iter().find(|miss| progress.numbers(&miss.text).next().is_some())
+        {
             return Err(file.wrong(format!("{text:?} is taken for progress")));
         }
         Ok(progress)

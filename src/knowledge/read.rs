@@ -7,7 +7,7 @@ use super::knobs::{Knob, KnobFile};
 use super::levers::{Lever, LeverFile};
 use super::messages::MessageFile;
 use super::phases::{Builder, Phases};
-use super::ranking::{Learned, Ranking, Weights, WordFile};
+use super::ranking::{Learned, Ranking, RankingWords, Weights};
 use super::secrets::{Secret, SecretFile};
 use super::signs::{SignFile, Signs};
 use super::{
@@ -159,7 +159,7 @@ pub(super) fn ranking(files: &[File<'_>]) -> Outcome<Ranking> {
             Some("phases.toml") => phases = file.read()?,
             Some("causes.toml") => causes = file.read()?,
             _ => {
-                let WordFile { library, words } = file.read()?;
+                let RankingWords { library, words } = file.read()?;
                 ranking.libraries.extend(library);
                 ranking.written.extend(words);
             }

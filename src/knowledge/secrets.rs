@@ -34,7 +34,7 @@ pub struct Secret {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct SecretFile {
-    secret: Vec<Row>,
+    secret: Vec<SecretRow>,
     /// Values that are never a secret, whatever name precedes them: `None`, `${PASSWORD}`.
     #[serde(default)]
     harmless: Option<String>,
@@ -43,7 +43,7 @@ pub(super) struct SecretFile {
 /// A row as it is written.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Row {
+struct SecretRow {
     name: String,
     /// A regular expression; or
     pattern: Option<String>,
@@ -74,7 +74,7 @@ impl SecretFile {
     }
 }
 
-impl Row {
+impl SecretRow {
     fn read(self, harmless: Option<&str>) -> Result<Secret, String> {
         let (pattern, triggers) = match (self.pattern, self.names.is_empty()) {
             (Some(pattern), true) => (pattern, self.triggers),
@@ -102,7 +102,7 @@ impl Row {
 impl Secret {
     /// A secret that a user's settings describe by its own shape or by `names` before it.
     pub fn told(name: &str, pattern: Option<&str>, names: &[String]) -> Result<Secret, String> {
-        let row = Row {
+        let row = SecretRow {
             name: name.to_owned(),
             pattern: pattern.map(str::to_owned),
             names: names.to_vec(),

@@ -15,7 +15,7 @@ pub struct SnapshotRules {
     /// The purposes of memory.
     pub category: Vec<Category>,
     /// Calls that tell the purpose, the most telling first.
-    frame: Vec<FrameRow>,
+    frame: Vec<CategoryFrame>,
     /// The category of a phase, used if no call tells one.
     phase: BTreeMap<Phase, Arc<str>>,
     /// The words for memory that no row knows.
@@ -41,7 +41,7 @@ pub struct Category {
 /// A call that tells the purpose of memory allocated beneath it.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct FrameRow {
+struct CategoryFrame {
     category: Arc<str>,
     /// Parts of the source file's path, beginning at a folder's border, one of which must match; absent: any file.
     #[serde(default)]
@@ -91,7 +91,7 @@ impl SnapshotRules {
         if let Some(name) = named.into_iter().find(|name| !is_known(name)) {
             return Err(format!("no [[category]] is called `{name}`"));
         }
-        let asks = |row: &FrameRow| !(row.file.is_empty() && row.functions.is_empty() && row.symbols.is_empty());
+        let asks = |row: &CategoryFrame| !(row.file.is_empty() && row.functions.is_empty() && row.symbols.is_empty());
         match self.frame.iter().find(|row| !asks(row)) {
             Some(row) => {
                 Err(format!("a frame of `{}` fits every call; give it `file`, `functions` or `symbols`", row.category))
@@ -137,7 +137,7 @@ impl SnapshotRules {
     }
 }
 
-impl FrameRow {
+impl CategoryFrame {
     fn fits(&self, file: &str, function: &str) -> bool {
         let at_border = |part: &String| {
             file.match_indices(part.as_str()).any(|(start, _)| start == 0 || file.as_bytes()[start - 1] == b'/')

@@ -32,14 +32,15 @@ pub struct Event {
     pub repeated: u64,
     /// The other processes of which the same was said, if equal events were merged into this one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub others: Vec<Other>,
+    pub others: Vec<Mention>,
     /// What the input had shown up to this line.
-    pub setting: Setting,
+    #[serde(rename = "setting")]
+    pub context: LineContext,
 }
 
-/// Another process of which the same was said.
+/// A process that an event is about, and the line that says so.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Other {
+pub struct Mention {
     /// The process.
     pub process: Victim,
     /// The line of the same input that says so.
@@ -48,7 +49,7 @@ pub struct Other {
     pub time: Option<Timestamp>,
 }
 
-impl Other {
+impl Mention {
     /// At most this many are kept for all events of one input together.
     pub const MOST: usize = 1 << 14;
 }
@@ -232,7 +233,7 @@ impl Origin {
 
 /// What the input had shown up to a line.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct Setting {
+pub struct LineContext {
     /// The last sign of a phase from the same origin.
     pub own: Option<PhaseMark>,
     /// The last sign of a phase from any origin in the same input.

@@ -68,7 +68,7 @@ impl Grammar for NativeStack {
 
     fn parse(&self, record: &Record) -> Vec<Event> {
         let call = |line| {
-            let Call { file, function } = frame(line)?;
+            let NativeCall { file, function } = frame(line)?;
             let at = record.cite_line_of(line);
             Some(Frame { file: file.into_owned(), function: function.to_owned(), code: String::new(), at })
         };
@@ -93,18 +93,18 @@ impl Grammar for NativeStack {
 
 /// One call.
 #[derive(Debug, PartialEq)]
-struct Call<'a> {
+struct NativeCall<'a> {
     file: Cow<'a, str>,
     function: &'a str,
 }
 
-fn frame(line: &str) -> Option<Call<'_>> {
+fn frame(line: &str) -> Option<NativeCall<'_>> {
     let line = line.trim_matches(|c: char| c.is_whitespace() || c == '|');
     alt((lua, java, go, symbol)).parse(line).ok().map(|(_, call)| call)
 }
 
 /// `./densecap/optim_updates.lua:69: in function 'adam'`, `[C]: in function 'new'`, `train.lua:123: in main chunk`
-fn lua(line: &str) -> IResult<&str, Call<'_>> {
+fn lua(line: &str) -> IResult<&str, NativeCall<'_>> {
     let file = alt((tag("[C]"), recognize((take_until(".lua:"), tag(".lua:"), digit1))));
     let name = delimited(char('\''), take_until("'"), char('\''));
     let place = delimited(char('<'), take_until(">"), char('>'));
@@ -112,11 +112,11 @@ fn lua(line: &str) -> IResult<&str, Call<'_>> {
     let function = alt((preceded(kind, alt((name, value("", place)))), tag("main chunk")));
     let (left, (file, _, function)) = (file, tag(": in "), function).parse(line)?;
     let file = file.rsplit_once(':').map_or(file, |(file, _)| file);
-    Ok((left, Call { file: Cow::Borrowed(file), function: function.rsplit('.').next().unwrap_or(function) }))
+    Ok((left, NativeCall { file: Cow::Borrowed(file), function: function.rsplit('.').next().unwrap_or(function) }))
 }
 
 /// `at org.apache.spark.util.collection.ExternalSorter.insertAll(ExternalSorter.scala:199)`
-fn java(line: &str) -> IResult<&str, Call<'_>> {
+fn java(line: &str) -> IResult<&str, NativeCall<'_>> {
     let name = take_while1(|c: char| c.is_alphanumeric() || "_$.<>/@".contains(c));
     let place = delimited(char('('), take_till(|c| c == ')'), char(')'));
     let is_java = |place: &str| {
@@ -125,11 +125,11 @@ fn java(line: &str) -> IResult<&str, Call<'_>> {
     };
     let (left, (_, name, _)) = (tag("at "), name, verify(place, is_java)).parse(line)?;
     let (class, function) = name.rsplit_once('.').unwrap_or(("", name));
-    Ok((left, Call { file: Cow::Owned(class.replace('.', "/")), function }))
+    Ok((left, NativeCall { file: Cow::Owned(class.replace('.', "/")), function }))
 }
 
 /// `github.com/ollama/ollama/server.(*Scheduler).load(0xc0001, 0x2)`, with its package's path.
-fn go(line: &str) -> IResult<&str, Call<'_>> {
+fn go(line: &str) -> IResult<&str, NativeCall<'_>> {
     let package = recognize((
         take_while1(|c: char| c.is_alphanumeric() || "-_".contains(c)),
         char('.'),
@@ -145,11 +145,11 @@ fn go(line: &str) -> IResult<&str, Call<'_>> {
         if class.is_none() && !last.contains('/') { (path, last) } else { (package.trim_end_matches('.'), "") }
     });
     let file = class.map_or(Cow::Borrowed(package), |class| Cow::Owned(format!("{package}/{class}")));
-    Ok((left, Call { file, function: name.unwrap_or(bare) }))
+    Ok((left, NativeCall { file, function: name.unwrap_or(bare) }))
 }
 
 /// A call of a compiled program, behind its number and address.
-fn symbol(line: &str) -> IResult<&str, Call<'_>> {
+fn symbol(line: &str) -> IResult<&str, NativeCall<'_>> {
     let address = || (tag("0x"), hex_digit1);
     let number = alt((
         recognize((tag("[bt] ("), digit1, tag(")"), multispace0)),
@@ -168,14 +168,14 @@ fn symbol(line: &str) -> IResult<&str, Call<'_>> {
     match (qualified(left, number.contains("0x")), before) {
         (Ok(call), _) => Ok(call),
         // A library without its symbols: `libtriton_tensorrtllm.so(+0x35d85)`.
-        (Err(_), Some((library, _))) => Ok((left, Call { file: Cow::Borrowed(library), function: "" })),
+        (Err(_), Some((library, _))) => Ok((left, NativeCall { file: Cow::Borrowed(library), function: "" })),
         (Err(error), None) => Err(error),
     }
 }
 
 /// `caffe::SyncedMemory::mutable_gpu_data()`, `void at::native::copy_kernel<float>(at::Tensor&)`, `ggml_cuda_op_mul_mat (…)`; behind an
 /// address any name counts.
-fn qualified(text: &str, has_address: bool) -> IResult<&str, Call<'_>> {
+fn qualified(text: &str, has_address: bool) -> IResult<&str, NativeCall<'_>> {
     let text = ["void ", "std::enable_if ", "static ", "unsigned ", "int ", "bool "]
         .iter()
         .find_map(|word| text.strip_prefix(word))
@@ -207,7 +207,7 @@ fn qualified(text: &str, has_address: bool) -> IResult<&str, Call<'_>> {
     }
     let file = class.map(|class| class.trim_start_matches('&').replace("::", "/")).into_iter();
     let file: Vec<String> = file.chain(path.iter().map(|part| (*part).to_owned())).collect();
-    Ok((left, Call { file: Cow::Owned(file.join("/")), function }))
+    Ok((left, NativeCall { file: Cow::Owned(file.join("/")), function }))
 }
 
 /// Skips template arguments, nested ones included.

@@ -56,7 +56,7 @@ impl Grammar for Verl {
 }
 
 /// What one line states.
-struct Usage<'a> {
+struct DeviceUse<'a> {
     series: &'static str,
     /// What the worker was doing.
     label: &'a str,
@@ -65,7 +65,7 @@ struct Usage<'a> {
 
 /// `Before compute_log_prob, memory allocated (GB): 15.44, memory reserved (GB): 18.02, device memory used/total (GB):
 /// 22.31/79.15`
-fn verl(text: &str) -> Option<Usage<'_>> {
+fn verl(text: &str) -> Option<DeviceUse<'_>> {
     let (label, _) = text.split_once(ALLOCATED)?;
     let label = label.trim().trim_end_matches(',').trim_start_matches(']');
     let (behind, allocated) = allocated(&text[text.find(ALLOCATED)?..]).ok()?;
@@ -76,7 +76,7 @@ fn verl(text: &str) -> Option<Usage<'_>> {
             sizes.extend([(Other, used), (GpuTotal, total)]);
         }
     }
-    Some(Usage { series: "verl", label: if label.is_empty() { text } else { label }, sizes })
+    Some(DeviceUse { series: "verl", label: if label.is_empty() { text } else { label }, sizes })
 }
 
 fn allocated(text: &str) -> IResult<&str, Size<'_>> {
@@ -98,14 +98,14 @@ fn gib(text: &str) -> IResult<&str, Size<'_>> {
 }
 
 /// `After vllm wake up in sharding manager: 31.77 GB / 39.39 GB.`
-fn easyr1(text: &str) -> Option<Usage<'_>> {
+fn easyr1(text: &str) -> Option<DeviceUse<'_>> {
     let starts = text::each(text, "Before ").chain(text::each(text, "After "));
     starts.filter_map(|start| labelled(start).ok()).map(|(_, usage)| usage).min_by_key(|usage| usage.label.len())
 }
 
-fn labelled(text: &str) -> IResult<&str, Usage<'_>> {
+fn labelled(text: &str) -> IResult<&str, DeviceUse<'_>> {
     let label = terminated(take_until(": "), tag(": "));
-    map((label, text::size, tag(" / "), text::size, alt((tag("."), eof))), |(label, used, _, total, _)| Usage {
+    map((label, text::size, tag(" / "), text::size, alt((tag("."), eof))), |(label, used, _, total, _)| DeviceUse {
         series: "EasyR1",
         label,
         sizes: vec![(Other, used), (GpuTotal, total)],

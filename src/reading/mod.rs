@@ -14,7 +14,7 @@ pub(crate) use beginning::Beginning;
 
 use crate::Options;
 use crate::config::{self, Document};
-use crate::incident::Read;
+use crate::incident::InputFindings;
 use crate::jobs::{self, Grouping};
 use crate::knowledge::{Knowledge, KnowledgeError};
 use crate::model::{InputSummary, Role};
@@ -29,7 +29,7 @@ pub(crate) struct Reading {
     /// A summary of each input.
     pub summaries: Vec<InputSummary>,
     /// The findings of the logs.
-    pub reads: Vec<Read>,
+    pub reads: Vec<InputFindings>,
     /// The user's own configurations.
     pub files: Vec<Document>,
     /// Memory snapshots.
@@ -125,8 +125,8 @@ impl Reading {
         jobs
     }
 
-    fn add(&mut self, held: Held) {
-        match held {
+    fn add(&mut self, parts: InputParts) {
+        match parts {
             Ok(parts) => parts.into_iter().for_each(|part| self.add_part(part)),
             Err(error) => self.unreadable.push(error),
         }
@@ -142,12 +142,12 @@ impl Reading {
 }
 
 /// The parts of an input, several for an archive.
-type Held = Result<Vec<Part>, SourceError>;
+type InputParts = Result<Vec<Part>, SourceError>;
 
 /// The contents of one stream of bytes.
 struct Part {
     summary: InputSummary,
-    read: Option<Read>,
+    read: Option<InputFindings>,
     file: Option<Document>,
     snapshot: Option<Recording>,
     beginning: Option<Beginning>,
@@ -165,24 +165,24 @@ impl Part {
 struct Gathered {
     reading: Reading,
     next: usize,
-    early: BTreeMap<usize, Held>,
+    early: BTreeMap<usize, InputParts>,
 }
 
 impl Gathered {
-    fn add(&mut self, place: usize, mut held: Held) {
+    fn add(&mut self, place: usize, mut parts: InputParts) {
         // Beginnings that will not fit are dropped already now, so that parts waiting for their turn take no more memory than that.
         let size = |part: &Part| part.beginning.as_ref().map_or(0, Beginning::len);
-        let sizes = |held: &Held| held.iter().flatten().map(size).sum::<usize>();
-        let mut begun = self.reading.begun + self.early.range(..place).map(|(_, held)| sizes(held)).sum::<usize>();
-        for beginning in held.iter_mut().flatten().flat_map(|part| &mut part.beginning) {
+        let sizes = |parts: &InputParts| parts.iter().flatten().map(size).sum::<usize>();
+        let mut begun = self.reading.begun + self.early.range(..place).map(|(_, parts)| sizes(parts)).sum::<usize>();
+        for beginning in parts.iter_mut().flatten().flat_map(|part| &mut part.beginning) {
             begun += beginning.len();
             if begun > BEGINNINGS {
                 beginning.give_up();
             }
         }
-        self.early.insert(place, held);
-        while let Some(held) = self.early.remove(&self.next) {
-            self.reading.add(held);
+        self.early.insert(place, parts);
+        while let Some(parts) = self.early.remove(&self.next) {
+            self.reading.add(parts);
             self.next += 1;
         }
     }
@@ -201,8 +201,8 @@ pub(crate) fn read_all<S: Send>(
     let reader = Reader { grammars, options, searching };
     let gathered = Mutex::new(Gathered::default());
     each(sources.into_iter().enumerate(), at_once, |(place, source)| {
-        let held = open(source).map(|input| reader.read(input));
-        gathered.lock().unwrap_or_else(PoisonError::into_inner).add(place, held);
+        let parts = open(source).map(|input| reader.read(input));
+        gathered.lock().unwrap_or_else(PoisonError::into_inner).add(place, parts);
     });
     let Gathered { reading, .. } = gathered.into_inner().unwrap_or_else(PoisonError::into_inner);
     Reading { threads, ..reading }
@@ -307,7 +307,7 @@ impl Reader<'_> {
         Totals { bytes: summary.bytes, lines: summary.lines } = scanner.finish(&mut extractor);
         let findings = extractor.finish();
         summary.producers = findings.producers.iter().map(|producer| (*producer).to_owned()).collect();
-        part.read = Some(Read { path: summary.path.clone(), role: summary.role, findings });
+        part.read = Some(InputFindings { path: summary.path.clone(), role: summary.role, findings });
         part.beginning = beginning;
     }
 
@@ -326,7 +326,7 @@ impl Reader<'_> {
         summary.bytes = bytes.len() as u64;
         let findings = extractor.finish();
         summary.producers = findings.producers.iter().map(|producer| (*producer).to_owned()).collect();
-        part.read = Some(Read { path: summary.path.clone(), role: summary.role, findings });
+        part.read = Some(InputFindings { path: summary.path.clone(), role: summary.role, findings });
     }
 
     fn snapshot(&self, input: Input<'_>, part: &mut Part) {

@@ -2,14 +2,14 @@
 
 use super::Signals;
 use crate::facts::{Facts, Value, tokens};
-use crate::incident::Found;
+use crate::incident::FoundIncident;
 use crate::model::Bytes;
 
 /// Most bytes of a fact's text that is a choice and not a name.
 const LONGEST_CHOICE: usize = 24;
 
 /// Adds the signals of `found` that do not come from words.
-pub(super) fn add(signals: &mut Signals, found: &Found, facts: &Facts) {
+pub(super) fn add(signals: &mut Signals, found: &FoundIncident, facts: &Facts) {
     let cite_of = |name: &str| facts.get(name).and_then(|known| known.cites.first());
     for sign in &found.signs {
         let name = format!("sign:{}:{}", sign.route.as_str(), sign.phase);

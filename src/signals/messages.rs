@@ -2,7 +2,7 @@
 
 use super::Signals;
 use crate::facts::tokens;
-use crate::incident::{Found, Route};
+use crate::incident::{FoundIncident, Route};
 use crate::model::Citation;
 
 /// Most bytes of a message; the rest may be another message glued to it.
@@ -15,7 +15,7 @@ const MESSAGES: usize = 4;
 const NEAR: usize = 12;
 
 /// Adds the words of the messages of `found` and of the lines around them. Frames are left out, because the stack has its own signals.
-pub(super) fn add(signals: &mut Signals, found: &Found) {
+pub(super) fn add(signals: &mut Signals, found: &FoundIncident) {
     for cite in found.messages.iter().take(MESSAGES) {
         words(&cite.text, LONGEST_MESSAGE, |word| signals.add(format!("message:{word}"), 1.0, Some(cite)));
     }

@@ -11,7 +11,7 @@ mod stack;
 use std::collections::BTreeMap;
 
 use crate::facts::Facts;
-use crate::incident::Found;
+use crate::incident::FoundIncident;
 use crate::knowledge::Libraries;
 use crate::model::Citation;
 
@@ -57,7 +57,7 @@ impl Signals {
 }
 
 /// The signals of `found`, whose facts are `facts`.
-pub fn of(found: &Found, facts: &Facts, libraries: &Libraries) -> Signals {
+pub fn of(found: &FoundIncident, facts: &Facts, libraries: &Libraries) -> Signals {
     let mut signals = Signals::default();
     stack::add(&mut signals, &found.frames, libraries);
     messages::add(&mut signals, found);

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::super::Case;
 use super::super::log_path::rank_of_path;
-use super::super::sequence::said;
+use super::super::sequence::mentions;
 use crate::model::{Event, FactValue, PROCESS_IN_USE, RANK_IN_USE, Victim, What};
 
 /// The ranks of processes, by host and pid and by pid alone.
@@ -28,7 +28,7 @@ impl Identity {
                 rank: origin.rank.or_else(|| number(RANK_IN_USE)).or(own),
                 ..origin
             };
-            said(event).for_each(|said| identity.learn(&said.process));
+            mentions(event).for_each(|mention| identity.learn(&mention.process));
             identity.learn(&speaker);
         }
         identity

@@ -7,7 +7,7 @@ use super::super::Case;
 use super::super::log_path::{node_of_path, rank_of_path};
 use super::identity::Identity;
 use super::nodes::Nodes;
-use super::{Known, Moment};
+use super::{KnownRank, Moment};
 use crate::model::{Bytes, Figure, FigureName, Outlier, Ranks};
 use crate::parse::series_process;
 
@@ -38,12 +38,12 @@ const MOST: usize = 16;
 /// The last figure of each name. Printed figures and those that a failure states belong to different moments, so ranks are compared within
 /// one of the two.
 #[derive(Default)]
-pub(super) struct Held {
+pub(super) struct RankMemory {
     printed: BTreeMap<FigureName, Bytes>,
     stated: BTreeMap<FigureName, Bytes>,
 }
 
-impl Held {
+impl RankMemory {
     /// Adds a figure that was printed later.
     pub fn print(&mut self, name: FigureName, bytes: Option<Bytes>) {
         note(&mut self.printed, name, bytes);
@@ -79,7 +79,7 @@ fn preferred(is_host: bool) -> impl Iterator<Item = FigureName> {
 }
 
 /// The figure that most ranks have.
-pub(super) fn figure<'a>(all: impl Iterator<Item = &'a Held>, is_host: bool) -> Option<FigureName> {
+pub(super) fn figure<'a>(all: impl Iterator<Item = &'a RankMemory>, is_host: bool) -> Option<FigureName> {
     let mut counts: BTreeMap<FigureName, usize> = BTreeMap::new();
     for held in all {
         let names = FIGURES.iter().filter(|name| held.of(**name).is_some());
@@ -92,7 +92,7 @@ pub(super) fn figure<'a>(all: impl Iterator<Item = &'a Held>, is_host: bool) -> 
 }
 
 /// Adds the figures of each series that names its rank or stands in a rank's own log.
-pub(super) fn of_timeline(case: &Case, identity: &Identity, known: &mut BTreeMap<u32, Known>) {
+pub(super) fn of_timeline(case: &Case, identity: &Identity, known: &mut BTreeMap<u32, KnownRank>) {
     let mut current: Option<(&Arc<str>, &Arc<str>, Option<u32>)> = None;
     for point in case.timeline.iter().chain(&case.last_figures) {
         let path = &point.source.path;
@@ -116,7 +116,7 @@ pub(super) fn of_timeline(case: &Case, identity: &Identity, known: &mut BTreeMap
 }
 
 /// The ranks that held far more than the others, most first; all ranks of a node count as one.
-pub(super) fn outliers(known: &BTreeMap<u32, Known>, nodes: &Nodes) -> Vec<Outlier> {
+pub(super) fn outliers(known: &BTreeMap<u32, KnownRank>, nodes: &Nodes) -> Vec<Outlier> {
     let mut outliers: Vec<Outlier> = Vec::new();
     for name in FIGURES {
         outliers.extend(of_figure(known, nodes, name, |held| &held.printed));
@@ -141,10 +141,10 @@ struct Amount {
 }
 
 fn of_figure(
-    known: &BTreeMap<u32, Known>,
+    known: &BTreeMap<u32, KnownRank>,
     nodes: &Nodes,
     name: FigureName,
-    figures: fn(&Held) -> &BTreeMap<FigureName, Bytes>,
+    figures: fn(&RankMemory) -> &BTreeMap<FigureName, Bytes>,
 ) -> Vec<Outlier> {
     let mut of_node: BTreeMap<Option<usize>, Vec<Amount>> = BTreeMap::new();
     for (rank, one) in known {

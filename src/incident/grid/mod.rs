@@ -10,13 +10,13 @@ use std::sync::Arc;
 use super::Case;
 use super::log_path::{node_of_path, rank_of_path};
 use super::root::Group;
-use super::sequence::{Said, ending, said, vagueness};
+use super::sequence::{ending, mentions, vagueness};
 use crate::model::{
-    Clock, Ending, Event, Exit, InputSummary, Job, LineNumber, Other, RankRow, RankState, Ranks, StateCount, Timestamp,
-    What,
+    Clock, Ending, Event, Exit, InputSummary, Job, LineNumber, Mention, RankRow, RankState, Ranks, StateCount,
+    Timestamp, What,
 };
 use identity::Identity;
-use memory::Held;
+use memory::RankMemory;
 use nodes::Nodes;
 
 /// The ranks, and the inputs that tell how they ended.
@@ -41,7 +41,7 @@ impl Grid {
 
 /// What is known about one rank.
 #[derive(Default)]
-struct Known {
+struct KnownRank {
     /// Its host, from its messages.
     host: Option<Arc<str>>,
     /// Whether several hosts have a rank of this number.
@@ -50,7 +50,7 @@ struct Known {
     node: Option<Arc<str>>,
     end: Option<Moment<(u8, RankState)>>,
     last: Option<Moment<()>>,
-    held: Held,
+    held: RankMemory,
 }
 
 /// A statement with its place and time.
@@ -61,7 +61,7 @@ struct Moment<T> {
     time: Option<Timestamp>,
 }
 
-impl Known {
+impl KnownRank {
     fn on(&mut self, host: Option<&Arc<str>>) {
         let differs = |known: &Arc<str>| host.is_some_and(|host| host != known);
         self.is_several |= self.host.as_ref().is_some_and(differs);
@@ -83,7 +83,7 @@ impl Known {
 /// The grid of `case`, if it has enough ranks; `root` is the event with which it began.
 pub(super) fn of(case: &Case, groups: &[Group], root: Option<&Event>, job: &Job) -> Option<Grid> {
     let identity = Identity::of(case);
-    let mut known: BTreeMap<u32, Known> = BTreeMap::new();
+    let mut known: BTreeMap<u32, KnownRank> = BTreeMap::new();
     logs(case, &mut known);
     memory::of_timeline(case, &identity, &mut known);
     events(case, groups, &identity, &mut known);
@@ -97,7 +97,7 @@ pub(super) fn of(case: &Case, groups: &[Group], root: Option<&Event>, job: &Job)
     if known.len() < Ranks::FEWEST || torn * 2 > known.len() {
         return None;
     }
-    let first = root.and_then(|root| said(root).find_map(|said| identity.rank(&said.process, root)));
+    let first = root.and_then(|root| mentions(root).find_map(|mention| identity.rank(&mention.process, root)));
     let first = first.filter(|first| known.get(first).is_some_and(|one| one.state() != RankState::Followed));
     let first = first.or_else(|| first_of(&known));
     let is_host = groups.iter().find(|group| !group.recovered).is_some_and(|group| group.kind.is_host());
@@ -108,11 +108,11 @@ pub(super) fn of(case: &Case, groups: &[Group], root: Option<&Event>, job: &Job)
 fn crowded(case: &Case) -> HashSet<&Arc<str>> {
     let mut counts: HashMap<&Arc<str>, usize> = HashMap::new();
     case.events.iter().for_each(|event| *counts.entry(&event.at.location.path).or_default() += event.others.len());
-    counts.into_iter().filter(|(_, count)| *count >= Other::MOST).map(|(path, _)| path).collect()
+    counts.into_iter().filter(|(_, count)| *count >= Mention::MOST).map(|(path, _)| path).collect()
 }
 
 /// Adds the ranks that have a log of their own.
-fn logs(case: &Case, known: &mut BTreeMap<u32, Known>) {
+fn logs(case: &Case, known: &mut BTreeMap<u32, KnownRank>) {
     for (path, ending) in &case.endings {
         let Some(rank) = rank_of_path(path) else { continue };
         let one = known.entry(rank).or_default();
@@ -124,7 +124,7 @@ fn logs(case: &Case, known: &mut BTreeMap<u32, Known>) {
     }
 }
 
-fn events(case: &Case, groups: &[Group], identity: &Identity, known: &mut BTreeMap<u32, Known>) {
+fn events(case: &Case, groups: &[Group], identity: &Identity, known: &mut BTreeMap<u32, KnownRank>) {
     let indices = |recovered: bool| {
         let groups = groups.iter().filter(move |group| group.recovered == recovered);
         groups.flat_map(|group| group.events.iter().copied()).collect::<HashSet<usize>>()
@@ -146,9 +146,9 @@ fn events(case: &Case, groups: &[Group], identity: &Identity, known: &mut BTreeM
         }
         let state = state(event, proven.contains(&index));
         // Tracebacks rarely have a time; in a rank's own log the line before them has one.
-        let before = rank_of_path(path).and(event.setting.stamps.before);
+        let before = rank_of_path(path).and(event.context.stamps.before);
         let is_alone = event.processes().len() == 1;
-        for Said { process, line, time } in said(event) {
+        for Mention { process, line, time } in mentions(event) {
             let Some(rank) = identity.rank(&process, event) else { continue };
             let one = known.entry(rank).or_default();
             one.on(process.host.as_ref());
@@ -186,7 +186,7 @@ fn state(event: &Event, is_proven: bool) -> Option<(u8, RankState)> {
 }
 
 /// Adds the ranks about which nothing was read, if most of the job's ranks are known.
-fn fill(known: &mut BTreeMap<u32, Known>, world_size: Option<u32>) {
+fn fill(known: &mut BTreeMap<u32, KnownRank>, world_size: Option<u32>) {
     let Some(world) = world_size.filter(|world| known.len() * 2 >= *world as usize) else { return };
     (0..world).for_each(|rank| {
         known.entry(rank).or_default();
@@ -194,7 +194,7 @@ fn fill(known: &mut BTreeMap<u32, Known>, world_size: Option<u32>) {
 }
 
 /// The first rank that was killed or failed while others only followed: the only one, or the first by the clock.
-fn first_of(known: &BTreeMap<u32, Known>) -> Option<u32> {
+fn first_of(known: &BTreeMap<u32, KnownRank>) -> Option<u32> {
     let clock = clock(known);
     let is_root = |one: &&Moment<(u8, RankState)>| matches!(one.what.1, RankState::Killed | RankState::Failed);
     let roots = known.iter().filter_map(|(rank, one)| Some((*rank, one.end.as_ref().filter(is_root)?.time)));
@@ -210,7 +210,7 @@ fn first_of(known: &BTreeMap<u32, Known>) -> Option<u32> {
     }
 }
 
-fn grid(mut known: BTreeMap<u32, Known>, first: Option<u32>, is_host: bool) -> Grid {
+fn grid(mut known: BTreeMap<u32, KnownRank>, first: Option<u32>, is_host: bool) -> Grid {
     let count = known.len();
     let counted = |state| StateCount { state, count: known.values().filter(|one| one.state() == state).count() };
     let states = RankState::ALL.map(counted).into_iter().filter(|counted| counted.count > 0).collect();
@@ -248,14 +248,14 @@ fn grid(mut known: BTreeMap<u32, Known>, first: Option<u32>, is_host: bool) -> G
 }
 
 /// The clock on which the times of all ends can be compared.
-fn clock(known: &BTreeMap<u32, Known>) -> Option<Clock> {
+fn clock(known: &BTreeMap<u32, KnownRank>) -> Option<Clock> {
     let mut clocks = known.values().filter_map(|one| one.end.as_ref()?.time).map(|time| time.clock);
     let first = clocks.next()?;
     clocks.try_fold(first, Clock::common)
 }
 
 /// Keeps at most [`Ranks::MOST`] ranks, the most telling ones.
-fn narrow(known: &mut BTreeMap<u32, Known>, first: Option<u32>) {
+fn narrow(known: &mut BTreeMap<u32, KnownRank>, first: Option<u32>) {
     if known.len() <= Ranks::MOST {
         return;
     }

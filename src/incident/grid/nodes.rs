@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
-use super::Known;
+use super::KnownRank;
 
 /// The nodes, in the order of their first ranks.
 pub(super) struct Nodes {
@@ -16,7 +16,7 @@ pub(super) struct Nodes {
 
 impl Nodes {
     /// The nodes of these ranks.
-    pub fn of(known: &BTreeMap<u32, Known>) -> Nodes {
+    pub fn of(known: &BTreeMap<u32, KnownRank>) -> Nodes {
         let mut said: HashMap<&Arc<str>, HashSet<&Arc<str>>> = HashMap::new();
         for one in known.values() {
             if let Some(node) = &one.node {
@@ -42,13 +42,13 @@ impl Nodes {
     }
 
     /// The host that a rank names, else that of the other ranks with logs in the same place.
-    fn name(&self, one: &Known) -> Option<Arc<str>> {
+    fn name(&self, one: &KnownRank) -> Option<Arc<str>> {
         let of_path = || self.hosts.get(one.node.as_ref()?).cloned().flatten();
         one.host.clone().or_else(of_path)
     }
 
     /// The index of its node in `names`.
-    pub fn place(&self, one: &Known) -> Option<usize> {
+    pub fn place(&self, one: &KnownRank) -> Option<usize> {
         self.places.get(&self.name(one)?).copied()
     }
 }

@@ -14,7 +14,7 @@ use crate::model::Phase;
 /// `rules/ranking/words.toml`: words with weights that people wrote.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct WordFile {
+pub(super) struct RankingWords {
     /// Packages whose frames are not the user's own.
     #[serde(default)]
     pub library: Vec<Arc<str>>,

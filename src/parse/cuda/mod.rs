@@ -104,7 +104,7 @@ const TRIGGERS: &[&str] = &[
 ];
 
 /// A driver's or library's answer and the words around it.
-struct Message<'a> {
+struct DriverMessage<'a> {
     words: &'a str,
     answer: Answer,
     /// The words of the answer alone.
@@ -112,15 +112,15 @@ struct Message<'a> {
 }
 
 /// The first answer in `text`.
-fn message(text: &str) -> Option<Message<'_>> {
+fn message(text: &str) -> Option<DriverMessage<'_>> {
     speakers(text).or_else(|| sized(text)).or_else(|| {
         let (words, answer) = answers::code(text)?;
-        Some(Message { words: text::line(words), answer, reason: text::token(words, ",.;:)") })
+        Some(DriverMessage { words: text::line(words), answer, reason: text::token(words, ",.;:)") })
     })
 }
 
 /// `CUDA error: out of memory`, `CUresult error: 2 (out of memory)`, `THCudaCheck FAIL file=… error=2 : out of memory`
-fn speakers(text: &str) -> Option<Message<'_>> {
+fn speakers(text: &str) -> Option<DriverMessage<'_>> {
     const HEADS: [&str; 16] = [
         "CUDA error: ",
         "CUDA Error: ",
@@ -148,7 +148,7 @@ fn speakers(text: &str) -> Option<Message<'_>> {
             }
             let reason = reason(head, &words[head.len()..])?;
             let answer = answers::of(reason)?;
-            Some(Message { words, answer, reason: answers::alone(reason) })
+            Some(DriverMessage { words, answer, reason: answers::alone(reason) })
         },
     )
 }
@@ -171,7 +171,7 @@ fn reason<'a>(head: &str, rest: &'a str) -> Option<&'a str> {
 }
 
 /// Messages of allocators that state only the request.
-fn sized(text: &str) -> Option<Message<'_>> {
+fn sized(text: &str) -> Option<DriverMessage<'_>> {
     const HEADS: [&str; 4] = [
         "Out of memory allocating ",
         "Failed to allocate resource[DeviceMemory]",
@@ -186,7 +186,7 @@ fn sized(text: &str) -> Option<Message<'_>> {
         })
     })?;
     let states = !words.starts_with("EL0004") || words.contains("Failed to allocate memory");
-    states.then_some(Message { words, answer: Answer::OutOfMemory, reason: words })
+    states.then_some(DriverMessage { words, answer: Answer::OutOfMemory, reason: words })
 }
 
 /// An assertion within a kernel: ``Indexing.cu:1289: block: [7,0,0], thread: [32,0,0] Assertion `i < n` failed.``
@@ -212,7 +212,7 @@ fn is_host_call(words: &str) -> bool {
         .any(|call| words.contains(call))
 }
 
-fn to_event(record: &Record, message: &Message<'_>) -> Event {
+fn to_event(record: &Record, message: &DriverMessage<'_>) -> Event {
     let words = message.words;
     let line = text::line_of(record.text(), words);
     let shortage = |kind| statement::shortage(record, PRODUCER, words, kind, statement::speaker(record));

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use crate::model::{Event, Figure, Other, TimelinePoint, Victim, What};
+use crate::model::{Event, Figure, Mention, TimelinePoint, Victim, What};
 
 /// This many alike events are kept whole; of further ones only the processes and the count.
 const ALIKE: usize = 16;
@@ -50,9 +50,9 @@ impl Folded {
         kept.repeated = kept.repeated.saturating_add(1 + event.repeated);
         for process in event.processes() {
             let is_told = process.rank.is_some() || process.pid.is_some();
-            if is_told && self.others < Other::MOST && alike.others.insert(process.clone()) {
+            if is_told && self.others < Mention::MOST && alike.others.insert(process.clone()) {
                 self.others += 1;
-                kept.others.push(Other { process, line: event.at.location.line, time: event.time });
+                kept.others.push(Mention { process, line: event.at.location.line, time: event.time });
             }
         }
         if let (What::Shortage(kept), What::Shortage(more)) = (&mut kept.what, event.what) {
@@ -113,7 +113,7 @@ pub(super) fn point(series: &Arc<str>, figure: &Figure, event: &Event) -> Option
     Some(TimelinePoint {
         series: series.clone(),
         time: event.time.map(|time| time.to_string()),
-        phase: event.setting.own.as_ref().filter(|mark| !mark.ended).map(|mark| mark.phase),
+        phase: event.context.own.as_ref().filter(|mark| !mark.ended).map(|mark| mark.phase),
         name: figure.name,
         bytes: figure.bytes?,
         source: figure.source.clone(),

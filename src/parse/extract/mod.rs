@@ -26,7 +26,7 @@ use super::{Follow, Grammar, reader};
 use crate::knowledge::{self, Knowledge, Mark, Phases};
 use crate::model::word::Word;
 use crate::model::{
-    Clock, Event, Figure, FigureName, LineNumber, PhaseMark, Setting, Severity, TimelinePoint, Timestamp, What,
+    Clock, Event, Figure, FigureName, LineContext, LineNumber, PhaseMark, Severity, TimelinePoint, Timestamp, What,
 };
 use crate::scan::{Anchors, LineSink, RawLine, SearchError};
 
@@ -88,7 +88,7 @@ pub struct Findings {
     /// The last one.
     pub ended: Option<Timestamp>,
     /// The context of the last line.
-    pub last: Setting,
+    pub last: LineContext,
 }
 
 impl Findings {
@@ -104,7 +104,7 @@ pub struct Extractor<'g> {
     open: OpenMessages,
     marks: HashMap<usize, PhaseMark>,
     bars: HashMap<usize, Bars>,
-    now: Setting,
+    now: LineContext,
     memory: BTreeMap<(Arc<str>, FigureName), Series>,
     /// Of further series the last figure.
     last: BTreeMap<(Arc<str>, FigureName), TimelinePoint>,
@@ -130,7 +130,7 @@ impl<'g> Extractor<'g> {
             open: OpenMessages::default(),
             marks: HashMap::new(),
             bars: HashMap::new(),
-            now: Setting::default(),
+            now: LineContext::default(),
             memory: BTreeMap::new(),
             last: BTreeMap::new(),
             folded: Folded::default(),
@@ -199,8 +199,8 @@ impl<'g> Extractor<'g> {
         }
         let (anonymous, sign, device) = (self.origins.is_anonymous(origin), signs.shortage, signs.device);
         self.reader.read(&Asked { origin, anonymous, line: &line, sign, device }, |first| {
-            let setting = setting(&self.now, self.marks.get(&origin), &first);
-            Record::new(self.path.clone(), self.origins.origin(origin).clone(), setting, first)
+            let context = context(&self.now, self.marks.get(&origin), &first);
+            Record::new(self.path.clone(), self.origins.origin(origin).clone(), context, first)
         });
         for event in stated {
             self.note(event, 1);
@@ -220,8 +220,8 @@ impl<'g> Extractor<'g> {
 
     /// A record that begins with `line`.
     fn record(&self, origin: usize, line: &Line<'_>) -> Record {
-        let setting = setting(&self.now, self.marks.get(&origin), line);
-        Record::new(self.path.clone(), self.origins.origin(origin).clone(), setting, line.clone().into_owned())
+        let context = context(&self.now, self.marks.get(&origin), line);
+        Record::new(self.path.clone(), self.origins.origin(origin).clone(), context, line.clone().into_owned())
     }
 
     /// The events that the messages of `rows` state in `line`. A line that continues a longer message of the same producer proves nothing
@@ -277,7 +277,7 @@ impl<'g> Extractor<'g> {
             What::Memory { series } => self.note_memory(series.clone(), &event, fewest),
             What::Shortage(_) | What::Death(_) if self.surrounded < MOST_SURROUNDED => {
                 self.surrounded += 1;
-                event.setting.recent = self.recent.cites(&self.path);
+                event.context.recent = self.recent.cites(&self.path);
                 self.folded.add(event);
             }
             _ => self.folded.add(event),
@@ -355,8 +355,8 @@ impl LineSink for Extractor<'_> {
     }
 }
 /// The context of `line`: the state `now` of its input and the last phase mark of its `own` origin.
-fn setting(now: &Setting, own: Option<&PhaseMark>, line: &Line<'_>) -> Setting {
-    Setting { own: own.cloned(), place: place(line), ..now.clone() }
+fn context(now: &LineContext, own: Option<&PhaseMark>, line: &Line<'_>) -> LineContext {
+    LineContext { own: own.cloned(), place: place(line), ..now.clone() }
 }
 
 /// The source file that the logger of `line` names.

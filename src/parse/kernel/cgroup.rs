@@ -15,7 +15,7 @@ use crate::parse::text::{self, Size};
 
 /// `memory: usage 5kB, limit 5kB, failcnt 3`
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Usage<'a> {
+pub(super) struct CgroupUsage<'a> {
     pub counter: Counter,
     /// The words, up to the limit if there is one.
     pub words: &'a str,
@@ -46,11 +46,11 @@ pub(super) enum Statistics<'a> {
     Inline(&'a str),
 }
 
-pub(super) fn usage(line: &str) -> Option<Usage<'_>> {
+pub(super) fn usage(line: &str) -> Option<CgroupUsage<'_>> {
     counted(line.trim_start()).or_else(|_| bare(line.trim_start())).ok().map(|(_, usage)| usage)
 }
 
-fn counted(text: &str) -> IResult<&str, Usage<'_>> {
+fn counted(text: &str) -> IResult<&str, CgroupUsage<'_>> {
     let counter = alt((
         tag("memory+swap").map(|_| Counter::MemoryAndSwap),
         tag("memory").map(|_| Counter::Memory),
@@ -62,15 +62,15 @@ fn counted(text: &str) -> IResult<&str, Usage<'_>> {
     let (rest, limit) = opt(preceded(tag(", "), amount("limit "))).parse(end)?;
     let limit = limit.filter(|limit| limit.bytes.is_some());
     let end = if limit.is_some() { rest } else { end };
-    Ok((rest, Usage { counter, words: &text[..text.len() - end.len()], usage, limit, is_bare: false }))
+    Ok((rest, CgroupUsage { counter, words: &text[..text.len() - end.len()], usage, limit, is_bare: false }))
 }
 
 /// `memory 33554432 (max 33554432)`, in bytes.
-fn bare(text: &str) -> IResult<&str, Usage<'_>> {
+fn bare(text: &str) -> IResult<&str, CgroupUsage<'_>> {
     let amount = |label| consumed(preceded(tag(label), text::plain_bytes)).map(|(text, size)| Size { text, ..size });
     let (rest, (words, (usage, limit))) =
         consumed((amount("memory "), delimited(tag(" ("), amount("max "), char(')')))).parse(text)?;
-    Ok((rest, Usage { counter: Counter::Memory, words, usage, limit: Some(limit), is_bare: true }))
+    Ok((rest, CgroupUsage { counter: Counter::Memory, words, usage, limit: Some(limit), is_bare: true }))
 }
 
 pub(super) fn statistics(line: &str) -> Option<Statistics<'_>> {

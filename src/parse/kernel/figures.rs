@@ -27,16 +27,16 @@ const SIZES: [(&str, FigureName); 5] = [
 ];
 
 /// Collects the figures and facts of a record.
-pub(super) struct Extracted<'a> {
+pub(super) struct Collector<'a> {
     record: &'a Record,
     page: Bytes,
     figures: Vec<Figure>,
     facts: Vec<Fact>,
 }
 
-impl<'a> Extracted<'a> {
-    pub fn new(record: &'a Record, page: Bytes) -> Extracted<'a> {
-        Extracted { record, page, figures: Vec::new(), facts: Vec::new() }
+impl<'a> Collector<'a> {
+    pub fn new(record: &'a Record, page: Bytes) -> Collector<'a> {
+        Collector { record, page, figures: Vec::new(), facts: Vec::new() }
     }
 
     /// Everything that `report` states, and the largest of its `tasks`.

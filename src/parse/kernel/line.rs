@@ -7,7 +7,7 @@ use nom::combinator::{consumed, opt, recognize};
 use nom::sequence::{delimited, pair, preceded};
 use nom::{IResult, Parser};
 
-use super::cgroup::{self, Statistics, Usage};
+use super::cgroup::{self, CgroupUsage, Statistics};
 use super::memory::{self, Buddies, HugePages, Swap, Zone};
 use super::tasks::{self, TaskRow};
 use crate::parse::text::Size;
@@ -20,17 +20,17 @@ pub(super) enum KernelLine<'a> {
     /// A line between the beginning and the end.
     Detail(Detail<'a>),
     /// The chosen process, and the cgroup whose limit was hit; since 5.0.
-    Kill(Kill<'a>),
+    Kill(OomKill<'a>),
     /// The process that the kernel is about to kill; before 5.1.
-    Intent(Process<'a>),
+    Intent(KernelProcess<'a>),
     /// The process that it killed.
-    Victim(Process<'a>),
+    Victim(KernelProcess<'a>),
     /// The whole cgroup is killed: its path.
     Group(&'a str),
     /// The kernel panics, or finds no process to kill: the words.
     Helpless(Helpless, &'a str),
     /// The memory of a killed process was reclaimed.
-    Reaped(Process<'a>),
+    Reaped(KernelProcess<'a>),
 }
 
 /// The lines in the middle of a report.
@@ -44,7 +44,7 @@ pub(super) enum Detail<'a> {
     Caller(Caller, &'a str),
     /// `Task in /a killed as a result of limit of /b`: the two paths.
     Limit(Option<&'a str>, &'a str),
-    Usage(Usage<'a>),
+    Usage(CgroupUsage<'a>),
     Statistics(Statistics<'a>),
     /// Counters of the whole machine, in pages.
     Counters(&'a str),
@@ -99,7 +99,7 @@ pub(super) struct Processor<'a> {
 
 /// `oom-kill:constraint=CONSTRAINT_MEMCG,nodemask=(null),cpuset=/,…,task=python3,pid=123,uid=0`
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Kill<'a> {
+pub(super) struct OomKill<'a> {
     pub words: &'a str,
     pub constraint: Option<&'a str>,
     pub nodemask: Option<&'a str>,
@@ -113,7 +113,7 @@ pub(super) struct Kill<'a> {
 
 /// `Killed process 123 (python3) total-vm:…`, `Kill process 123 (python3) score 9 …`, `reaped process 123 (python3), …`
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Process<'a> {
+pub(super) struct KernelProcess<'a> {
     /// The words up to the pid.
     pub words: &'a str,
     pub pid: u32,
@@ -124,7 +124,7 @@ pub(super) struct Process<'a> {
     pub tail: &'a str,
 }
 
-impl Process<'_> {
+impl KernelProcess<'_> {
     /// Whether the words before it name a memory cgroup's limit.
     pub fn is_in_cgroup(&self) -> bool {
         self.head.contains("emory cgroup out of memory")
@@ -167,7 +167,7 @@ pub(super) fn told(line: &str) -> usize {
             sizes + usize::from(line.contains(" oom_score_adj:"))
         }
         Some(KernelLine::Kill(kill)) => {
-            let Kill { constraint, nodemask, cpuset, mems_allowed, oom_memcg, task_memcg, comm, .. } = kill;
+            let OomKill { constraint, nodemask, cpuset, mems_allowed, oom_memcg, task_memcg, comm, .. } = kill;
             let fields = [constraint, nodemask, cpuset, mems_allowed, oom_memcg, task_memcg, comm];
             fields.iter().flatten().count() + usize::from(kill.pid.is_some())
         }
@@ -274,7 +274,7 @@ fn limit(line: &str) -> Option<(Option<&str>, &str)> {
 }
 
 /// `oom-kill:constraint=…,nodemask=…,…`. A value at the end of the line may be cut off, so it counts only if another field follows.
-fn kill(line: &str) -> Option<Kill<'_>> {
+fn kill(line: &str) -> Option<OomKill<'_>> {
     const KEYS: [&str; 9] = [
         ",nodemask=",
         ",cpuset=",
@@ -296,7 +296,7 @@ fn kill(line: &str) -> Option<Kill<'_>> {
         let at = words.find(",pid=")? + 1;
         Some((&words[at..at + "pid=".len() + digits.len()], digits.parse().ok()?))
     });
-    Some(Kill {
+    Some(OomKill {
         words,
         constraint: field("constraint="),
         nodemask: field(",nodemask="),
@@ -310,23 +310,23 @@ fn kill(line: &str) -> Option<Kill<'_>> {
 }
 
 /// `Killed process 123 (python3) total-vm:…`; in RHEL 6 `Killed process 123, UID 500, (python3) …`.
-fn victim(line: &str) -> Option<Process<'_>> {
+fn victim(line: &str) -> Option<KernelProcess<'_>> {
     named(line, "Killed process ").or_else(|| named(line, "OOM victim "))
 }
 
 /// `Kill process 123 (python3) score 9 or sacrifice child`; in 2.6 `kill process 123 (python3) score 9 or a child`.
-fn intent(line: &str) -> Option<Process<'_>> {
+fn intent(line: &str) -> Option<KernelProcess<'_>> {
     let process = named(line, "Kill process ").or_else(|| named(line, "kill process "))?;
     (process.says_why() && !process.tail.contains("sharing same memory")).then_some(process)
 }
 
 /// `oom_reaper: reaped process 123 (python3), now anon-rss:0kB, …`, `oom_reaper: unable to reap pid:123 (python3)`
-fn reaped(line: &str) -> Option<Process<'_>> {
+fn reaped(line: &str) -> Option<KernelProcess<'_>> {
     let line = &line[line.find("oom_reaper: ")?..];
     named(line, "reaped process ").or_else(|| named(line, "unable to reap pid:"))
 }
 
-fn named<'a>(line: &'a str, label: &'static str) -> Option<Process<'a>> {
+fn named<'a>(line: &'a str, label: &'static str) -> Option<KernelProcess<'a>> {
     let at = line.find(label)?;
     let (rest, (digits, pid)) = number(&line[at + label.len()..]).ok()?;
     let words = &line[at..at + label.len() + digits.len()];
@@ -336,7 +336,7 @@ fn named<'a>(line: &'a str, label: &'static str) -> Option<Process<'a>> {
     let end = [") total-vm:", ") vsz:", ") score ", "), now "].iter().find_map(|end| name.find(end));
     let end = end.or_else(|| name.char_indices().take(20).filter(|(_, c)| *c == ')').last().map(|(at, _)| at));
     let (comm, tail) = end.map_or((None, ""), |end| (Some(&name[..end]), &name[end + 1..]));
-    Some(Process { words, pid, comm, head: &line[..at], tail })
+    Some(KernelProcess { words, pid, comm, head: &line[..at], tail })
 }
 
 fn number(text: &str) -> IResult<&str, (&str, u32)> {

@@ -1,8 +1,8 @@
 //! A whole report: its lines combined, and the event that they state.
 
-use super::cgroup::{Counter, Statistics, Usage};
-use super::figures::Extracted;
-use super::line::{self, Caller, Detail, Helpless, KernelLine, Kill, Process, Processor, Trigger};
+use super::cgroup::{CgroupUsage, Counter, Statistics};
+use super::figures::Collector;
+use super::line::{self, Caller, Detail, Helpless, KernelLine, KernelProcess, OomKill, Processor, Trigger};
 use super::memory::{self, Buddies, HugePages, Swap, Zone};
 use super::tasks::{self, Task, TaskRow};
 use crate::model::{Bytes, Event, Kind, Severity, Shortage, Victim, What};
@@ -16,7 +16,7 @@ pub(super) struct Report<'a> {
     pub cpuset: Option<(&'a str, &'a str)>,
     pub callers: Vec<(Caller, &'a str)>,
     pub limit: Option<(Option<&'a str>, &'a str)>,
-    pub usages: Vec<Usage<'a>>,
+    pub usages: Vec<CgroupUsage<'a>>,
     pub statistics: Vec<Statistics<'a>>,
     pub counters: Vec<&'a str>,
     pub zones: Vec<Zone<'a>>,
@@ -26,12 +26,12 @@ pub(super) struct Report<'a> {
     pub ram: Option<(&'a str, u64)>,
     pub columns: Option<&'a str>,
     pub rows: Vec<TaskRow<'a>>,
-    pub kill: Option<Kill<'a>>,
-    pub intent: Option<Process<'a>>,
-    pub victims: Vec<Process<'a>>,
+    pub kill: Option<OomKill<'a>>,
+    pub intent: Option<KernelProcess<'a>>,
+    pub victims: Vec<KernelProcess<'a>>,
     pub group: Option<&'a str>,
     pub helpless: Vec<(Helpless, &'a str)>,
-    pub reaped: Vec<Process<'a>>,
+    pub reaped: Vec<KernelProcess<'a>>,
 }
 
 impl<'a> Report<'a> {
@@ -79,7 +79,7 @@ impl<'a> Report<'a> {
         let proofs = self.proofs();
         let proof = *proofs.first()?;
         let tasks = tasks::tasks(self.columns, &self.rows);
-        let told = Extracted::new(record, self.page(&tasks));
+        let told = Collector::new(record, self.page(&tasks));
         let (figures, facts, consumers) = told.all_of(self, &tasks);
         let kind = if self.is_in_cgroup() { Kind::HostOomCgroup } else { Kind::HostOomKernel };
         let shortage = Shortage { kind, severity: Severity::Fatal, victims: self.victims_of(record), consumers };
@@ -100,7 +100,7 @@ impl<'a> Report<'a> {
     fn proofs(&self) -> Vec<&'a str> {
         // Any program may print `Killed process 7 (x)`.
         let is_alone = self.trigger.is_none() && self.kill.is_none() && self.intent.is_none() && self.limit.is_none();
-        let is_sure = |victim: &&Process<'a>| !is_alone || victim.says_why() || victim.has_sizes();
+        let is_sure = |victim: &&KernelProcess<'a>| !is_alone || victim.says_why() || victim.has_sizes();
         let mut proofs: Vec<&'a str> = self.victims.iter().filter(is_sure).map(|victim| victim.words).collect();
         proofs.extend(self.kill.map(|kill| kill.words));
         proofs.extend(self.intent.map(|intent| intent.words));
@@ -126,7 +126,7 @@ impl<'a> Report<'a> {
         match self.kill.and_then(|kill| kill.constraint) {
             Some(constraint) => constraint == "CONSTRAINT_MEMCG",
             None => {
-                self.victims.iter().chain(&self.intent).any(Process::is_in_cgroup)
+                self.victims.iter().chain(&self.intent).any(KernelProcess::is_in_cgroup)
                     || self.limit.is_some()
                     || self.group.is_some()
                     || self.memory_usage().is_some()
@@ -146,7 +146,7 @@ impl<'a> Report<'a> {
         why.contains(&Helpless::NobodyKillable) && !why.contains(&Helpless::Panic) && !by_hand
     }
 
-    pub fn memory_usage(&self) -> Option<&Usage<'a>> {
+    pub fn memory_usage(&self) -> Option<&CgroupUsage<'a>> {
         self.usages.iter().find(|usage| usage.counter == Counter::Memory)
     }
 
@@ -185,7 +185,7 @@ impl<'a> Report<'a> {
 
     /// The process that the reaper names. If a report with a trigger names its victim, the reaper's line may be a late one about an earlier
     /// victim and does not count.
-    pub fn own_reaped(&self) -> Option<&Process<'a>> {
+    pub fn own_reaped(&self) -> Option<&KernelProcess<'a>> {
         let says_who = !self.victims.is_empty() || self.kill.is_some() || self.intent.is_some();
         self.reaped.first().filter(|_| self.trigger.is_none() || !says_who)
     }

@@ -8,4 +8,4 @@ mod process;
 pub(super) use growing::Growing;
 pub(super) use metrics::Metrics;
 pub(super) use nvidia_smi::NvidiaSmi;
-pub(super) use process::Process;
+pub(super) use process::ProcessMemory;

@@ -16,9 +16,9 @@ use crate::parse::text::{self, Size};
 use crate::parse::{Example, Grammar, Record, origin};
 
 /// See the module.
-pub struct Process;
+pub struct ProcessMemory;
 
-impl Grammar for Process {
+impl Grammar for ProcessMemory {
     fn producer(&self) -> &'static str {
         "process"
     }
@@ -142,7 +142,7 @@ mod tests {
 
     #[test]
     fn the_share_of_the_host_is_kept() {
-        let events = testing::parse(&Process, EXAMPLES[0].text);
+        let events = testing::parse(&ProcessMemory, EXAMPLES[0].text);
         let percent = events.iter().flat_map(|event| &event.figures).find(|figure| figure.name == HostPercent);
         assert_eq!(percent.map(|figure| (figure.text.as_str(), figure.value)), Some(("38.3%", Some(38.3))));
     }
@@ -156,7 +156,7 @@ mod tests {
             "RSS 12",
             "host memory is low",
         ] {
-            assert!(testing::parse(&Process, text).is_empty(), "{text}");
+            assert!(testing::parse(&ProcessMemory, text).is_empty(), "{text}");
         }
     }
 }

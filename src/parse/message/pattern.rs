@@ -1,11 +1,11 @@
 //! Matches a row's template against a line.
 
-use super::super::record::value::{self, Read};
+use super::super::record::value::{self, SlotValue};
 use super::super::table::places;
 use crate::knowledge::{Piece, SlotName, SlotType, Template};
 
 /// The value of a slot: its name, the words that state it, what they mean.
-pub(super) type Found<'a> = (SlotName, &'a str, Read);
+pub(super) type Found<'a> = (SlotName, &'a str, SlotValue);
 
 /// A match of a template.
 pub(super) struct Reading<'a> {
@@ -61,7 +61,7 @@ fn forwards<'a>(
             Piece::Words(words) | Piece::Said(_, words) => match alike(words, &line[at..]) {
                 Some(length) => {
                     if let Piece::Said(name, _) = piece {
-                        found.push((*name, line[at..at + length].trim(), Read::Text));
+                        found.push((*name, line[at..at + length].trim(), SlotValue::Text));
                     }
                     at += length;
                 }

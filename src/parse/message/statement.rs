@@ -1,10 +1,10 @@
 //! The event of a row that proves something.
 
-use super::super::record::value::Read;
+use super::super::record::value::SlotValue;
 use super::super::record::{self, Record, origin};
 use super::pattern::{self, Found};
 use super::spoken;
-use crate::knowledge::{Exit as HowItEnded, Message, MessageFile, SlotName, VictimPart, Who};
+use crate::knowledge::{Message, MessageFile, SlotName, StatedExit, VictimPart, Who};
 use crate::model::{Death, Event, Exit, Failure, FigureName, PhaseMark, Shortage, Victim, What};
 
 /// The confidence of a phase that a message names.
@@ -27,11 +27,11 @@ pub(super) fn read(row: &Message, file: &MessageFile, record: &Record) -> Option
     for (name, words, read) in found {
         match name {
             SlotName::Figure(name) if event.figures.iter().all(|known| known.name != name) => match read {
-                Read::Bytes(bytes) => {
+                SlotValue::Bytes(bytes) => {
                     event.figures.extend(record.figure(name, super::text::Size { text: words, bytes: Some(bytes) }))
                 }
-                Read::Number(value) => event.figures.push(record.number(name, words, value)),
-                Read::Text => {}
+                SlotValue::Number(value) => event.figures.push(record.number(name, words, value)),
+                SlotValue::Text => {}
             },
             // The victim's pid becomes a figure, too.
             SlotName::Victim(VictimPart::Pid)
@@ -40,16 +40,16 @@ pub(super) fn read(row: &Message, file: &MessageFile, record: &Record) -> Option
                 event.figures.extend(words.parse().ok().map(|pid| record.number(FigureName::VictimPid, words, pid)))
             }
             SlotName::Fact(key) if event.facts.iter().all(|known| known.key != key) => event.facts.push(match read {
-                Read::Bytes(bytes) => record.number_fact(key, words, bytes.0 as f64),
-                Read::Number(value) => record.number_fact(key, words, value),
-                Read::Text => record.fact(key, words),
+                SlotValue::Bytes(bytes) => record.number_fact(key, words, bytes.0 as f64),
+                SlotValue::Number(value) => record.number_fact(key, words, value),
+                SlotValue::Text => record.fact(key, words),
             }),
             _ => {}
         }
     }
     if let Some(phase) = row.phase {
         let (site, at) = (file.producer.as_str().into(), event.at.clone());
-        event.setting.own = Some(PhaseMark { phase, site, ended: false, confidence: SURELY, at });
+        event.context.own = Some(PhaseMark { phase, site, ended: false, confidence: SURELY, at });
     }
     Some(event)
 }
@@ -57,7 +57,7 @@ pub(super) fn read(row: &Message, file: &MessageFile, record: &Record) -> Option
 fn what(row: &Message, victim: Victim, found: &[Found<'_>]) -> Option<What> {
     let number = |wanted: SlotName| {
         found.iter().find_map(|(name, _, read)| match read {
-            Read::Number(number) if *name == wanted => Some(*number as i32),
+            SlotValue::Number(number) if *name == wanted => Some(*number as i32),
             _ => None,
         })
     };
@@ -67,11 +67,11 @@ fn what(row: &Message, victim: Victim, found: &[Found<'_>]) -> Option<What> {
     }
     if let Some(exit) = row.exit {
         let exit = match exit {
-            HowItEnded::Killed => Exit::KILL,
-            HowItEnded::Signal => Exit::Signal(number(SlotName::Signal)?),
-            HowItEnded::Status => Exit::from_status(number(SlotName::Status)?),
-            HowItEnded::Vanished => Exit::Vanished,
-            HowItEnded::Stopped => Exit::Stopped,
+            StatedExit::Killed => Exit::KILL,
+            StatedExit::Signal => Exit::Signal(number(SlotName::Signal)?),
+            StatedExit::Status => Exit::from_status(number(SlotName::Status)?),
+            StatedExit::Vanished => Exit::Vanished,
+            StatedExit::Stopped => Exit::Stopped,
         };
         return Some(match exit {
             Exit::Code(0) => What::Finished,

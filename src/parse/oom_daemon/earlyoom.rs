@@ -91,7 +91,7 @@ enum EarlyoomLine<'a> {
     },
     /// `low memory! at or below SIGTERM limits: mem 10.00%, swap 10.00%`
     Limit(&'a str),
-    Kill(Kill<'a>),
+    Kill(EarlyoomKill<'a>),
     /// How the kill went.
     Outcome(Outcome),
 }
@@ -103,7 +103,7 @@ enum Outcome {
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Kill<'a> {
+struct EarlyoomKill<'a> {
     words: &'a str,
     signal: &'a str,
     /// The words and the number.
@@ -147,7 +147,7 @@ fn read(line: &str, is_ours: bool) -> Option<EarlyoomLine<'_>> {
 
 /// Since 1.3: `sending SIGTERM to process 19 uid 1000 "python": badness 733, VmRSS 51234 MiB`, since 1.8 `oom_score` in the
 /// place of `badness`, perhaps `oom_score_adj`, and at the end the command line.
-fn sending(text: &str) -> IResult<&str, Kill<'_>> {
+fn sending(text: &str) -> IResult<&str, EarlyoomKill<'_>> {
     let signal = preceded(tag("sending "), alt((tag("SIGTERM"), tag("SIGKILL"))));
     let user = opt((tag(" uid "), digit1));
     let (rest, (signal, _, (process, pid), _, name)) =
@@ -156,22 +156,22 @@ fn sending(text: &str) -> IResult<&str, Kill<'_>> {
     let (rest, adjustment) = opt(preceded(tag(", "), labelled("oom_score_adj "))).parse(rest)?;
     let (rest, rss) = opt(preceded(tag(", VmRSS "), text::size)).parse(rest)?;
     let (rest, command) = opt(preceded(tag(", cmdline "), quoted)).parse(rest)?;
-    Ok((rest, Kill { words: text, signal, process, pid, name, score, adjustment, rss, command }))
+    Ok((rest, EarlyoomKill { words: text, signal, process, pid, name, score, adjustment, rss, command }))
 }
 
 /// Between 1.2 and 1.3: `killing process 19 "python" with signal 15: badness 733, VmRSS 51234 MiB`.
-fn killing(text: &str) -> IResult<&str, Kill<'_>> {
+fn killing(text: &str) -> IResult<&str, EarlyoomKill<'_>> {
     let signal = preceded(tag(" with "), recognize((tag("signal "), digit1)));
     let (rest, ((process, pid), name, signal)) =
         (preceded(tag("killing "), process), preceded(char(' '), quoted), signal).parse(text)?;
     let (rest, score) = opt(preceded(tag(": "), score)).parse(rest)?;
     let (rest, rss) = opt(preceded(tag(", VmRSS "), text::size)).parse(rest)?;
-    Ok((rest, Kill { words: text, signal, process, pid, name, score, adjustment: None, rss, command: None }))
+    Ok((rest, EarlyoomKill { words: text, signal, process, pid, name, score, adjustment: None, rss, command: None }))
 }
 
 /// 1.2: `Killing process 'python' with signal 15, pid: 19, badness: 733, VmRSS: 51234 MiB`; 1.1:
 /// `Killing process: python, pid: 19, badness: 733, VmRSS: 51234 MiB`.
-fn killing_by_name(text: &str) -> IResult<&str, Kill<'_>> {
+fn killing_by_name(text: &str) -> IResult<&str, EarlyoomKill<'_>> {
     let signal = preceded(tag(" with "), recognize((tag("signal "), digit1)));
     let named = (delimited(tag(" '"), take_until("'"), char('\'')), signal);
     let older = preceded(tag(": "), take_until(", pid: ")).map(|name| (name, ""));
@@ -179,16 +179,16 @@ fn killing_by_name(text: &str) -> IResult<&str, Kill<'_>> {
     let (rest, (process, pid)) = preceded(tag(", "), consumed(preceded(tag("pid: "), integer))).parse(rest)?;
     let (rest, score) = opt(preceded(tag(", "), score)).parse(rest)?;
     let (rest, rss) = opt(preceded(tag(", VmRSS: "), text::size)).parse(rest)?;
-    Ok((rest, Kill { words: text, signal, process, pid, name, score, adjustment: None, rss, command: None }))
+    Ok((rest, EarlyoomKill { words: text, signal, process, pid, name, score, adjustment: None, rss, command: None }))
 }
 
 /// Until 1.0: `Killing process 19 python`.
-fn killing_alone(text: &str) -> IResult<&str, Kill<'_>> {
+fn killing_alone(text: &str) -> IResult<&str, EarlyoomKill<'_>> {
     let name = take_while1(|c: char| !c.is_whitespace());
     let (rest, (process, pid)) = consumed(preceded(tag("Killing process "), integer)).parse(text)?;
     let (rest, name) = preceded(char(' '), name).parse(rest)?;
     let (score, adjustment, rss, command) = (None, None, None, None);
-    Ok((rest, Kill { words: text, signal: "", process, pid, name, score, adjustment, rss, command }))
+    Ok((rest, EarlyoomKill { words: text, signal: "", process, pid, name, score, adjustment, rss, command }))
 }
 
 fn process(text: &str) -> IResult<&str, (&str, u32)> {
@@ -233,7 +233,7 @@ fn amount(text: &str) -> IResult<&str, Size<'_>> {
     terminated(bare, opt(tag(" MiB"))).parse(text)
 }
 
-fn event(record: &Record, kill: Kill<'_>, parts: &[EarlyoomLine<'_>]) -> Event {
+fn event(record: &Record, kill: EarlyoomKill<'_>, parts: &[EarlyoomLine<'_>]) -> Event {
     let mut figures = vec![record.number(FigureName::VictimPid, kill.process, f64::from(kill.pid))];
     let mut facts = Vec::new();
     figures.extend(kill.rss.and_then(|rss| record.figure(FigureName::WorkerUsed, rss)));

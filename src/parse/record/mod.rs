@@ -15,7 +15,8 @@ use std::sync::Arc;
 
 use super::line::Line;
 use crate::model::{
-    Basis, Bytes, Citation, Derivation, Event, Fact, FactValue, Figure, FigureName, LineNumber, Origin, Setting, What,
+    Basis, Bytes, Citation, Derivation, Event, Fact, FactValue, Figure, FigureName, LineContext, LineNumber, Origin,
+    What,
 };
 use text::Size;
 
@@ -24,7 +25,7 @@ use text::Size;
 pub struct Record {
     path: Arc<str>,
     origin: Origin,
-    setting: Setting,
+    context: LineContext,
     text: String,
     lines: Vec<RecordLine>,
 }
@@ -52,8 +53,8 @@ pub enum Joint {
 
 impl Record {
     /// A record that begins with `line`.
-    pub fn new(path: Arc<str>, origin: Origin, setting: Setting, line: Line<'static>) -> Record {
-        let mut record = Record { path, origin, setting, text: String::new(), lines: Vec::new() };
+    pub fn new(path: Arc<str>, origin: Origin, context: LineContext, line: Line<'static>) -> Record {
+        let mut record = Record { path, origin, context, text: String::new(), lines: Vec::new() };
         record.push(Joint::Nothing, line);
         record
     }
@@ -200,7 +201,7 @@ impl Record {
             time: time(&self.lines[self.line_at(self.place(part))]).or_else(|| self.lines.iter().find_map(time)),
             repeated: self.lines.iter().map(|line| line.line.envelope().repeated).max().unwrap_or(0),
             others: Vec::new(),
-            setting: self.setting.clone(),
+            context: self.context.clone(),
         }
     }
 }

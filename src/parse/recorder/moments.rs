@@ -5,7 +5,7 @@ use nom::bytes::complete::tag;
 use nom::sequence::preceded;
 
 use super::PRODUCER;
-use super::said::{Process, process, used_of};
+use super::line::{RecordedProcess, process, used_of};
 use crate::model::FigureName::{
     GpuTotal, HostUsed, MemcgLimit, MemcgUsage, NodeTotal, Other, ProcessInUse, WorkerUsed,
 };
@@ -31,7 +31,7 @@ fn resident(record: &Record, words: &str) -> Option<Event> {
 fn of_process<const N: usize>(
     record: &Record,
     label: &str,
-    Process { pid, name, rank, .. }: &Process<'_>,
+    RecordedProcess { pid, name, rank, .. }: &RecordedProcess<'_>,
     sizes: [(FigureName, Option<Size<'_>>); N],
 ) -> Event {
     let speaker = Origin { rank: *rank, pid: Some(*pid), role: Some((*name).into()), ..Origin::default() };

@@ -8,14 +8,14 @@ use crate::model::{Event, Fact, Kind, Severity};
 use crate::parse::{Example, Follow, Grammar, Joint, Line, Record, origin, text};
 
 /// See the module.
-pub struct Failures;
+pub struct SglangFailures;
 
 const NO_POOL: &str = "Not enough memory. Please try to increase --mem-fraction-static";
 const NO_GRAPH: &str = "Capture cuda graph failed: ";
 const NO_TOKENS: &str = "ut of memory. Try to lower your batch size";
 const NO_SLOTS: &str = "alloc_req_slots runs out of memory";
 
-impl Grammar for Failures {
+impl Grammar for SglangFailures {
     fn producer(&self) -> &'static str {
         "sglang"
     }
@@ -139,7 +139,7 @@ mod tests {
             "logger.error(\"Prefill out of memory. Try to lower your batch size.\")",
             "Exception: Capture cuda graph failed: CUDA error: operation not permitted when stream is capturing",
         ] {
-            assert!(testing::parse(&Failures, text).is_empty(), "{text}");
+            assert!(testing::parse(&SglangFailures, text).is_empty(), "{text}");
         }
     }
 }

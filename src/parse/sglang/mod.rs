@@ -3,5 +3,5 @@
 mod failures;
 mod prints;
 
-pub(super) use failures::Failures;
-pub(super) use prints::Prints;
+pub(super) use failures::SglangFailures;
+pub(super) use prints::SglangPrints;

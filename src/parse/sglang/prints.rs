@@ -12,13 +12,13 @@ use crate::model::{Derivation, Event, Figure, Kind, Severity, What};
 use crate::parse::{Example, Grammar, Record, origin, text};
 
 /// See the module.
-pub struct Prints;
+pub struct SglangPrints;
 
 const FULL: &str = "KV cache pool is full. Retract requests";
 const ABORTED: &str = "even after retracting all other requests";
 const KEYS: &str = "K size: ";
 
-impl Grammar for Prints {
+impl Grammar for SglangPrints {
     fn producer(&self) -> &'static str {
         "sglang"
     }

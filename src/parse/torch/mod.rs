@@ -44,7 +44,7 @@ impl Grammar for Torch {
     fn follows(&self, record: &Record, next: &Line<'_>) -> Follow {
         let Some(last) = heads(record.text()).last() else { return Follow::End };
         let now = progress(last);
-        if now == Progress::ENDED {
+        if now == ReadExtent::ENDED {
             return Follow::End;
         }
         let with = |joint: &str| progress(&format!("{last}{joint}{}", next.body().trim_start()));
@@ -99,7 +99,7 @@ enum Speaker {
 }
 
 /// The allocator, and the device if it is named at once.
-type Head<'a> = (Speaker, Option<Clause<'a>>);
+type Head<'a> = (Speaker, Option<TorchClause<'a>>);
 
 /// The words with which a message begins.
 fn head(text: &str) -> IResult<&str, Head<'_>> {
@@ -108,7 +108,7 @@ fn head(text: &str) -> IResult<&str, Head<'_>> {
         return Err(nom::Err::Error(nom::error::Error::new(text, nom::error::ErrorKind::Tag)));
     }
     let device = alt((tag("CUDA"), tag("HIP"), tag("XPU"), tag("NPU")));
-    let number = |text| consumed(integer).map(|(words, number)| Some(Clause::Device(words, number))).parse(text);
+    let number = |text| consumed(integer).map(|(words, number)| Some(TorchClause::Device(words, number))).parse(text);
     let warning = (tag("memory "), alt((tag("mapping"), tag("allocation"))), tag(" failed with OOM on device "));
     complete(alt((
         (device, tag(" out of memory")).map(|_| (Speaker::Caching, None)),
@@ -140,7 +140,7 @@ fn headless(text: &str) -> IResult<&str, Head<'_>> {
 
 /// One clause of a message.
 #[derive(Debug, Clone, Copy, PartialEq)]
-enum Clause<'a> {
+enum TorchClause<'a> {
     Size(FigureName, Size<'a>),
     /// The device: the words and the number.
     Device(&'a str, u32),
@@ -153,7 +153,7 @@ enum Clause<'a> {
 }
 
 /// The clause at the beginning of `text`. `Incomplete` if more text might make it a clause.
-fn clause(text: &str) -> IResult<&str, Clause<'_>> {
+fn clause(text: &str) -> IResult<&str, TorchClause<'_>> {
     preceded(blank, alt((caching_clause, described_clause, other_clause))).parse(text)
 }
 
@@ -172,7 +172,7 @@ fn blank(text: &str) -> IResult<&str, &str> {
 }
 
 /// Up to 2.0, and NPU: `(GPU 3; 79.15 GiB total capacity; 74.02 GiB already allocated; …`
-fn caching_clause(text: &str) -> IResult<&str, Clause<'_>> {
+fn caching_clause(text: &str) -> IResult<&str, TorchClause<'_>> {
     let labels = alt((
         alt((tag(" total capacity"), tag(" total"))).map(|_| Some(FigureName::GpuTotal)),
         tag(" already allocated").map(|_| Some(FigureName::TorchAllocated)),
@@ -185,12 +185,13 @@ fn caching_clause(text: &str) -> IResult<&str, Clause<'_>> {
     let labelled = terminated(preceded(opt(tag("(")), pair(size, labels)), alt((tag(";"), tag(")"))));
     // The bracket may have been lost when the message was copied.
     let device = delimited(opt(tag("(")), device, tag(";"));
-    alt((device, labelled.map(|(size, name)| name.map_or(Clause::Words, |name| Clause::Size(name, size))))).parse(text)
+    alt((device, labelled.map(|(size, name)| name.map_or(TorchClause::Words, |name| TorchClause::Size(name, size)))))
+        .parse(text)
 }
 
 /// From 2.1: `GPU 0 has a total capacity of 79.15 GiB of which 1.05 GiB is free. …`; 2.1 misspells "capacity".
-fn described_clause(text: &str) -> IResult<&str, Clause<'_>> {
-    let of = |name| move |size| Clause::Size(name, size);
+fn described_clause(text: &str) -> IResult<&str, TorchClause<'_>> {
+    let of = |name| move |size| TorchClause::Size(name, size);
     let process = pair(preceded(tag("Process "), consumed(integer)), preceded(tag(" has "), size));
     alt((
         preceded(tag("Tried to allocate "), size).map(of(FigureName::Requested)),
@@ -198,10 +199,10 @@ fn described_clause(text: &str) -> IResult<&str, Clause<'_>> {
         preceded((tag("a total capac"), alt((tag("ity"), tag("ty"))), tag(" of ")), size).map(of(FigureName::GpuTotal)),
         preceded(tag("total "), size).map(of(FigureName::GpuTotal)),
         preceded(tag("of which "), size).map(of(FigureName::GpuFree)),
-        process.map(|((words, pid), size)| Clause::Process(words, pid, size)),
+        process.map(|((words, pid), size)| TorchClause::Process(words, pid, size)),
         preceded(tag("Including non-PyTorch memory, this process has "), size).map(of(FigureName::ProcessInUse)),
         preceded(tag("Of the allocated memory "), size).map(of(FigureName::TorchAllocated)),
-        preceded(tag("with "), size).map(Clause::PrivatePools),
+        preceded(tag("with "), size).map(TorchClause::PrivatePools),
         preceded(tag("and "), size).map(of(FigureName::TorchReservedUnallocated)),
         terminated(size, tag(" allowed")).map(of(FigureName::GpuAllowed)),
     ))
@@ -209,8 +210,8 @@ fn described_clause(text: &str) -> IResult<&str, Clause<'_>> {
 }
 
 /// cudaMallocAsync's table, MPS, the warnings of expandable segments, and the words between clauses.
-fn other_clause(text: &str) -> IResult<&str, Clause<'_>> {
-    let of = |name| move |size| Clause::Size(name, size);
+fn other_clause(text: &str) -> IResult<&str, TorchClause<'_>> {
+    let of = |name| move |size| TorchClause::Size(name, size);
     let cell = |label| preceded((tag(label), blank, tag(": ")), size);
     let words = alt((
         tag("."),
@@ -230,14 +231,14 @@ fn other_clause(text: &str) -> IResult<&str, Clause<'_>> {
     let words = alt((words, recognize((tag("(private"), tag(" pools)")))));
     let async_limit = recognize((tag("PyTorch limit (set by user-supplied memory fraction)"), blank, tag(": "), size));
     alt((
-        words.map(|_| Clause::Words),
+        words.map(|_| TorchClause::Words),
         cell("Currently allocated").map(of(FigureName::TorchAllocated)),
         cell("Requested").map(of(FigureName::Requested)),
         cell("Device limit").map(of(FigureName::GpuTotal)),
         cell("Free (according to CUDA)").map(of(FigureName::GpuFree)),
-        async_limit.map(|_| Clause::Words),
+        async_limit.map(|_| TorchClause::Words),
         preceded(tag("(MPS allocated: "), size).map(of(FigureName::TorchAllocated)),
-        preceded(tag("other allocations: "), size).map(|_| Clause::Words),
+        preceded(tag("other allocations: "), size).map(|_| TorchClause::Words),
         preceded(tag("max allowed: "), size).map(of(FigureName::GpuTotal)),
         preceded(alt((tag("while trying to map "), tag("while trying to allocate "))), size).map(of(FigureName::Requested)),
         preceded(tag("(free: "), raw_size).map(of(FigureName::GpuFree)),
@@ -252,10 +253,10 @@ fn other_clause(text: &str) -> IResult<&str, Clause<'_>> {
 }
 
 /// `GPU 3`, `NPU 0`; torch 2.3 prints no number: `GPU ` and another space.
-fn device(text: &str) -> IResult<&str, Clause<'_>> {
+fn device(text: &str) -> IResult<&str, TorchClause<'_>> {
     let name = consumed((alt((tag("GPU "), tag("NPU "))), integer));
-    let named = name.map(|(words, (_, number))| Clause::Device(words, number));
-    let nameless = terminated(tag("GPU "), peek(char(' '))).map(|_| Clause::Words);
+    let named = name.map(|(words, (_, number))| TorchClause::Device(words, number));
+    let nameless = terminated(tag("GPU "), peek(char(' '))).map(|_| TorchClause::Words);
     alt((named, nameless)).parse(text)
 }
 
@@ -278,28 +279,28 @@ fn raw_size(text: &str) -> IResult<&str, Size<'_>> {
 
 /// How far a message can be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Progress {
+struct ReadExtent {
     /// The number of bytes read.
     bytes: usize,
     /// Whether the text ends within a clause, so that the message may go on.
     is_open: bool,
 }
 
-impl Progress {
+impl ReadExtent {
     /// Its last clause was read.
-    const ENDED: Progress = Progress { bytes: usize::MAX, is_open: false };
+    const ENDED: ReadExtent = ReadExtent { bytes: usize::MAX, is_open: false };
 }
 
-fn progress(message: &str) -> Progress {
-    let Ok((mut rest, _)) = opening(message) else { return Progress { bytes: 0, is_open: false } };
+fn progress(message: &str) -> ReadExtent {
+    let Ok((mut rest, _)) = opening(message) else { return ReadExtent { bytes: 0, is_open: false } };
     loop {
         match clause(rest) {
-            Ok((_, Clause::Size(FigureName::TorchReservedUnallocated | FigureName::TorchReserved, _))) => {
-                return Progress::ENDED;
+            Ok((_, TorchClause::Size(FigureName::TorchReservedUnallocated | FigureName::TorchReserved, _))) => {
+                return ReadExtent::ENDED;
             }
             Ok((next, _)) => rest = next,
-            Err(nom::Err::Incomplete(_)) => return Progress { bytes: message.len(), is_open: true },
-            Err(_) => return Progress { bytes: message.len() - rest.len(), is_open: false },
+            Err(nom::Err::Incomplete(_)) => return ReadExtent { bytes: message.len(), is_open: true },
+            Err(_) => return ReadExtent { bytes: message.len() - rest.len(), is_open: false },
         }
     }
 }
@@ -313,10 +314,10 @@ fn event(record: &Record, message: &str) -> Option<Event> {
         rest = next;
     }
     clauses.extend(cut_clause(rest));
-    let requested = clauses.iter().any(|clause| matches!(clause, Clause::Size(FigureName::Requested, _)));
+    let requested = clauses.iter().any(|clause| matches!(clause, TorchClause::Size(FigureName::Requested, _)));
     let absurd = rest.trim_start().starts_with("Tried to allocate more than 1EB");
     let proves = match speaker {
-        Speaker::Headless => clauses.iter().any(|clause| matches!(clause, Clause::Device(..))),
+        Speaker::Headless => clauses.iter().any(|clause| matches!(clause, TorchClause::Device(..))),
         _ => requested || absurd || is_exception(record.before(message), message),
     };
     if !proves {
@@ -326,7 +327,7 @@ fn event(record: &Record, message: &str) -> Option<Event> {
 }
 
 /// The last clause of a message that was cut off within a label: `17.19 MiB f`. A beginning of two labels states nothing: `28.50 GiB al`.
-fn cut_clause(rest: &str) -> Option<Clause<'_>> {
+fn cut_clause(rest: &str) -> Option<TorchClause<'_>> {
     const LABELS: [(&str, FigureName); 5] = [
         ("total capacity", FigureName::GpuTotal),
         ("already allocated", FigureName::TorchAllocated),
@@ -338,7 +339,7 @@ fn cut_clause(rest: &str) -> Option<Clause<'_>> {
     let label = label.trim();
     let mut fit = LABELS.iter().filter(|(whole, _)| !label.is_empty() && whole.starts_with(label));
     let (_, name) = fit.next()?;
-    fit.next().is_none().then_some(Clause::Size(*name, size))
+    fit.next().is_none().then_some(TorchClause::Size(*name, size))
 }
 
 /// Whether `message`, which has no size and follows `before`, is the text of an exception and not a mere mention.
@@ -355,27 +356,27 @@ fn number_behind(said: &str, label: &str) -> Option<u32> {
     words.split_once(']')?.0.parse().ok()
 }
 
-fn to_event(record: &Record, message: &str, speaker: Speaker, clauses: &[Clause<'_>]) -> Event {
+fn to_event(record: &Record, message: &str, speaker: Speaker, clauses: &[TorchClause<'_>]) -> Event {
     let mut figures: Vec<Figure> = Vec::new();
     let mut facts = Vec::new();
     let mut device = None;
     let mut processes = Vec::new();
     for clause in clauses {
         match clause {
-            Clause::Size(name, size) => figures.extend(record.figure(*name, *size)),
-            Clause::Device(words, number) => {
+            TorchClause::Size(name, size) => figures.extend(record.figure(*name, *size)),
+            TorchClause::Device(words, number) => {
                 device = Some(*number);
                 figures.push(record.number(FigureName::GpuIndex, words, f64::from(*number)));
             }
-            Clause::Process(_, pid, size) => {
+            TorchClause::Process(_, pid, size) => {
                 processes.extend(record.figure(FigureName::ProcessInUse, *size).map(|figure| (*pid, figure)));
             }
-            Clause::PrivatePools(size) => {
+            TorchClause::PrivatePools(size) => {
                 facts.extend(
                     size.bytes.map(|bytes| record.number_fact("torch.private_pools", size.text, bytes.0 as f64)),
                 );
             }
-            Clause::Words => {}
+            TorchClause::Words => {}
         }
     }
     let own = own_process(&figures, &processes);
@@ -394,7 +395,7 @@ fn to_event(record: &Record, message: &str, speaker: Speaker, clauses: &[Clause<
         .collect();
     figures.extend(processes.into_iter().map(|(_, figure)| figure));
     figures.extend(clauses.iter().filter_map(|clause| match clause {
-        Clause::Process(words, pid, _) if Some(*pid) == own => {
+        TorchClause::Process(words, pid, _) if Some(*pid) == own => {
             Some(record.number(FigureName::VictimPid, words, f64::from(*pid)))
         }
         _ => None,

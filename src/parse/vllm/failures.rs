@@ -18,7 +18,7 @@ use crate::parse::text::{self, Size};
 use crate::parse::{Example, Follow, Grammar, Joint, Line, Record, origin};
 
 /// See the module.
-pub struct Failures;
+pub struct VllmFailures;
 
 const NO_BLOCKS: &str = "No available memory for the cache blocks";
 const LENGTH: &str = "'s max seq len (";
@@ -29,7 +29,7 @@ const DIED: &str = "died unexpectedly";
 /// Only shows that the log is vLLM's.
 const FATAL: &str = "Got fatal signal from worker processes, shutting down.";
 
-impl Grammar for Failures {
+impl Grammar for VllmFailures {
     fn producer(&self) -> &'static str {
         "vllm"
     }
@@ -48,12 +48,12 @@ impl Grammar for Failures {
 
     /// A terminal's width cuts a message within or between words: the joint that lets more be read is right.
     fn follows(&self, record: &Record, next: &Line<'_>) -> Follow {
-        let Some(last) = heads(record.text()).last().filter(|message| Reading::of(message).is_cut) else {
+        let Some(last) = heads(record.text()).last().filter(|message| ReadClauses::of(message).is_cut) else {
             return Follow::End;
         };
         let goes_on = |between: &str| {
             let longer = format!("{last}{between}{}", next.body().trim_start());
-            let reading = Reading::of(&longer);
+            let reading = ReadClauses::of(&longer);
             reading.is_cut || reading.length > last.len()
         };
         match (goes_on(""), goes_on(" ")) {
@@ -89,7 +89,7 @@ fn heads(text: &str) -> impl Iterator<Item = &str> {
 
 /// One clause of a message.
 #[derive(Debug, Clone, Copy)]
-enum Clause<'a> {
+enum VllmClause<'a> {
     Size(FigureName, Size<'a>),
     /// Free and total memory.
     FreeOf(Size<'a>, Size<'a>),
@@ -100,31 +100,34 @@ enum Clause<'a> {
     Words,
 }
 
-impl Clause<'_> {
+impl VllmClause<'_> {
     /// Whether it proves that memory was refused.
     fn proves(&self) -> bool {
-        matches!(self, Clause::Size(Requested, _) | Clause::Share(..) | Clause::Number("vllm.kv_cache_tokens", ..))
+        matches!(
+            self,
+            VllmClause::Size(Requested, _) | VllmClause::Share(..) | VllmClause::Number("vllm.kv_cache_tokens", ..)
+        )
     }
 }
 
 /// The clause at the beginning of `text`. `Incomplete` if more text might make it a clause.
-fn clause(text: &str) -> IResult<&str, Clause<'_>> {
+fn clause(text: &str) -> IResult<&str, VllmClause<'_>> {
     alt((length_clause, device_clause, other_clause)).parse(text)
 }
 
 /// `To serve at least one request with the model's max seq len (131072), (16.00 GiB KV cache is needed, which is larger than the available
 /// KV cache memory (6.53 GiB). Based on …`: vLLM itself never closes the bracket. Before V1 `The model's max seq len (4096) is larger than
 /// …`
-fn length_clause(text: &str) -> IResult<&str, Clause<'_>> {
-    let number = |key| move |(words, value)| Clause::Number(key, words, value);
+fn length_clause(text: &str) -> IResult<&str, VllmClause<'_>> {
+    let number = |key| move |(words, value)| VllmClause::Number(key, words, value);
     let needed = delimited((tag(", "), opt(tag("("))), size, tag(" KV cache is needed"));
     let available = delimited(tag(", which is larger than the available KV cache memory ("), size, tag(")"));
     let estimated = tag(". Based on the available memory, the estimated maximum model length is ");
     let stored = tag(" is larger than the maximum number of tokens that can be stored in KV cache (");
     alt((
         map(delimited(tag(LENGTH), decimal, tag(")")), number("vllm.max_model_len")),
-        map(needed, |size| Clause::Size(Requested, size)),
-        map(available, |size| Clause::Size(KvCacheAvailable, size)),
+        map(needed, |size| VllmClause::Size(Requested, size)),
+        map(available, |size| VllmClause::Size(KvCacheAvailable, size)),
         map(delimited(estimated, digits, tag(".")), number("vllm.estimated_max_model_len")),
         map(delimited(stored, digits, tag(")")), number("vllm.kv_cache_tokens")),
     ))
@@ -133,26 +136,26 @@ fn length_clause(text: &str) -> IResult<&str, Clause<'_>> {
 
 /// `Free memory on device cuda:0 (31.2/79.15 GiB) on startup is less than desired GPU memory utilization (0.95, 75.2 GiB).` If there is
 /// enough, newer versions print almost the same words.
-fn device_clause(text: &str) -> IResult<&str, Clause<'_>> {
+fn device_clause(text: &str) -> IResult<&str, VllmClause<'_>> {
     let index = map_opt(take_while1(|c: char| c.is_ascii_digit()), |digits: &str| digits.parse().ok());
     let name = preceded(tag(" "), consumed((take_while1(|c: char| c.is_ascii_lowercase()), tag(":"), index)));
     let free_of = delimited(tag(" ("), separated_pair(gib, tag("/"), size), tag(")"));
     let share =
         delimited((tag(" on startup is "), tag(TOO_LITTLE)), separated_pair(decimal, tag(", "), size), tag(")"));
     alt((
-        map(tag(DEVICE), |_| Clause::Words),
-        map(name, |(words, (_, _, index))| Clause::Device(words, index)),
-        map(free_of, |(free, total)| Clause::FreeOf(free, total)),
-        map(share, |((words, share), size)| Clause::Share(words, share, size)),
+        map(tag(DEVICE), |_| VllmClause::Words),
+        map(name, |(words, (_, _, index))| VllmClause::Device(words, index)),
+        map(free_of, |(free, total)| VllmClause::FreeOf(free, total)),
+        map(share, |((words, share), size)| VllmClause::Share(words, share, size)),
     ))
     .parse(text)
 }
 
-fn other_clause(text: &str) -> IResult<&str, Clause<'_>> {
+fn other_clause(text: &str) -> IResult<&str, VllmClause<'_>> {
     let requests = delimited(take_while1(|c: char| c.is_alphabetic() || c == ' '), digits, tag(" dummy requests"));
     alt((
-        map(alt((tag(NO_BLOCKS), tag(". Try increasing"))), |_| Clause::Words),
-        map(preceded(tag(WARM_UP), requests), |(words, count)| Clause::Number("vllm.max_num_seqs", words, count)),
+        map(alt((tag(NO_BLOCKS), tag(". Try increasing"))), |_| VllmClause::Words),
+        map(preceded(tag(WARM_UP), requests), |(words, count)| VllmClause::Number("vllm.max_num_seqs", words, count)),
     ))
     .parse(text)
 }
@@ -182,16 +185,16 @@ fn digits(text: &str) -> IResult<&str, (&str, f64)> {
 }
 
 /// The clauses read from a message.
-struct Reading<'a> {
-    clauses: Vec<Clause<'a>>,
+struct ReadClauses<'a> {
+    clauses: Vec<VllmClause<'a>>,
     /// The number of bytes read.
     length: usize,
     /// Whether the text ends where the message may go on.
     is_cut: bool,
 }
 
-impl Reading<'_> {
-    fn of(message: &str) -> Reading<'_> {
+impl ReadClauses<'_> {
+    fn of(message: &str) -> ReadClauses<'_> {
         let (mut rest, mut clauses) = (message, Vec::new());
         loop {
             match clause(rest) {
@@ -200,7 +203,7 @@ impl Reading<'_> {
                     rest = next;
                 }
                 Err(error) => {
-                    return Reading { clauses, length: message.len() - rest.len(), is_cut: error.is_incomplete() };
+                    return ReadClauses { clauses, length: message.len() - rest.len(), is_cut: error.is_incomplete() };
                 }
             }
         }
@@ -209,31 +212,31 @@ impl Reading<'_> {
 
 /// The shortage that `message` states, if it does not merely mention one.
 fn shortage(record: &Record, message: &str) -> Option<Event> {
-    let Reading { clauses, .. } = Reading::of(message);
+    let ReadClauses { clauses, .. } = ReadClauses::of(message);
     let is_statement = |words: &str| message.starts_with(words) && !text::is_quoted(record.text(), message);
     let no_blocks = is_statement(NO_BLOCKS) && (clauses.len() > 1 || is_exception(record.text(), message));
-    if !(no_blocks || is_statement(WARM_UP) || clauses.iter().any(Clause::proves)) {
+    if !(no_blocks || is_statement(WARM_UP) || clauses.iter().any(VllmClause::proves)) {
         return None;
     }
     let device = clauses.iter().find_map(|clause| match clause {
-        Clause::Device(_, index) => Some(*index),
+        VllmClause::Device(_, index) => Some(*index),
         _ => None,
     });
     let mut event = origin::shortage(record, "vllm", message, Kind::GpuOom, Severity::Fatal, device);
     for clause in clauses {
         match clause {
-            Clause::Size(name, size) => event.figures.extend(record.figure(name, size)),
-            Clause::FreeOf(free, total) => {
+            VllmClause::Size(name, size) => event.figures.extend(record.figure(name, size)),
+            VllmClause::FreeOf(free, total) => {
                 event.figures.extend(record.figure(GpuFree, free));
                 event.figures.extend(record.figure(GpuTotal, total));
             }
-            Clause::Number(key, words, value) => event.facts.push(record.number_fact(key, words, value)),
-            Clause::Share(words, share, size) => {
+            VllmClause::Number(key, words, value) => event.facts.push(record.number_fact(key, words, value)),
+            VllmClause::Share(words, share, size) => {
                 event.facts.push(record.number_fact("vllm.gpu_memory_utilization", words, share));
                 event.figures.extend(record.figure(Requested, size));
             }
-            Clause::Device(words, index) => event.figures.push(record.number(GpuIndex, words, f64::from(index))),
-            Clause::Words => {}
+            VllmClause::Device(words, index) => event.figures.push(record.number(GpuIndex, words, f64::from(index))),
+            VllmClause::Words => {}
         }
     }
     Some(event)
@@ -345,7 +348,7 @@ mod tests {
     use crate::parse::testing;
 
     fn stated(text: &str) -> Vec<(String, String)> {
-        let events = testing::parse(&Failures, text);
+        let events = testing::parse(&VllmFailures, text);
         events
             .into_iter()
             .flat_map(|event| event.figures)
@@ -381,7 +384,7 @@ mod tests {
             "the run had No available memory for the cache blocks again",
             "the ffmpeg process died unexpectedly (exit code: 1)",
         ] {
-            assert!(testing::parse(&Failures, text).is_empty(), "{text}");
+            assert!(testing::parse(&VllmFailures, text).is_empty(), "{text}");
         }
     }
 }

@@ -14,14 +14,14 @@ use crate::parse::text::{self, Size as Amount};
 use crate::parse::{Example, Grammar, Record, origin};
 
 /// See the module.
-pub struct Prints;
+pub struct VllmPrints;
 
 const PREEMPTED: &str = " because there is not enough KV cache space";
 
 /// Before the free and the total memory of the device.
 const ON_STARTUP: &str = "Free memory on device";
 
-impl Grammar for Prints {
+impl Grammar for VllmPrints {
     fn producer(&self) -> &'static str {
         "vllm"
     }
@@ -158,6 +158,6 @@ mod tests {
     #[test]
     fn a_failure_is_not_also_a_moment() {
         let text = "ValueError: Free memory on device (30.25/47.5 GiB) on startup is less than desired GPU memory utilization (0.9, 42.75 GiB).";
-        assert!(testing::parse(&Prints, text).is_empty());
+        assert!(testing::parse(&VllmPrints, text).is_empty());
     }
 }
