@@ -9,7 +9,7 @@ mod names;
 mod parameters;
 
 pub use hf_config::HfConfigError;
-pub use names::Found;
+pub use names::ModelMatch;
 
 /// One file of `rules/models/`: the models of one family.
 #[derive(Debug, Deserialize)]
@@ -221,7 +221,7 @@ impl Shape {
 #[derive(Debug, Default)]
 pub struct Models {
     models: Vec<Model>,
-    aliases: Vec<(names::Name, usize)>,
+    aliases: Vec<(names::NormalizedName, usize)>,
 }
 
 impl Models {
@@ -247,7 +247,7 @@ impl Models {
                 return Err(wrong(problem));
             }
             for alias in &row.aliases {
-                let name = names::Name::of(alias);
+                let name = names::NormalizedName::of(alias);
                 if let Some((_, known)) = self.aliases.iter().find(|(known, _)| *known == name) {
                     let of = self.models.get(*known).map_or(&row.name, |model| &model.name);
                     return Err(wrong(format!("`{alias}` of {} is {of} already", row.name)));
