@@ -27,7 +27,7 @@ pub fn node_of_path(path: &str) -> Option<Arc<str>> {
         .map(Arc::from)
 }
 
-/// The node on which a log was read, and its path there. A single letter before the colon is a drive, and two slashes behind it make an
+/// The node on which a log was read, and its path there. A single letter before the colon is a drive, and two slashes after it make an
 /// address.
 pub fn node_and_path(path: &str) -> Option<(&str, &str)> {
     let (node, rest) = path.split_once(':')?;

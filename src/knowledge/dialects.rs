@@ -18,7 +18,7 @@ pub struct Dialect {
     /// Where this was read, with versions.
     #[serde(rename = "source")]
     _source: String,
-    /// Settings by the name that conditions use behind `set.`.
+    /// Settings by the name that conditions use after `set.`.
     #[serde(default)]
     pub setting: BTreeMap<Arc<str>, SettingRow>,
     /// Facts and the rows that decide them; the first that holds counts.

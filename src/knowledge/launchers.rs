@@ -48,7 +48,7 @@ pub struct Launcher {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Starts {
-    /// Options, then a script, or a module behind `-m`.
+    /// Options, then a script, or a module after `-m`.
     Python,
     /// Options, then any command.
     Command,

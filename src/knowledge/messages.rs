@@ -126,9 +126,9 @@ pub enum Said {
     Anywhere,
     /// Not in quotes or the arguments of a call.
     Unquoted,
-    /// At the beginning of a message, or behind words that report a failure.
+    /// At the beginning of a message, or after words that report a failure.
     Reported,
-    /// At the beginning of a message: of the line, or behind a label.
+    /// At the beginning of a message: of the line, or after a label.
     First,
 }
 

@@ -114,7 +114,7 @@ pub struct Shape {
 pub enum Bias {
     /// The projections to queries, keys and values.
     QueryKeyValue,
-    /// The projection behind attention.
+    /// The projection after attention.
     AttentionOutput,
     /// The matrices of the MLP.
     Mlp,

@@ -97,9 +97,9 @@ pub enum Place {
     Before,
     /// Directly before it.
     DirectlyBefore,
-    /// Behind it in the same sentence.
+    /// After it in the same sentence.
     Behind,
-    /// Directly behind it.
+    /// Directly after it.
     DirectlyBehind,
     /// At the beginning of the line.
     Start,
@@ -141,13 +141,13 @@ pub struct AmountRow {
     /// Words directly before it.
     #[serde(default)]
     pub before: Vec<Arc<str>>,
-    /// Words directly behind it.
+    /// Words directly after it.
     #[serde(default)]
     pub behind: Vec<Arc<str>>,
     /// Words directly before a number that counts bytes though it has no unit.
     #[serde(default)]
     pub bytes: Vec<Arc<str>>,
-    /// The same, but only directly behind a comma: `, size 59187712`, not `vocab size 151936`.
+    /// The same, but only directly after a comma: `, size 59187712`, not `vocab size 151936`.
     #[serde(default)]
     pub bytes_alone: Vec<Arc<str>>,
 }
@@ -201,7 +201,7 @@ struct Search {
     of: Vec<Wanted>,
 }
 
-/// The row of some words, and the words behind their gap.
+/// The row of some words, and the words after their gap.
 #[derive(Debug)]
 struct Wanted {
     row: usize,
@@ -290,7 +290,7 @@ impl Signs {
     }
 }
 
-/// The end of `tail` behind `from` in `text`, with at most [`GAP`] words between.
+/// The end of `tail` after `from` in `text`, with at most [`GAP`] words between.
 fn behind_gap(text: &str, from: usize, tail: &str) -> Option<usize> {
     let rest = text[from..].strip_prefix(' ')?;
     let starts = std::iter::once(0).chain(rest.match_indices(' ').map(|(at, _)| at + 1));

@@ -13,7 +13,7 @@ pub struct Version {
     number: u64,
 }
 
-/// The suffix behind the release's numbers.
+/// The suffix after the release's numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Stage {
     Dev,

@@ -1,6 +1,6 @@
 //! XLA, as JAX shows it: a program or a buffer that the device has no room for.
 //!
-//! Mirrors `xla/service/buffer_assignment.cc` (the table behind the message), `xla/pjrt/pjrt_stream_executor_client.cc`,
+//! Mirrors `xla/service/buffer_assignment.cc` (the table after the message), `xla/pjrt/pjrt_stream_executor_client.cc`,
 //! `xla/stream_executor/*_allocator_adapter.cc` and the messages of the closed TPU compiler and runtime that XLA's
 //! documentation names (E0100, E0101, E1000). Sizes are powers of two, also TPU's `20.25G`. The table is about one
 //! program, never about all that the device holds.

@@ -148,7 +148,7 @@ fn go(line: &str) -> IResult<&str, NativeCall<'_>> {
     Ok((left, NativeCall { file, function: name.unwrap_or(bare) }))
 }
 
-/// A call of a compiled program, behind its number and address.
+/// A call of a compiled program, after its number and address.
 fn symbol(line: &str) -> IResult<&str, NativeCall<'_>> {
     let address = || (tag("0x"), hex_digit1);
     let number = alt((
@@ -173,7 +173,7 @@ fn symbol(line: &str) -> IResult<&str, NativeCall<'_>> {
     }
 }
 
-/// `caffe::SyncedMemory::mutable_gpu_data()`, `void at::native::copy_kernel<float>(at::Tensor&)`, `ggml_cuda_op_mul_mat (…)`; behind an
+/// `caffe::SyncedMemory::mutable_gpu_data()`, `void at::native::copy_kernel<float>(at::Tensor&)`, `ggml_cuda_op_mul_mat (…)`; after an
 /// address any name counts.
 fn qualified(text: &str, has_address: bool) -> IResult<&str, NativeCall<'_>> {
     let text = ["void ", "std::enable_if ", "static ", "unsigned ", "int ", "bool "]

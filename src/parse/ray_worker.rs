@@ -1,7 +1,7 @@
 //! Ray's messages about dead workers, actors and nodes; they do not prove why these died.
 //!
 //! Mirrors `python/ray/exceptions.py`, `python/ray/_private/process_watcher.py`, `src/ray/raylet/node_manager.cc`,
-//! `src/ray/gcs/gcs_{worker,actor,node}_manager.cc` and `src/ray/core_worker/` (1.13–2.60). The text behind `potential root causes` and
+//! `src/ray/gcs/gcs_{worker,actor,node}_manager.cc` and `src/ray/core_worker/` (1.13–2.60). The text after `potential root causes` and
 //! `common causes` is a guess that Ray prints for any dead worker, with the OOM killer first. An exit type that names the memory monitor is
 //! left to [`super::ray_monitor`].
 
@@ -124,7 +124,7 @@ fn report_head(text: &str) -> IResult<&str, ()> {
     Ok((rest, ()))
 }
 
-/// An exit type, and the detail without the guesses behind it.
+/// An exit type, and the detail without the guesses after it.
 struct Ending<'a> {
     kind: &'a str,
     detail: Option<&'a str>,

@@ -135,7 +135,7 @@ fn torch(record: &Record) -> Option<Event> {
     Some(event)
 }
 
-/// `</torch_12345_1830012345_512> in read-write mode: No space left on device (28)`, or nothing behind the name.
+/// `</torch_12345_1830012345_512> in read-write mode: No space left on device (28)`, or nothing after the name.
 fn storage(text: &str) -> IResult<&str, (&str, &str)> {
     (delimited(tag("<"), recognize((tag("/torch_"), take_until(">"))), tag(">")), rest).parse(text)
 }

@@ -91,7 +91,7 @@ fn device(text: &str) -> IResult<&str, (Size<'_>, Size<'_>)> {
     preceded(tag(", device memory used/total (GB): "), (terminated(gib, char('/')), gib)).parse(text)
 }
 
-/// A number of GiB without the comma behind it.
+/// A number of GiB without the comma after it.
 fn gib(text: &str) -> IResult<&str, Size<'_>> {
     let digits = take_while1(|c: char| c.is_ascii_digit() || c == '.');
     map_opt(digits, |words| text::counted(words, Bytes::GIB).ok().map(|(_, size)| size)).parse(text)

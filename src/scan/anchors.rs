@@ -45,7 +45,7 @@ impl Anchors {
         self.search.find_iter(bytes).map(|found| found.start())
     }
 
-    /// The offsets of anchors that end behind the first `known` bytes; those within were found before. Uses up to `threads` threads if that
+    /// The offsets of anchors that end after the first `known` bytes; those within were found before. Uses up to `threads` threads if that
     /// is worth it.
     pub(super) fn find_new(&self, bytes: &[u8], known: usize, threads: usize) -> Vec<usize> {
         let parts = threads.min((bytes.len() - known) / SHARE).max(1);

@@ -267,7 +267,7 @@ impl<'a> Scanner<'a> {
                 sink.gap();
             }
             let column = self.next - self.line_start;
-            // An empty piece behind a full one is only the line feed.
+            // An empty piece after a full one is only the line feed.
             if !(bytes.is_empty() && column > 0) {
                 sink.line(RawLine { bytes, number: self.number, column, is_open: feed == 0 });
             }

@@ -79,7 +79,7 @@ fn fill(stream: &mut impl Read, size: usize, block: &mut Vec<u8>) -> io::Result<
 mod tests {
     use super::*;
 
-    /// Fails behind `good` bytes.
+    /// Fails after `good` bytes.
     struct Failing {
         good: usize,
     }

@@ -55,7 +55,7 @@ pub fn in_order(bytes: &[u8]) -> Vec<(LineNumber, &[u8])> {
     lines.into_iter().map(|(_, place, line)| (place, line)).collect()
 }
 
-/// The number behind the time of a line.
+/// The number after the time of a line.
 fn number(line: &[u8]) -> Option<u64> {
     let text = str::from_utf8(&line[..line.len().min(64)]).ok()?;
     let (_, behind) = text.split_once(' ')?;

@@ -204,7 +204,7 @@ fn is_yaml(lines: &[&str], text: &str) -> bool {
         && Document::read_as(Format::Yaml, "", text).is_ok_and(|document| document.entries().len() >= FEWEST)
 }
 
-/// Whether the text behind a name is a sentence, as programs print it, and not a setting's value.
+/// Whether the text after a name is a sentence, as programs print it, and not a setting's value.
 fn is_sentence(line: &str) -> bool {
     const FEWEST: usize = 4;
     let value = line.split_once(": ").map_or("", |(_, value)| value).trim();

@@ -84,13 +84,13 @@ pub enum SlotType {
     Share,
     /// Up to a blank, comma, semicolon, bracket or quote.
     Word,
-    /// Up to the words behind the slot, else to the end of the line.
+    /// Up to the words after the slot, else to the end of the line.
     Text,
     /// A keyword's value as Python prints it: `=8192`, `': 'a/b'`.
     Option,
     /// The first text in quotes.
     Quoted,
-    /// A value behind the dots or blanks that fill up a column.
+    /// A value after the dots or blanks that fill up a column.
     Dotted,
     /// A version number.
     Version,

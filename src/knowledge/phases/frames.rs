@@ -179,7 +179,7 @@ impl Prepared {
     }
 }
 
-/// The rows behind `key` in a sorted table of lines.
+/// The rows after `key` in a sorted table of lines.
 fn look_up(table: &'static str, key: &str) -> impl Iterator<Item = u16> {
     let bytes = table.as_bytes();
     let (mut low, mut high) = (0, bytes.len());

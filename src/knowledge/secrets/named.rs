@@ -2,14 +2,14 @@
 
 /// A value: a list, quoted text, or everything up to a blank or a delimiter.
 const VALUE: &str = r#"\[[^\]\r\n]*\]|[rbuf]{0,2}"(?:[^"\\\r\n]|\\.)*"?|[rbuf]{0,2}'(?:[^'\\\r\n]|\\.)*'?|`[^`\r\n]*`?|[^\s"'`,;&<>‹\[][^\s"'`,;&<>‹]*"#;
-/// A value behind an option, which may not begin with a hyphen: that is the next option.
+/// A value after an option, which may not begin with a hyphen: that is the next option.
 const AFTER_OPTION: &str = r#""(?:[^"\\\r\n]|\\.)*"?|'(?:[^'\\\r\n]|\\.)*'?|[^\s"'`,;&<>‹|\-][^\s"'`,;&<>‹]*"#;
 /// A quoted value.
 const QUOTED: &str = r#""(?:[^"\\\r\n]|\\.)*"?|'(?:[^'\\\r\n]|\\.)*'?"#;
 /// What may precede the words of a name.
 const BEFORE: &str = r"[a-z0-9_.\-]*";
 
-/// A regular expression that finds a value behind one of `names`.
+/// A regular expression that finds a value after one of `names`.
 pub(super) fn pattern(names: &[String]) -> String {
     let names: Vec<String> = names.iter().map(|name| spelled(name)).collect();
     let name = format!("{BEFORE}(?:{})", names.join("|"));

@@ -74,13 +74,13 @@ const CODES: &[(&str, Answer)] = &[
     ("GPU is lost", Failed(GpuHardware)),
 ];
 
-/// What `reason`, the words behind the speaker's name, proves. `None` if it has no words.
+/// What `reason`, the words after the speaker's name, proves. `None` if it has no words.
 pub(super) fn of(reason: &str) -> Option<Answer> {
     let known = WORDS.iter().chain(CODES).find(|(words, _)| reason.starts_with(words)).map(|(_, answer)| *answer);
     known.or_else(|| reason.starts_with(|c: char| c.is_ascii_alphabetic()).then_some(Failed(Unknown)))
 }
 
-/// `reason` without the places and calls behind it.
+/// `reason` without the places and calls after it.
 pub(super) fn alone(reason: &str) -> &str {
     let ends = [" at ", ")", " (", " when calling", ". ", "\n"];
     let end = ends.iter().filter_map(|end| reason.find(end)).min().unwrap_or(reason.len());

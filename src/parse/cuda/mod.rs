@@ -153,7 +153,7 @@ fn speakers(text: &str) -> Option<DriverMessage<'_>> {
     )
 }
 
-/// The reason behind `head`, codes and places left out.
+/// The reason after `head`, codes and places left out.
 fn reason<'a>(head: &str, rest: &'a str) -> Option<&'a str> {
     let behind = |code: fn(&'a str) -> IResult<&'a str, &'a str>| code(rest).ok().map(|(reason, _)| reason);
     match head {
@@ -249,7 +249,7 @@ fn to_event(record: &Record, message: &DriverMessage<'_>) -> Event {
 }
 
 /// `allocating 612.25 MiB on device 0:`, `failed to allocate 2.50G (2684354560 bytes) from device:`, `Out of memory allocating
-/// 1,073,741,824 bytes (`, `size::536870912 (512)MB`, `[size:1073741824]`: a number counts only with the words behind it, because one at
+/// 1,073,741,824 bytes (`, `size::536870912 (512)MB`, `[size:1073741824]`: a number counts only with the words after it, because one at
 /// the very end may be cut off.
 fn request(line: &str) -> Option<Size<'_>> {
     const COUNTS: [(&str, &str); 4] = [

@@ -115,7 +115,7 @@ fn rank(words: &str) -> IResult<&str, (u32, &str)> {
     (nom::character::complete::u32, delimited(tag(" (local_rank: "), text::digits, tag(")"))).parse(words)
 }
 
-/// `-9 (pid: 23456)`, from 2.10 on with `  (SIGKILL)` behind it.
+/// `-9 (pid: 23456)`, from 2.10 on with `  (SIGKILL)` after it.
 fn exit(words: &str) -> IResult<&str, (i32, &str)> {
     let status = terminated(signals::status, tag(" (pid: ")).map(|(_, status)| status);
     (status, terminated(text::digits, tag(")"))).parse(words)

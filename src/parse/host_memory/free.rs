@@ -24,7 +24,7 @@ fn is_header(line: &str) -> bool {
         && (line.contains(HEADER) || line.contains(OLD_HEADER))
 }
 
-/// The unit that a command line behind a prompt asks for: `$ free -g`.
+/// The unit that a command line after a prompt asks for: `$ free -g`.
 fn command(line: &str) -> Option<Bytes> {
     // A cheap check first, because every line with a trigger of this grammar gets here.
     let prompt = ["$ free", "# free", "+ free"].into_iter().find(|prompt| line.contains(prompt))?;

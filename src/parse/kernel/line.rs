@@ -120,7 +120,7 @@ pub(super) struct KernelProcess<'a> {
     pub comm: Option<&'a str>,
     /// The text before the words.
     pub head: &'a str,
-    /// The text behind the name.
+    /// The text after the name.
     pub tail: &'a str,
 }
 
@@ -387,7 +387,7 @@ pub(super) fn counted<'a>(line: &'a str, label: &str) -> Option<(&'a str, u64)> 
     let words = value_of(line, label)?;
     let digits = words[label.len()..].split(|c: char| !c.is_ascii_digit()).next()?;
     let end = label.len() + digits.len();
-    // `kB` behind it would make it something else.
+    // `kB` after it would make it something else.
     let is_whole = words[end..].is_empty() || words[end..].starts_with([' ', '\t', '#']);
     is_whole.then(|| Some((&words[..end], digits.parse().ok()?)))?
 }

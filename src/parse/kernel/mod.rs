@@ -28,7 +28,7 @@ pub struct Kernel;
 
 /// Most physical lines between two lines of a report: call traces are long, and `dmesg --json` makes four lines of one.
 const PATIENCE: u64 = 400;
-/// The same for lines behind the victim's.
+/// The same for lines after the victim's.
 const AFTERWARDS: u64 = 40;
 /// The same within the statistics of a cgroup, whose lines any program might print.
 const WITHIN: u64 = 8;

@@ -21,7 +21,7 @@ pub(super) struct TaskRow<'a> {
     /// The whole line.
     pub words: &'a str,
     pid: u32,
-    /// The text behind the pid: numbers and a name, which may contain blanks and digits.
+    /// The text after the pid: numbers and a name, which may contain blanks and digits.
     cells: &'a str,
 }
 
@@ -126,7 +126,7 @@ fn task<'a>(columns: Columns, row: TaskRow<'a>) -> Option<Task<'a>> {
     })
 }
 
-/// The text behind the first `count` cells.
+/// The text after the first `count` cells.
 fn name(cells: &str, count: usize) -> &str {
     let mut rest = cells.trim_start();
     for _ in 0..count {

@@ -87,7 +87,7 @@ fn at(rest: &str, clock: Clock, year: i16, month: u32, day: u32, time: Time, ext
     Ok((rest, Timestamp { clock, seconds: instant.as_second() as f64 + extra }))
 }
 
-/// `hh:mm:ss` and a fraction behind a point or comma.
+/// `hh:mm:ss` and a fraction after a point or comma.
 fn clock_time(input: &str) -> IResult<&str, (Time, f64)> {
     let (rest, (hour, _, minute, _, second)) =
         (number(2, 2), char(':'), number(2, 2), char(':'), number(2, 2)).parse(input)?;
@@ -100,7 +100,7 @@ fn clock_time(input: &str) -> IResult<&str, (Time, f64)> {
     }
 }
 
-/// The value of `digits` behind a point.
+/// The value of `digits` after a point.
 fn fraction_of(digits: &str) -> f64 {
     // No clock writes more digits than nanoseconds.
     let digits = &digits[..digits.len().min(9)];

@@ -67,7 +67,7 @@ impl Grammar for NvidiaSmi {
     }
 }
 
-/// Number and name of the device in the first row; behind the name stands the persistence mode, `On` or `Off`.
+/// Number and name of the device in the first row; after the name stands the persistence mode, `On` or `Off`.
 fn device(text: &str) -> IResult<&str, (u32, &str)> {
     let (rest, (index, cell)) =
         (preceded((char('|'), space1), integer), preceded(tag("  "), take_until(BUS))).parse(text)?;

@@ -87,7 +87,7 @@ fn spoken(text: &str) -> IResult<&str, Host<'_>> {
     let words = (tag("ost memory"), opt(char(':')), opt(tag(" used")), opt(char(':')), multispace0);
     let divided = || (multispace0, char('/'), multispace0);
     let both = separated_pair(text::size, divided(), text::size);
-    // The unit behind the second number holds for the first one, too.
+    // The unit after the second number holds for the first one, too.
     let one = map(separated_pair(consumed(text::decimal), divided(), text::size), |((words, amount), total)| {
         let unit = total.bytes.zip(text::decimal(total.text).ok()).map(|(bytes, (_, of))| bytes.0 as f64 / of);
         (Size { text: words, bytes: unit.and_then(|unit| Bytes::of(amount * unit, Bytes(1))) }, total)

@@ -226,7 +226,7 @@ fn available(text: &str) -> IResult<&str, EarlyoomLine<'_>> {
     Ok((rest, EarlyoomLine::Available { memory, total, swap }))
 }
 
-/// `1200`, whose unit stands behind the total, or `1200 MiB`.
+/// `1200`, whose unit stands after the total, or `1200 MiB`.
 fn amount(text: &str) -> IResult<&str, Size<'_>> {
     let bare =
         map_opt(digit1, |digits: &str| Some(Size { text: digits, bytes: Bytes::of(digits.parse().ok()?, Bytes::MIB) }));

@@ -27,7 +27,7 @@ pub(super) enum Clause<'a> {
     Size(FigureName, Size<'a>),
     /// A share 0–1.
     Share(FigureName, &'a str, f64),
-    /// An amount whose unit only the table behind it shows: the words and the number.
+    /// An amount whose unit only the table after it shows: the words and the number.
     Amount(FigureName, &'a str, f64),
     /// Words without a figure.
     Words,
@@ -261,7 +261,7 @@ fn rows_of_line(line: &str) -> Vec<ProcessRow<'_>> {
     let mut rows = Vec::new();
     for span in starts.windows(2) {
         let [start, end] = *span else { continue };
-        // The text of the message behind its table.
+        // The text of the message after its table.
         let ends = ["\\n", "; suggestions: "].iter().filter_map(|end| line[start..].find(end).map(|at| start + at));
         let mut next = row(line[start..ends.min().unwrap_or(end).min(end)].trim_end_matches(';'));
         while let Ok((_, found)) = next {

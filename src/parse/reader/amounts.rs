@@ -164,7 +164,7 @@ fn own_clause_behind(whole: &str, range: Range<usize>) -> Range<usize> {
     range.start..label_begins(&whole[range.start..end]).map_or(end, |at| range.start + at)
 }
 
-/// Where, behind an amount, the label of the next one begins: `1.5GiB free=0.3GiB`.
+/// Where, after an amount, the label of the next one begins: `1.5GiB free=0.3GiB`.
 fn label_begins(behind: &str) -> Option<usize> {
     // `free 512MB / total 8192MB`
     if behind.trim_start().starts_with(['/', '|']) {
@@ -181,7 +181,7 @@ fn label_begins(behind: &str) -> Option<usize> {
 /// The words between a part and its whole: `23.5/24.0 GB`, `2.1 GB of 16.0 GB`.
 const PART_OF: &[&str] = &["/", "out of", "of"];
 
-/// Skips the whole behind a part, because the words behind the whole describe the part: `2.1 GB of 16.0 GB free`.
+/// Skips the whole after a part, because the words after the whole describe the part: `2.1 GB of 16.0 GB free`.
 fn behind_its_whole(whole: &str, behind: Range<usize>) -> Range<usize> {
     let rest = || {
         let said = whole[behind.clone()].trim_start();

@@ -1,6 +1,6 @@
 //! A general reader for messages that no grammar knows: memory ran out, or a process was killed.
 //!
-//! The input is each line with a word of `rules/signs/`, with the line before it and those behind it; signs of a failure are weighed
+//! The input is each line with a word of `rules/signs/`, with the line before it and those after it; signs of a failure are weighed
 //! against signs of advice, a test or a setting. The output, at the end of the input, is the likely failures that no grammar has stated: a
 //! grammar proves, the reader makes likely. Only those few lines are costly.
 
@@ -25,7 +25,7 @@ const PRODUCER: &str = "reader";
 /// Literals that make a line worth reading and that no grammar searches for: few, long, rare.
 pub(super) const ANCHORS: &[&str] = &["SIGKILL"];
 
-/// How many lines behind a candidate are read with it.
+/// How many lines after a candidate are read with it.
 const BEHIND: usize = 2;
 /// How many rows of a list of amounts, `free: 1.2 GiB`, are read besides.
 const MOST_ROWS: usize = 6;
@@ -270,7 +270,7 @@ impl Reader {
     }
 }
 
-/// Adds to `stated` what it leaves open: a row that matches only the first words of a message does not read the amounts behind them.
+/// Adds to `stated` what it leaves open: a row that matches only the first words of a message does not read the amounts after them.
 fn fill_in(stated: &mut Event, figures: Vec<Figure>, victim: Victim) {
     let What::Shortage(known) = &mut stated.what else { return };
     if !victim.is_unknown() && known.victims.len() < 2 {

@@ -75,7 +75,7 @@ pub(in crate::parse) fn number_at_end(text: &str) -> Option<usize> {
     (begins(&text[..start]) && !(may_go_on && digits(&text[start..]) == 3)).then_some(start)
 }
 
-/// Whether a number may begin behind `before`; it may not within a word, a name or another number.
+/// Whether a number may begin after `before`; it may not within a word, a name or another number.
 fn begins(before: &str) -> bool {
     let is_joined = |c: char| c.is_ascii_alphanumeric() || c == '_';
     if before.ends_with(HOLE) {

@@ -18,7 +18,7 @@ pub(in crate::parse) struct Table {
     pub rows: &'static [TableRow],
 }
 
-/// Fixed words and the value behind them.
+/// Fixed words and the value after them.
 pub(in crate::parse) struct TableRow {
     words: &'static str,
     /// If not empty, the message must contain one of these, too.

@@ -45,7 +45,7 @@ pub(in crate::parse) fn spoken<'a>(text: &'a str, word: &'a str) -> impl Iterato
 /// Only this many bytes before a message are looked at, because a line may hold thousands of messages.
 const LOOK_BACK: usize = 1024;
 
-/// Whether a message may begin behind `before`: at the beginning of a line, behind a label, a prefix or other output such as a progress
+/// Whether a message may begin after `before`: at the beginning of a line, after a label, a prefix or other output such as a progress
 /// bar. Within a sentence, a comment or a string in source code it is only mentioned.
 pub(in crate::parse) fn may_begin(before: &str) -> bool {
     let before = before[before.ceil_char_boundary(before.len().saturating_sub(LOOK_BACK))..].trim_end();

@@ -95,13 +95,13 @@ fn bytes(size: Size<'_>) -> Option<(&str, SlotValue)> {
     Some((size.text, SlotValue::Bytes(size.bytes?)))
 }
 
-/// `460,496`, `0.95`, `1e-05`, without the comma or stop behind it.
+/// `460,496`, `0.95`, `1e-05`, without the comma or stop after it.
 fn number(text: &str) -> Option<(&str, SlotValue)> {
     let (_, (words, amount)) = consumed(text::decimal).parse(text).ok()?;
     Some((words.trim_end_matches('.'), SlotValue::Number(amount)))
 }
 
-/// `123.59M`, `6.74B`, `1,048,576`; with any other letter behind it, it is no count.
+/// `123.59M`, `6.74B`, `1,048,576`; with any other letter after it, it is no count.
 fn count(text: &str) -> Option<(&str, SlotValue)> {
     let letter = take_while::<_, _, nom::error::Error<&str>>(|c: char| c.is_ascii_alphabetic());
     let (_, (words, (amount, suffix))) = consumed((text::decimal, letter)).parse(text).ok()?;
@@ -158,7 +158,7 @@ mod tests {
         }
     }
 
-    /// The value of `slot` behind `X`.
+    /// The value of `slot` after `X`.
     fn behind(slot: SlotType, text: &str) -> Option<(&str, Option<f64>)> {
         read(slot, text.split_once('X')?.1, text, Some(" with ")).map(number_of)
     }

@@ -14,7 +14,7 @@ use crate::source::record;
 pub(super) struct RecorderLine<'a> {
     /// The machine that it was written on.
     pub host: &'a str,
-    /// The text behind the host.
+    /// The text after the host.
     pub words: &'a str,
     pub statement: RecorderStatement<'a>,
 }

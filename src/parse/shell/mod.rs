@@ -55,7 +55,7 @@ impl Grammar for Shell {
         true
     }
 
-    /// loky prints its workers' exit codes behind a blank line.
+    /// loky prints its workers' exit codes after a blank line.
     fn follows(&self, record: &Record, next: &Line<'_>) -> Follow {
         let is_pool = record.len() == 1 && record.text().contains(python::POOL_WORKER);
         match next.body().trim() {

@@ -145,7 +145,7 @@ fn level_name(text: &str) -> IResult<&str, &str> {
 }
 
 /// `MD(14433,7fea2effd700,python):2026-03-01-10:00:00.932.181 [mindspore/ccsrc/minddata/dataset/util/arena.cc:250] Init] ` of MindSpore,
-/// behind the level, and `RUNTIME(14433,python):2026-03-01-10:00:00.932.181 [npu_driver.cc:900]` of CANN.
+/// after the level, and `RUNTIME(14433,python):2026-03-01-10:00:00.932.181 [npu_driver.cc:900]` of CANN.
 pub(super) fn ascend_module(text: &str) -> IResult<&str, Facts<'_>> {
     let module = take_while1(|c: char| c.is_ascii_uppercase() || c == '_');
     let process = delimited(char('('), terminated(integer, (char(','), take_till(|c| c == ')'))), tag("):"));

@@ -103,7 +103,7 @@ pub(super) fn peel(text: &str) -> Envelope {
     envelope
 }
 
-/// Removes Ray's `[repeated 7x across cluster]` with the advice behind it, and the right side of a box.
+/// Removes Ray's `[repeated 7x across cluster]` with the advice after it, and the right side of a box.
 fn without_suffix(body: &str) -> (&str, u64) {
     let mut body = body.trim_end();
     let mut repeated = 0;
@@ -152,7 +152,7 @@ fn prefix(text: &str) -> IResult<&str, Facts<'_>> {
     }
 }
 
-/// A prefix that names a process, behind characters with which people quote, comment out or list lines.
+/// A prefix that names a process, after characters with which people quote, comment out or list lines.
 fn decorated(text: &str) -> Option<(&str, Facts<'_>)> {
     let bare = text.trim_start_matches(['#', '>', '|', '*', '-', '`', ' ']);
     // Most lines have no such decoration, and were already tried for a prefix.

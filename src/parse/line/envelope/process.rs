@@ -27,7 +27,7 @@ pub(super) fn rank(text: &str) -> IResult<&str, Facts<'_>> {
 pub(super) fn watched(text: &str) -> IResult<&str, Facts<'_>> {
     let process = (host_name, opt(preceded(tag(" rank "), integer)), preceded(tag(" pid "), integer));
     let (rest, (host, rank, pid)) = delimited(tag("[watch "), process, char(']')).parse(text)?;
-    // The blanks behind the first one are the writer's indentation.
+    // The blanks after the first one are the writer's indentation.
     let (rest, _) = opt(char(' ')).parse(rest)?;
     Ok((rest, Facts { host: Some(host), rank, pid: Some(pid), ..Facts::default() }))
 }

@@ -10,7 +10,7 @@ use nom::{IResult, Parser};
 use super::super::clock;
 use super::{Facts, blank, host_name, success};
 
-/// `[12345.678901] ` of the kernel, `[ T1234]` of newer ones behind it; `[12345.678901 <    0.000011>] ` of `dmesg -d`;
+/// `[12345.678901] ` of the kernel, `[ T1234]` of newer ones after it; `[12345.678901 <    0.000011>] ` of `dmesg -d`;
 /// `[12345.678901] node1 kernel: ` of `journalctl -o short-monotonic`.
 pub(super) fn kernel_stamp(text: &str) -> IResult<&str, Facts<'_>> {
     let since_last = delimited(tag(" <"), clock::uptime, char('>'));
