@@ -158,9 +158,7 @@ pub(super) fn vagueness(ending: &Ending) -> u8 {
 
 /// The clock on which all times can be compared.
 fn clock(ended: &[Ended<'_>]) -> Option<Clock> {
-    let mut clocks = ended.iter().filter_map(|one| one.time).map(|time| time.clock);
-    let first = clocks.next()?;
-    clocks.try_fold(first, Clock::common)
+    Clock::common_to(ended.iter().filter_map(|one| one.time).map(|time| time.clock))
 }
 
 /// Sorts by the clock if all have a time, else in printed order with those that ran out of memory first.

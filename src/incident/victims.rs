@@ -133,15 +133,7 @@ fn may_use(case: &Case, known: &Victim, killed: &Victim) -> bool {
 
 /// The pid and the local rank of a process, as its launcher states them.
 fn launched(event: &Event) -> Option<(u32, u32)> {
-    number_of(event, "launcher.pid").zip(number_of(event, "launcher.local_rank"))
-}
-
-/// The number that `event` states as the fact `key`.
-fn number_of(event: &Event, key: &str) -> Option<u32> {
-    event.facts.iter().find(|fact| fact.key == key).and_then(|fact| match fact.value {
-        FactValue::Number(value) if value >= 0.0 => Some(value as u32),
-        _ => None,
-    })
+    event.number("launcher.pid").zip(event.number("launcher.local_rank"))
 }
 
 /// The number that the job's notices state as the fact `key`, if all state the same.
@@ -274,7 +266,7 @@ impl VictimIndex {
 
     /// A notice of a launcher or of the process itself tells the rank of a pid.
     fn learn(&mut self, event: &Event) {
-        let own = || event.origin.pid.zip(number_of(event, RANK_IN_USE));
+        let own = || event.origin.pid.zip(event.number(RANK_IN_USE));
         if let Some((pid, rank)) = launched(event).or_else(own) {
             for at in self.by_pid.get(&pid).into_iter().flatten() {
                 let victim = &mut self.victims[*at];

@@ -55,6 +55,14 @@ impl Mention {
 }
 
 impl Event {
+    /// The number that it states as the fact `key`.
+    pub fn number(&self, key: &str) -> Option<u32> {
+        self.facts.iter().find(|fact| fact.key == key).and_then(|fact| match fact.value {
+            FactValue::Number(value) if value >= 0.0 => Some(value as u32),
+            _ => None,
+        })
+    }
+
     /// The processes that ended by this event, as far as it names them; empty if it does not state an end.
     pub fn processes(&self) -> Vec<Victim> {
         let origin = self.origin.process();

@@ -36,8 +36,14 @@ impl Clock {
     /// The year that is assumed for a stamp without one; it has a 29 February.
     pub const YEARLESS: i16 = 1972;
 
+    /// The clock on which all of `clocks` can be expressed; `None` if there is no such clock, or no clock at all.
+    pub fn common_to(mut clocks: impl Iterator<Item = Clock>) -> Option<Clock> {
+        let first = clocks.next()?;
+        clocks.try_fold(first, Clock::common)
+    }
+
     /// The clock on which both can be expressed; `None` if only one of them counts from the start of a kernel.
-    pub fn common(self, other: Clock) -> Option<Clock> {
+    fn common(self, other: Clock) -> Option<Clock> {
         match (self, other) {
             (one, same) if one == same => Some(one),
             (Clock::Uptime, _) | (_, Clock::Uptime) => None,

@@ -83,7 +83,7 @@ fn memory(record: &Record) -> Option<Event> {
     })?;
     let speaker = match kind == Kind::GpuOom && text.contains("NCCL WARN ") {
         true => statement::speaker_through_nccl(record),
-        false => statement::speaker(record),
+        false => record.origin().process(),
     };
     let mut event = statement::shortage(record, PRODUCER, words, kind, speaker);
     event.evidence = record.cites(text).into_iter().filter(|cite| cite.location != event.at.location).collect();

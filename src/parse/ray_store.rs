@@ -145,13 +145,7 @@ fn shortage(record: &Record, message: &str, severity: Severity, figures: &[(Figu
     let is_raylet = ["raylet", "gcs_server"].iter().any(|daemon| origin.role.as_deref() == Some(*daemon));
     let victim = match is_raylet {
         true => Victim { host: origin.host.clone(), ..Victim::default() },
-        false => Victim {
-            host: origin.host.clone(),
-            rank: origin.rank,
-            device: None,
-            pid: origin.pid,
-            role: origin.role.clone(),
-        },
+        false => origin.process(),
     };
     let shortage = Shortage { kind: Kind::ShmExhausted, severity, victims: vec![victim], consumers: Vec::new() };
     let mut event = record.event("ray_store", message, What::Shortage(shortage));

@@ -110,7 +110,7 @@ fn torch(record: &Record) -> Option<Event> {
     let text = record.text();
     let semaphore = SEMAPHORES.iter().find_map(|code| text::after(text, code));
     if let Some(reason) = semaphore.and_then(|behind| text::each(behind, NO_SPACE).next()) {
-        return Some(exhausted(record, text::line(reason), statement::speaker(record)));
+        return Some(exhausted(record, text::line(reason), record.origin().process()));
     }
     if let Some(words) = text::spoken(text, WORKER).next() {
         return worker_killed(record, text::line(words));
@@ -129,7 +129,7 @@ fn torch(record: &Record) -> Option<Event> {
     })?;
     let mut event = match reason.contains("Too many open files") {
         true => statement::failure(record, PRODUCER, words, OtherFailureName::IoError),
-        false => exhausted(record, words, statement::speaker(record)),
+        false => exhausted(record, words, record.origin().process()),
     };
     event.facts.push(record.fact("shm.file", file));
     Some(event)
@@ -219,7 +219,7 @@ fn other(record: &Record) -> Option<Event> {
         true => text::line(text::spoken(text, "No space left on device").next()?),
         false => text.contains("Not enough memory to write").then(|| text::line(text))?,
     };
-    let mut event = exhausted(record, words, statement::speaker(record));
+    let mut event = exhausted(record, words, record.origin().process());
     let total = text::after(text, "total of ").and_then(|rest| text::byte_count(rest).ok());
     event.figures.extend(total.and_then(|(_, size)| record.figure(FigureName::Requested, size)));
     Some(event)

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::super::Case;
 use super::super::log_path::rank_of_path;
 use super::super::sequence::mentions;
-use crate::model::{Event, FactValue, PROCESS_IN_USE, RANK_IN_USE, Victim, What};
+use crate::model::{Event, PROCESS_IN_USE, RANK_IN_USE, Victim, What};
 
 /// The ranks of processes, by host and pid and by pid alone.
 pub(super) struct Identity {
@@ -22,10 +22,9 @@ impl Identity {
         for event in &case.events {
             let origin = event.origin.process();
             let own = rank_of_path(&event.at.location.path);
-            let number = |key| number_of(event, key);
             let speaker = Victim {
-                pid: origin.pid.or_else(|| number(PROCESS_IN_USE)),
-                rank: origin.rank.or_else(|| number(RANK_IN_USE)).or(own),
+                pid: origin.pid.or_else(|| event.number(PROCESS_IN_USE)),
+                rank: origin.rank.or_else(|| event.number(RANK_IN_USE)).or(own),
                 ..origin
             };
             mentions(event).for_each(|mention| identity.learn(&mention.process));
@@ -67,12 +66,4 @@ impl Identity {
         let of_host = host.and_then(|host| self.of_host.get(&(Arc::clone(host), pid)).copied());
         of_host.or_else(|| self.anywhere.get(&pid).copied().flatten())
     }
-}
-
-/// The number that `event` states as the fact `key`.
-fn number_of(event: &Event, key: &str) -> Option<u32> {
-    event.facts.iter().find(|fact| fact.key == key).and_then(|fact| match fact.value {
-        FactValue::Number(value) if value >= 0.0 => Some(value as u32),
-        _ => None,
-    })
 }

@@ -249,9 +249,7 @@ fn grid(mut known: BTreeMap<u32, KnownRank>, first: Option<u32>, is_host: bool) 
 
 /// The clock on which the times of all ends can be compared.
 fn clock(known: &BTreeMap<u32, KnownRank>) -> Option<Clock> {
-    let mut clocks = known.values().filter_map(|one| one.end.as_ref()?.time).map(|time| time.clock);
-    let first = clocks.next()?;
-    clocks.try_fold(first, Clock::common)
+    Clock::common_to(known.values().filter_map(|one| one.end.as_ref()?.time).map(|time| time.clock))
 }
 
 /// Keeps at most [`Ranks::MOST`] ranks, the most telling ones.

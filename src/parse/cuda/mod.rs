@@ -215,7 +215,7 @@ fn is_host_call(words: &str) -> bool {
 fn to_event(record: &Record, message: &DriverMessage<'_>) -> Event {
     let words = message.words;
     let line = text::line_of(record.text(), words);
-    let shortage = |kind| statement::shortage(record, PRODUCER, words, kind, statement::speaker(record));
+    let shortage = |kind| statement::shortage(record, PRODUCER, words, kind, record.origin().process());
     let mut event = match message.answer {
         Answer::OutOfMemory if is_host_call(line) => shortage(Kind::HostAllocFailure),
         Answer::OutOfMemory | Answer::Perhaps => shortage(Kind::GpuOom),
@@ -241,7 +241,7 @@ fn to_event(record: &Record, message: &DriverMessage<'_>) -> Event {
         }
         event.figures.extend(request(line).and_then(|size| record.figure(FigureName::Requested, size)));
         if let Some((words, device)) = device(line) {
-            shortage.victims = vec![Victim { device: Some(device), ..statement::speaker(record) }];
+            shortage.victims = vec![Victim { device: Some(device), ..record.origin().process() }];
             event.figures.push(record.number(FigureName::GpuIndex, words, f64::from(device)));
         }
     }

@@ -130,7 +130,7 @@ fn signalled(record: &Record) -> Option<Event> {
     let mut event = match is_of_terminal(signal) {
         true => statement::failure(record, PRODUCER, words, OtherFailureName::Cancelled),
         // This is the agent's end; its workers end because of it.
-        false => statement::death(record, PRODUCER, words, Exit::Signal(signal), statement::speaker(record)),
+        false => statement::death(record, PRODUCER, words, Exit::Signal(signal), record.origin().process()),
     };
     event.facts.push(record.fact("elastic.signal", said.trim_start_matches("Received ")));
     Some(event)
@@ -151,7 +151,7 @@ fn received(words: &str) -> IResult<&str, i32> {
 fn batch_size(record: &Record) -> Option<Event> {
     let text = record.text();
     if let Some(words) = text::spoken(text, "No executable batch size found, reached zero").next().map(text::line) {
-        let victim = statement::speaker(record);
+        let victim = record.origin().process();
         let mut event = statement::shortage(record, PRODUCER, words, Kind::GpuOom, victim);
         event.facts.push(record.fact("elastic.retry", words));
         return Some(event);

@@ -211,7 +211,7 @@ fn refusal(record: &Record) -> Option<Event> {
     });
     let (words, request) =
         stated.or_else(|| unsized_message(text).map(|words| (words, failed_request(text).unwrap_or_default())))?;
-    let mut event = statement::shortage(record, PRODUCER, words, Kind::HostAllocFailure, statement::speaker(record));
+    let mut event = statement::shortage(record, PRODUCER, words, Kind::HostAllocFailure, record.origin().process());
     event.figures.extend(request.size.and_then(|size| record.figure(FigureName::Requested, size)));
     event.facts.extend(request.file.map(|file| record.fact("host.file", file)));
     if let Some((shape, dtype)) = request.array {

@@ -1,7 +1,7 @@
 //! The event of a row that proves something.
 
 use super::super::record::value::SlotValue;
-use super::super::record::{self, Record, origin};
+use super::super::record::{self, Record};
 use super::pattern::{self, Found};
 use super::spoken;
 use crate::knowledge::{Message, MessageFile, SlotName, StatedExit, VictimPart, Who};
@@ -90,7 +90,7 @@ fn victim(row: &Message, record: &Record, found: &[Found<'_>]) -> Victim {
     let names_another =
         [VictimPart::Pid, VictimPart::Role, VictimPart::Rank].into_iter().any(|part| named(part).is_some());
     let mut victim = match row.who == Who::Speaker && !names_another {
-        true => origin::victim(record.origin(), None),
+        true => record.origin().process(),
         false => record::statement::neighbour(record, None),
     };
     victim.host = named(VictimPart::Host).map(Into::into).or(victim.host);

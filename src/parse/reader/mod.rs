@@ -331,7 +331,7 @@ fn event(candidate: &Candidate, message: &Message<'_>, judgement: &Judgement, si
             };
             let said = amounts::with_rest(message.text, said, message.range.end);
             let (figures, named) = said_of(memory, record, said, signs);
-            let speaker = statement::speaker(record);
+            let speaker = record.origin().process();
             let victim =
                 Victim { pid: named.pid.or(speaker.pid), rank: speaker.rank.or(named.rank), ..named }.or(&speaker);
             let mut event = statement::shortage(record, PRODUCER, words, kind(memory), victim);

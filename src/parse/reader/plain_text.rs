@@ -72,7 +72,7 @@ impl Plain {
                 }
                 _ if c.is_alphanumeric() => {
                     let begins_word = c.is_uppercase()
-                        && (previous.is_lowercase() && behind_is_word(next)
+                        && (previous.is_lowercase() && next.is_alphabetic()
                             || previous.is_uppercase() && next.is_lowercase() && behind.is_lowercase());
                     if begins_word {
                         plain.blank(offset + at);
@@ -130,10 +130,6 @@ impl Plain {
         let end = self.breaks.iter().find(|end| **end >= part.end).copied().unwrap_or(self.text.len());
         start..end
     }
-}
-
-fn behind_is_word(next: char) -> bool {
-    next.is_alphabetic()
 }
 
 /// Whether a line begins with a label and thus continues no sentence: `time=…`, `g++: …`

@@ -31,11 +31,6 @@ pub(crate) fn process(series: &str) -> Victim {
     Victim { rank, pid: number(" pid "), host: host.map(Arc::from), ..Victim::default() }
 }
 
-/// The process that wrote the record, as the victim on `device`.
-pub(in crate::parse) fn victim(origin: &Origin, device: Option<u32>) -> Victim {
-    Victim { host: origin.host.clone(), rank: origin.rank, device, pid: origin.pid, role: origin.role.clone() }
-}
-
 /// The statement in `part` of the record that its writer was refused memory of this kind.
 pub(in crate::parse) fn shortage(
     record: &Record,
@@ -45,7 +40,7 @@ pub(in crate::parse) fn shortage(
     severity: Severity,
     device: Option<u32>,
 ) -> Event {
-    let victims = vec![victim(record.origin(), device)];
+    let victims = vec![Victim { device, ..record.origin().process() }];
     record.event(producer, part, What::Shortage(Shortage { kind, severity, victims, consumers: Vec::new() }))
 }
 

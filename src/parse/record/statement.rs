@@ -92,15 +92,9 @@ pub(in crate::parse) fn event(record: &Record, producer: &'static str, words: &s
     event
 }
 
-/// The process that wrote the record.
-pub(in crate::parse) fn speaker(record: &Record) -> Victim {
-    let origin = record.origin();
-    Victim { host: origin.host.clone(), rank: origin.rank, device: None, pid: origin.pid, role: origin.role.clone() }
-}
-
-/// [`speaker`] of an NCCL message, whose prefix names the GPU's index in brackets.
+/// The process that wrote an NCCL message, whose prefix names the GPU's index in brackets.
 pub(in crate::parse) fn speaker_through_nccl(record: &Record) -> Victim {
-    Victim { device: record.origin().local_rank, ..speaker(record) }
+    Victim { device: record.origin().local_rank, ..record.origin().process() }
 }
 
 /// Another process on the machine of the record's writer.
