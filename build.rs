@@ -1,8 +1,8 @@
-//! Embeds `rules/` into the binary: a list of its files, each as it is written and as an analysis reads it.
+//! Embeds `rules/` into the binary: a list of its files, each as written and in the form that an analysis reads.
 //!
-//! TOML is for people: parsing it took most of the time of analysing a small log. JSON of the same content, without the
-//! examples, which an analysis does not need, takes a tenth of that. Of the thousands of frames in `rules/phases/` an incident asks
-//! for some dozens: they become a table of rows, and tables in which a row is found by its function, file or words.
+//! Parsing TOML took most of the time of analysing a small log. JSON of the same content takes a tenth of that, without the examples, which
+//! an analysis does not need. Of the thousands of frames in `rules/phases/` an incident looks up some dozens, so they become a table of
+//! rows with indices by function, file and words.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::error::Error;
@@ -31,7 +31,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// The rows of frames, a line each, and where they are found. Mirrors `src/knowledge/phases/frames.rs`, which reads them.
+/// The rows of frames, one in each line, and their indices. Mirrors `src/knowledge/phases/frames.rs`, which reads them.
 #[derive(Default)]
 struct Frames {
     rows: String,
@@ -89,7 +89,7 @@ impl Frames {
     }
 }
 
-/// What an analysis reads of a file.
+/// The form of a file that an analysis reads.
 fn prepare(content: &str, is_phases: bool, frames: &mut Frames) -> Result<String, Box<dyn Error>> {
     let mut table: toml::Table = content.parse()?;
     if is_phases && let Some(toml::Value::Array(rows)) = table.remove("frame") {

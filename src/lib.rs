@@ -118,7 +118,7 @@ use thiserror::Error;
 
 use diagnosis::{Concluded, Diagnosed};
 use facts::{Evaluator, Facts};
-use incident::{Found, Outcome};
+use incident::{FoundIncident, JobIncidents};
 use knowledge::{Knowledge, KnowledgeError};
 use launch::{JobConfig, Prediction};
 use model::{Call, Collapse, Diagnosis, Frame, Incident, InputSummary, Job, Report, Snapshot};
@@ -290,7 +290,7 @@ fn conclude(mut reading: Reading, knowledge: &Knowledge, options: &Options) -> R
     let snapshots = snapshots(&mut reading, knowledge)?;
     let outcome = incident::build(std::mem::take(&mut reading.reads), knowledge);
     let verdict = outcome.verdict();
-    let Outcome { job, found, other_failure, frames, sequence, grid } = outcome;
+    let JobIncidents { job, found, other_failure, frames, sequence, grid } = outcome;
     let failure = Collapse { stack: stack(&frames, knowledge)?, sequence };
     let told = |inputs, job, incidents, snapshots| {
         let report = report::assemble(inputs, job, verdict, incidents, other_failure, failure, options.language);
@@ -330,7 +330,7 @@ fn stack(frames: &[Frame], knowledge: &Knowledge) -> Result<Vec<Call>, Knowledge
 /// An incident, and all that is known of it before anything is weighed.
 pub struct Examined {
     /// What the events amount to.
-    pub found: Found,
+    pub found: FoundIncident,
     /// From the logs, the configuration and the arithmetic.
     pub facts: Facts,
     /// What can be weighed.
@@ -348,7 +348,7 @@ struct Surroundings<'r> {
 }
 
 fn examine(
-    found: Found,
+    found: FoundIncident,
     read: Surroundings<'_>,
     launch: &JobConfig<'_>,
     knowledge: &Knowledge,
@@ -387,7 +387,7 @@ pub fn examine_inputs(inputs: Vec<Input<'static>>, options: &Options) -> Result<
 
 /// Adds to an incident why it happened and what to change.
 fn explain(
-    found: Found,
+    found: FoundIncident,
     read: Surroundings<'_>,
     launch: &JobConfig<'_>,
     knowledge: &Knowledge,

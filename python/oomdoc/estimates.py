@@ -43,7 +43,8 @@ Bias = Literal[
     "head",
 ]
 
-# An amount of memory in bytes. Signed, because a budget can be overdrawn (vLLM prints a negative KV cache).
+# An amount of memory in bytes. It is signed because a budget can be overdrawn (vLLM prints a negative KV
+# cache).
 Bytes = int
 
 # Whether something fits.

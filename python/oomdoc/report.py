@@ -73,16 +73,17 @@ __all__ = [
     "Report",
 ]
 
-# On what a statement rests.
+# How a statement was recognised.
 Basis = Literal[
     "grammar",
     "reader",
 ]
 
-# An amount of memory in bytes. Signed, because a budget can be overdrawn (vLLM prints a negative KV cache).
+# An amount of memory in bytes. It is signed because a budget can be overdrawn (vLLM prints a negative KV
+# cache).
 Bytes = int
 
-# Number of a byte within its physical line, from 1.
+# Number of a byte within its physical line, starting at 1.
 Column = int
 
 # What a figure measures.
@@ -116,7 +117,7 @@ FigureName = Literal[
     "other",
 ]
 
-# What ran out, told by who refused the memory or did the killing.
+# What ran out, and who refused the memory or killed the process.
 Kind = Literal[
     "gpu_oom",
     "host_oom_kernel",
@@ -129,10 +130,10 @@ Kind = Literal[
     "none",
 ]
 
-# Number of a physical line (ended by `\n`), from 1.
+# Number of a physical line (ended by `\n`), starting at 1.
 LineNumber = int
 
-# What a job died of when it was no lack of memory.
+# What a job failed of, if it was not memory.
 OtherFailureName = Literal[
     "nccl_timeout",
     "nccl_error",
@@ -187,7 +188,7 @@ RankState = Literal[
     "finished",
 ]
 
-# What an input is.
+# What kind of input something is.
 Role = Literal[
     "log",
     "kernel",
@@ -197,17 +198,17 @@ Role = Literal[
     "other",
 ]
 
-# A value of a setting, of the type that it has.
+# A value of a setting, with its type.
 Scalar = Union[bool, int, float, str]
 
-# The moment of a snapshot that is told of.
+# The moment of a snapshot that the report describes.
 SnapshotMoment = Literal[
     "refusal",
     "peak",
     "end",
 ]
 
-# What says when an incident happened, where the failing line does not, or not all of it.
+# What determines the time of an incident if the failing line states only a part of it, or nothing.
 TimeSource = Literal[
     "lines",
     "file",
@@ -218,50 +219,54 @@ TimeSource = Literal[
 
 @dataclass(frozen=True)
 class Allocation(Value):
-    """Allocations of one size and stack."""
+    """Allocations of one size and one stack."""
     bytes: Bytes
-    """The size of each, as it was asked for."""
+    """The size of each, as it was requested."""
     category: str
-    """For what they are."""
+    """Their purpose."""
     count: int
-    """How many."""
+    """Number of allocations."""
     stack: List[Call]
-    """Who asked, outermost call first, libraries folded; empty where no stack was recorded."""
+    """The stack of the request, outermost call first, with the calls of libraries left out; empty if no stack
+    was recorded.
+    """
 
 
 @dataclass(frozen=True)
 class Call(Value):
     """One call of a stack."""
     code: str
-    """The source line; empty where it was not printed."""
+    """The source line; empty if it was not printed."""
     file: str
     """Source file as printed, or the actor class of a remote call."""
     file_line: Optional[int]
-    """Line of that file, where it was printed."""
+    """Line of that file, if it was printed."""
     folded_before: int
-    """Calls left out before this one."""
+    """Number of calls left out before this one."""
     function: str
     """Function or remote method."""
     is_own: bool
-    """Whether the file is of no known library: the user's own."""
+    """Whether the file belongs to the user, that is, to no known library."""
     source: Citation
     """Where the log shows it."""
 
 
 @dataclass(frozen=True)
 class CategoryUse(Value):
-    """What is in use for one purpose."""
+    """The memory in use for one purpose."""
     bytes: Bytes
-    """How much."""
+    """The amount."""
     count: int
-    """In how many allocations."""
+    """Number of allocations."""
     name: str
-    """A name of `rules/snapshot.toml`: `optimizer_states`; `unknown` where no row knows the stack."""
+    """A name of `rules/snapshot.toml`, such as `optimizer_states`; `unknown` if none of its rows matches the
+    stack.
+    """
 
 
 @dataclass(frozen=True)
 class Change(Value):
-    """How far to turn what is not known."""
+    """How to change a value that is not known."""
     times: Optional[float] = None
     add: Optional[float] = None
     at_least: Optional[Scalar] = None
@@ -271,14 +276,14 @@ class Change(Value):
 class Citation(Value):
     """Words of an input, verbatim, and where they stand."""
     column: Column
-    """Byte within the line; 0 where there are no lines."""
+    """Byte within the line; 0 if there are no lines."""
     line: LineNumber
-    """Physical line; 0 in an input that has no lines, which is a memory snapshot."""
+    """Physical line; 0 in a memory snapshot, which has no lines."""
     path: str
     """The input as the user named it; `-` is standard input."""
     text: str
-    """A part of that physical line as it stands there, at most [`Citation::LONGEST`] bytes. Of a memory
-    snapshot, which has no lines, the entry as Python writes it: `device_traces[0][41]: {'action': 'oom', …}`.
+    """A part of that physical line, verbatim, at most [`Citation::LONGEST`] bytes. For a memory snapshot, which
+    has no lines, it is the entry as Python writes it: `device_traces[0][41]: {'action': 'oom', …}`.
     """
     redacted: Optional[bool] = None
     """Whether a secret in `text` was masked, so that it is no longer verbatim."""
@@ -286,20 +291,21 @@ class Citation(Value):
 
 @dataclass(frozen=True)
 class ClockSkew(Value):
-    """A node whose clock is apart from the others'."""
+    """A node whose clock differs from the others'."""
     node: str
     """The node."""
     seconds: float
-    """Seconds that its clock is ahead; negative where it is behind."""
+    """Seconds by which its clock is ahead; negative if it is behind."""
 
 
 @dataclass(frozen=True)
 class Collapse(Value):
-    """How a job came down: the call that failed, and how its processes ended."""
+    """How a job failed: the call that failed, and how its processes ended."""
     sequence: List[End]
-    """How each process ended, first things first, those that ended alike together."""
+    """How the processes ended, in order of time; processes that ended alike are one entry."""
     stack: List[Call]
-    """The stack of whoever failed first, outermost call first, libraries folded; empty where none was printed.
+    """The stack of the process that failed first, outermost call first, with the calls of libraries left out;
+    empty if none was printed.
     """
 
 
@@ -307,35 +313,35 @@ class Collapse(Value):
 class Consumer(Value):
     """A process or group that held memory."""
     bytes: Bytes
-    """How much."""
+    """The amount that it held."""
     pid: Optional[int]
     """Process id."""
     role: Optional[str]
     """Command, actor or cgroup."""
     source: Location
-    """Where it is said."""
+    """Where the log states it."""
     text: str
-    """The words that say it."""
+    """The words that state it."""
 
 
 @dataclass(frozen=True)
 class Derivation(Value):
-    """How a figure came out of others."""
+    """How a figure was computed from others."""
     formula: str
     """The computation in words and numbers."""
     from_: List[Citation]
-    """What it was computed from."""
+    """The lines that state the numbers used."""
 
 
 @dataclass(frozen=True)
 class Diagnosis(Value):
-    """A cause and how sure of it."""
+    """A cause and how likely it is."""
     basis: Basis
-    """Whether a rule's own evidence holds, or words made it likely."""
+    """Whether a rule's own evidence holds, or the words of the log made it likely."""
     cause: str
     """A word of the vocabulary of causes."""
     confidence: float
-    """0–1; those of one incident sum to at most 1."""
+    """How likely it is, 0–1; those of one incident sum to at most 1."""
     evidence: List[Citation]
     """The lines that support it."""
     not_advised: List[NotAdvised]
@@ -343,98 +349,101 @@ class Diagnosis(Value):
     patches: List[Patch]
     """What to change."""
     rule: str
-    """The rule that says so."""
+    """The rule that found it."""
     title: str
-    """In a few words."""
+    """The cause in a few words."""
     why: str
-    """In a sentence or two."""
+    """The explanation in a sentence or two."""
     outcomes: Optional[Outcomes] = None
-    """How its remedies went here before, in incidents of the same kind and phase; absent where nobody said.
+    """The outcomes of its remedies in earlier incidents of the same kind and phase; absent if none were
+    reported.
     """
     set: Optional[PatchSet] = None
-    """The cheapest of them that suffice together, where the first does not alone and the arithmetic knows."""
+    """The cheapest patches that together free enough memory, if the first alone does not and the needs can be
+    computed.
+    """
 
 
 @dataclass(frozen=True)
 class Earlier(Value):
-    """An incident of the history that is like another one."""
+    """An incident of the history that is similar to another one."""
     id: str
     """Its id."""
     likeness: int
-    """How like it is, 0–100; 100 is the same trouble."""
+    """How similar it is, 0–100; 100 means the same problem."""
     time: str
     """When it happened, RFC 3339."""
     title: str
     """Its cause in a few words."""
     worked: List[str]
-    """What made its trouble go away."""
+    """The changes that solved its problem."""
 
 
 @dataclass(frozen=True)
 class End(Value):
-    """How some processes ended."""
+    """How one or several processes ended."""
     count: int
-    """How many in all."""
+    """The number of all these processes."""
     processes: List[Victim]
-    """Which processes; of very many the first."""
+    """The processes; if there are very many, only the first ones."""
     seconds_after: Optional[float]
-    """Seconds after the first end of the job, where one clock tells."""
+    """Seconds since the first end in the job, if both were written by comparable clocks."""
     source: Citation
     """The line that says so of the first of them."""
     time: Optional[str]
-    """When the first of them did, as the log says."""
+    """When the first of them ended, as the log writes it."""
     how: Literal["out_of_memory", "signal", "failed", "stopped", "exited", "vanished"]
     kind: Optional[Kind] = None
     """What ran out."""
     signal: Optional[int] = None
-    """Its number."""
+    """Number of the signal."""
     failure: Optional[OtherFailureName] = None
-    """What."""
+    """What failed."""
     status: Optional[int] = None
-    """It."""
+    """The status."""
 
 
 @dataclass(frozen=True)
 class Figure(Value):
-    """A number that a log states, or one computed from such numbers; the latter says so in `derived`."""
+    """A number that a log states, or one computed from such numbers, which then has `derived`."""
     bytes: Optional[Bytes]
-    """The amount, where it is one of memory."""
+    """The amount, if it is an amount of memory."""
     derived: Optional[Derivation]
-    """How it was computed, when no single place states it."""
+    """How it was computed, if no single place states it."""
     name: FigureName
-    """What it measures."""
+    """What the number measures."""
     source: Location
     """Where those words stand."""
     text: str
     """The words that state it, verbatim."""
     value: Optional[float]
-    """The number, where it is none of memory: a share, an index, a process id."""
+    """The number, if it is not an amount of memory: a share, an index, a process id."""
 
 
 @dataclass(frozen=True)
 class Fingerprint(Value):
-    """What groups occurrences of the same trouble; versioned, so that an upgrade never regroups."""
+    """Groups occurrences of the same problem; it has a version, so that an upgrade does not regroup them."""
     key: str
     """Digest of the parts."""
     parts: List[str]
-    """What went into it."""
+    """The values that it was made from."""
     version: int
-    """Version of the recipe."""
+    """Version of the way in which it is made."""
 
 
 @dataclass(frozen=True)
 class HistoryPoint(Value):
     """One moment of the trace."""
     categories: List[Bytes]
-    """What was in use of each of the snapshot's `categories`, in their order."""
+    """Memory in use of each of the snapshot's `categories`, in their order."""
     event: int
-    """After how many events."""
+    """Number of events up to this moment."""
     in_use: Bytes
-    """What was in use."""
+    """Memory in use."""
     reserved: Bytes
-    """What the allocator had taken from the driver."""
+    """Memory that the allocator had taken from the driver."""
     seconds: Optional[float]
-    """Seconds since the trace began, where its events say when they happened."""
+    """Seconds since the trace began, if its events have times."""
 
 
 @dataclass(frozen=True)
@@ -443,207 +452,207 @@ class Ignored(Value):
     by: str
     """The line that says so: `oomdoc.toml:12`."""
     reason: str
-    """In the words of whoever accepts it."""
+    """The reason that the user gave."""
     until: Optional[str]
-    """The last day on which it is, UTC; absent where it has no end."""
+    """The last day (UTC) on which it is accepted; absent if there is no end."""
 
 
 @dataclass(frozen=True)
 class Incident(Value):
-    """One failure: its root and all that belongs to it, several ranks as one."""
+    """One failure: its root event and all that belongs to it, with the ranks that failed alike as one."""
     basis: Basis
-    """On what the kind rests."""
+    """How the kind was recognised."""
     capture_next: List[str]
     """What to record next time, as commands."""
     consumers: List[Consumer]
-    """Who held the memory, largest first."""
+    """The processes that held the memory, largest first."""
     diagnoses: List[Diagnosis]
     """Causes, likeliest first; never empty."""
     evidence: List[Citation]
     """The lines that prove the kind."""
     failed_at: Optional[str]
-    """When the root was written."""
+    """When the root was written, as the log writes it."""
     figures: List[Figure]
-    """The numbers that belong to it."""
+    """The numbers that belong to the incident."""
     fingerprint: Fingerprint
-    """What groups occurrences of the same trouble."""
+    """Groups the occurrences of the same problem."""
     id: str
-    """Digest of the root's cited words, host, pid and time: this very occurrence."""
+    """Digest of the root's cited words, host, pid and time: it identifies this occurrence."""
     kind: Kind
     """What ran out."""
     memory: Memory
-    """What the job should have needed beside what it did."""
+    """The memory that the job should need by calculation, next to what the log states."""
     not_checked: List[str]
-    """Rules that could not be asked, and for want of what."""
+    """Rules that could not be evaluated, with the input that is missing."""
     phase: PhaseFinding
     """What the job was doing."""
     recovered: bool
     """Whether the same work was retried and went on."""
     seen: Seen
-    """Whether it was seen before."""
+    """Whether the problem occurred before."""
     started: Optional[str]
-    """When the job's log begins, as it says."""
+    """When the job's log begins, as the log writes it."""
     timeline: List[TimelinePoint]
     """Memory over time."""
     victim: Victim
-    """Who was killed or refused first."""
+    """The process that was killed or refused memory first."""
     victims: List[Victim]
-    """All who were killed or refused, the first one included."""
+    """All processes that were killed or refused memory, including the first."""
     ignored: Optional[Ignored] = None
-    """That it is known and accepted, and raises no alarm; absent where nobody said so."""
+    """Why it is accepted and raises no alarm; absent if it is not accepted."""
     when: Optional[When] = None
-    """When that was as a calendar has it; absent where nothing says so."""
+    """The same as a calendar time; absent if nothing states it."""
 
 
 @dataclass(frozen=True)
 class InputSummary(Value):
     """One input."""
     bytes: int
-    """Its size."""
+    """Size in bytes."""
     lines: int
-    """Its physical lines."""
+    """Number of physical lines."""
     path: str
-    """As the user named it."""
+    """The name that the user gave."""
     producers: List[str]
-    """Whose messages stand in it."""
+    """The programs whose messages it contains."""
     role: Role
-    """What it is, by its content."""
+    """What kind of input it is, judged by its content."""
     warning: Optional[str]
-    """What could not be read, or looks odd."""
+    """What could not be read, or looks unusual."""
 
 
 @dataclass(frozen=True)
 class Job(Value):
-    """What is known of the job; `None` is "the input does not say"."""
+    """What is known about the job; a field is `null` if the inputs do not say."""
     config_digest: Optional[str]
     """Digest of the configuration."""
     framework: Optional[str]
     """Training or serving framework."""
     framework_version: Optional[str]
-    """Its version."""
+    """Version of the framework."""
     framework_version_at_most: Optional[str]
-    """The last version that has all the options the job was launched with, where nothing states its version.
-    """
+    """The last version that has all options the job was launched with, if no line states the version."""
     gpu: Optional[str]
     """Accelerator."""
     model: Optional[str]
-    """Model."""
+    """Name of the model."""
     parameters: Optional[int]
-    """Its parameters."""
+    """Number of the model's parameters."""
     world_size: Optional[int]
     """Number of ranks."""
 
 
 @dataclass(frozen=True)
 class LineUse(Value):
-    """What one line of the program has in use."""
+    """The memory in use that one line of the program requested."""
     bytes: Bytes
-    """How much."""
+    """The amount."""
     category: str
-    """For what most of it is."""
+    """The purpose of most of it."""
     count: int
-    """In how many allocations."""
+    """Number of allocations."""
     file: str
-    """Source file; empty where no stack was recorded."""
+    """Source file; empty if no stack was recorded."""
     file_line: int
     """Line of that file."""
     function: str
     """Function."""
     is_own: bool
-    """Whether the file is of no known library: the user's own."""
+    """Whether the file belongs to the user, that is, to no known library."""
 
 
 @dataclass(frozen=True)
 class Location(Value):
     """A place in an input."""
     column: Column
-    """Byte within the line; 0 where there are no lines."""
+    """Byte within the line; 0 if there are no lines."""
     line: LineNumber
-    """Physical line; 0 in an input that has no lines, which is a memory snapshot."""
+    """Physical line; 0 in a memory snapshot, which has no lines."""
     path: str
     """The input as the user named it; `-` is standard input."""
 
 
 @dataclass(frozen=True)
 class Memory(Value):
-    """What the job should have needed beside what it did."""
+    """The memory that the job should need by calculation, next to what the log states."""
     explains: Optional[str]
-    """How the one explains the other."""
+    """How the computed figures explain the observed ones."""
     observed: List[Figure]
-    """By the log."""
+    """Stated by the log."""
     predicted: List[Figure]
-    """By the arithmetic of training."""
+    """Computed from the settings of the job."""
 
 
 @dataclass(frozen=True)
 class Need(Value):
-    """An amount that is needed, of what there is."""
+    """An amount of memory that is needed, and the capacity for it."""
     bytes: Bytes
-    """Needed."""
+    """The amount that is needed."""
     capacity: Optional[Bytes]
-    """There is so much, where that is known."""
+    """The amount that exists, if it is known."""
 
 
 @dataclass(frozen=True)
 class Nodes(Value):
-    """The nodes of a job whose logs were read where they lie."""
+    """The nodes of a job whose logs were read on the nodes themselves."""
     count: int
-    """How many were asked."""
+    """Number of nodes that were asked."""
     unanswered: List[str]
-    """Those that gave nothing: what happened there is not part of the report."""
+    """The nodes that returned nothing; what happened on them is not part of the report."""
     clocks: List[ClockSkew] = field(default_factory=list)
-    """Those whose clocks are apart from the others', by when each gave up the same collective operation."""
+    """The nodes whose clocks differ from the others', found by when each gave up the same collective operation.
+    """
 
 
 @dataclass(frozen=True)
 class NotAdvised(Value):
-    """A change that people try and that does not help here."""
+    """A change that people often try but that does not help here."""
     knob: str
-    """The knob."""
+    """The setting."""
     why: str
-    """Why not."""
+    """Why it does not help."""
 
 
 @dataclass(frozen=True)
 class OtherFailure(Value):
-    """What a job died of when it was no lack of memory."""
+    """What a job failed of, if it was not memory."""
     evidence: List[Citation]
-    """The lines that say so."""
+    """The lines that show it."""
     name: OtherFailureName
-    """Which."""
+    """The kind of failure."""
 
 
 @dataclass(frozen=True)
 class Outcomes(Value):
-    """How often something was tried here, and how it went."""
+    """How often a change was tried, and with what result."""
     failed: int
-    """It did not."""
+    """How often it did not."""
     worked: int
-    """The trouble went away."""
+    """How often the problem went away."""
 
 
 @dataclass(frozen=True)
 class Outlier(Value):
-    """One rank, or all of one node, that held far more than the others."""
+    """One rank, or all ranks of one node, that held far more than the others."""
     bytes: Bytes
-    """What it held; of several the median."""
+    """The amount that the rank held; the median, if there are several ranks."""
     figure: FigureName
-    """What is compared."""
+    """The figure that was compared."""
     median: Bytes
-    """What the median of all ranks held."""
+    """The median of all ranks."""
     ranks: List[int]
-    """Which."""
+    """The ranks."""
     words: str
     """`rank 1717 held 11.00 GiB more than the median`, in the report's language."""
     node: Optional[str] = None
-    """The node that they are all of, where they are all of it."""
+    """Their node, if they are all ranks of one node."""
 
 
 @dataclass(frozen=True)
 class Partner(Value):
-    """A setting without which another one is refused or does nothing."""
+    """A setting that another one requires: without it, the other one is refused or has no effect."""
     knob: str
-    """As the user's framework version spells it."""
+    """The setting, as the user's framework version spells it."""
     to: Scalar
     """Its value."""
 
@@ -652,46 +661,46 @@ class Partner(Value):
 class Patch(Value):
     """A change of the job's configuration."""
     constraint: Optional[str]
-    """What must hold for it to work, then what else is worth knowing."""
+    """The condition under which it works, followed by the note."""
     cost: Optional[str]
-    """What it costs."""
+    """What the change costs."""
     diff: Optional[str]
     """The edit as a unified diff."""
     effect: PatchEffect
-    """What it moves."""
+    """How much memory it frees or adds."""
     file: Optional[str]
-    """The user's own file, where it is known."""
+    """The user's own file that sets it, if it is known."""
     from_: Optional[str]
-    """Its value now."""
+    """The current value."""
     knob: str
-    """As the user's framework version spells it."""
+    """The setting, as the user's framework version spells it."""
     lever: str
-    """What it turns, whatever the framework calls it."""
+    """What it changes, independent of the framework."""
     needs: PatchNeeds
-    """What the incident's moment needs then."""
+    """How much memory is needed at the moment of the incident after the change."""
     target: str
     """Where it is set: `cli`, `json`, `yaml`, `env`, `python`, `system`."""
     to: Optional[Scalar]
-    """Its value then; absent where nobody knows from what to count, or how much is needed."""
+    """The new value; absent if the current value or the amount that is needed is not known."""
     change: Optional[Change] = None
-    """What is known of its value then, where that is not all."""
+    """How to change the value, if the new value is not fully known."""
     line: Optional[str] = None
-    """What to type or to write where no file was given that sets it."""
+    """What to type or write, if none of the given files sets it."""
     note: Optional[str] = None
-    """The latter alone: the end of `constraint` that is no condition."""
+    """The note alone: the end of `constraint` that is not a condition."""
     outcomes: Optional[Outcomes] = None
-    """How it went here before, for the same cause in incidents of the same kind and phase; absent where nobody
-    said.
+    """Its outcomes for the same cause in earlier incidents of the same kind and phase; absent if none were
+    reported.
     """
     suffices: Optional[bool] = None
-    """Whether that is no more than there is; absent where the arithmetic does not say."""
+    """Whether that is available; absent if it cannot be computed."""
     with_: List[Partner] = field(default_factory=list)
-    """What must be set with it, or it is refused or does nothing."""
+    """Settings that must be changed too; without them this one is refused or has no effect."""
 
 
 @dataclass(frozen=True)
 class PatchEffect(Value):
-    """How many bytes a patch moves; negative frees."""
+    """How many bytes a patch adds; a negative amount is freed."""
     gpu_bytes: Optional[Bytes]
     """Per device."""
     host_bytes: Optional[Bytes]
@@ -700,7 +709,7 @@ class PatchEffect(Value):
 
 @dataclass(frozen=True)
 class PatchNeeds(Value):
-    """What the moment of the incident needs once a patch is applied, as far as the arithmetic knows."""
+    """How much memory is needed at the moment of the incident after a patch, as far as it can be computed."""
     gpu: Optional[Need]
     """On a device."""
     host: Optional[Need]
@@ -709,59 +718,59 @@ class PatchNeeds(Value):
 
 @dataclass(frozen=True)
 class PatchSet(Value):
-    """Several patches that do together what none of them does alone."""
+    """Several patches that free enough memory together, but not alone."""
     knobs: List[str]
-    """Their knobs, each of one of the diagnosis' patches."""
+    """The settings; each belongs to one of the diagnosis' patches."""
     needs: PatchNeeds
-    """What the incident's moment needs then."""
+    """How much memory is needed at the moment of the incident after all these changes."""
 
 
 @dataclass(frozen=True)
 class PhaseFinding(Value):
     """What the job was doing, and how that is known."""
     alternatives: List[PhaseShare]
-    """What else it may have been, likeliest first."""
+    """Other possible phases, likeliest first."""
     basis: Basis
-    """Whether a rule knew it, or words made it likely."""
+    """Whether a rule determined it, or the words of the log made it likely."""
     confidence: float
-    """0–1."""
+    """How likely the phase is, 0–1."""
     evidence: List[Citation]
-    """The frames or lines that say so."""
+    """The frames or lines that show it."""
     name: Phase
     """The phase."""
     site: Optional[str]
-    """More closely: the innermost known place."""
+    """The innermost known place in it."""
 
 
 @dataclass(frozen=True)
 class PhaseShare(Value):
     """A phase and how likely it is."""
     confidence: float
-    """0–1."""
+    """How likely it is, 0–1."""
     name: Phase
     """The phase."""
 
 
 @dataclass(frozen=True)
 class RankRow(Value):
-    """One rank. What is absent is not known."""
+    """One rank. A field is absent if it is not known."""
     rank: int
     """Global rank."""
     state: RankState
     """How it ended."""
     bytes: Optional[Bytes] = None
-    """What it held at its end, by the last figure of its own."""
+    """The memory that it held at its end, by the last figure that it printed."""
     figure: Optional[FigureName] = None
-    """What that measures, where it is not the figure of most ranks."""
+    """What `bytes` measures, if it is not the figure of most ranks."""
     input: Optional[int] = None
-    """The input with the line that says how it ended: a place in the report's `inputs`."""
+    """The input with the line that says how it ended, as an index in the report's `inputs`."""
     line: Optional[LineNumber] = None
-    """That line; of one that says nothing of its end its last one."""
+    """That line; the last line of a rank that prints nothing about its end."""
     node: Optional[int] = None
-    """Its node: a place in `nodes`."""
+    """Index of its node in `nodes`."""
     seconds_after: Optional[float] = None
-    """Seconds from the first end to its own; of one that says nothing of its end, to its last line: negative
-    before the first end.
+    """Seconds from the first end in the job to its own end. If the rank prints nothing about its end, seconds to
+    its last line: negative if that is before the first end.
     """
 
 
@@ -769,49 +778,49 @@ class RankRow(Value):
 class Ranks(Value):
     """Every rank of a large job: how it ended and what it held."""
     count: int
-    """How many ranks are known; `rows` may have fewer."""
+    """Number of known ranks; `rows` may have fewer."""
     nodes: List[str]
-    """The nodes, which rows name by their place here."""
+    """The nodes; rows refer to them by index."""
     rows: List[RankRow]
-    """The ranks in order; of more than [`Ranks::MOST`] those that tell most."""
+    """The ranks in order; if there are more than [`Ranks::MOST`], those that say most."""
     states: List[StateCount]
-    """How many ranks ended in which way, of all that are known."""
+    """The number of ranks per state, over all known ranks."""
     began: Optional[str] = None
-    """When the first end was, by the clock that tells of all."""
+    """The time of the first end, by a clock that is common to all ranks."""
     figure: Optional[FigureName] = None
-    """What the `bytes` of a row measure that names no figure of its own."""
+    """What the `bytes` of a row measure if the row does not name its own figure."""
     first: Optional[int] = None
-    """The one with which it began, where that is known."""
+    """The rank that failed first, if it is known."""
     outliers: List[Outlier] = field(default_factory=list)
-    """Ranks that held far more than the others, most first."""
+    """Ranks that held far more than the others, largest first."""
 
 
 @dataclass(frozen=True)
 class RefusedAllocation(Value):
     """An allocation that was refused."""
     device_free: Bytes
-    """What the device had free, as the driver counts."""
+    """Free memory of the device, as the driver counts."""
     is_last: bool
-    """Whether nothing more was allocated after it: the job did not go on."""
+    """Whether nothing more was allocated after it, so that the job did not continue."""
     requested: Bytes
-    """How much was asked for."""
+    """Size of the request."""
     stack: List[Call]
-    """Who asked, outermost call first, libraries folded."""
+    """The stack of the request, outermost call first, with the calls of libraries left out."""
 
 
 @dataclass(frozen=True)
 class Seen(Value):
-    """What the history knows of the same trouble."""
+    """What the history knows about the same problem."""
     count: int
-    """How often."""
+    """How often it occurred."""
     first: Optional[str]
-    """First time."""
+    """Time of the first occurrence."""
     last: Optional[str]
-    """Last time."""
+    """Time of the last occurrence."""
     worked: List[str]
-    """What made it go away."""
+    """The changes that solved it."""
     earlier: List[Earlier] = field(default_factory=list)
-    """Incidents like it, the likest first; absent where nobody asked for them."""
+    """Similar incidents, the most similar first; absent if they were not asked for."""
 
 
 @dataclass(frozen=True)
@@ -820,17 +829,17 @@ class SegmentUse(Value):
     bytes: Bytes
     """Its size."""
     fill: List[int]
-    """How full each of its equal parts was, in percent, in the order of addresses."""
+    """Percentage in use of each of its equal parts, in the order of addresses."""
     in_use: Bytes
-    """What of it was in use."""
+    """The part in use."""
     is_expandable: bool
     """Whether it can grow (`expandable_segments`)."""
     is_private: bool
     """Whether it belongs to a private pool: of a CUDA graph, or a `MemPool`."""
     largest_unused: Bytes
-    """Its largest piece that was not."""
+    """The largest piece that was not in use."""
     pieces: int
-    """In how many pieces that was."""
+    """Number of pieces that were not in use."""
     stream: int
     """The stream whose allocations it serves."""
 
@@ -839,152 +848,150 @@ class SegmentUse(Value):
 class Snapshot(Value):
     """The memory of one device as PyTorch's allocator recorded it (`torch.cuda.memory._dump_snapshot`)."""
     categories: List[CategoryUse]
-    """What was in use, by what it is for, most first; with what was in use at other moments of `history`, which
-    may be nothing here.
+    """Memory in use by purpose, largest first. It has every purpose that occurs in `history`, so an amount may
+    be zero at this moment.
     """
     device: int
-    """The device as PyTorch counts it."""
+    """Number of the device, as PyTorch counts."""
     events_count: int
-    """How many events the trace has."""
+    """Number of events in the trace."""
     history: List[HistoryPoint]
-    """Memory over the trace, in order."""
+    """Memory over the trace, in order of time."""
     in_use: Bytes
-    """What was in use at that moment, as it was asked for."""
+    """Memory in use at that moment, as requested, before rounding."""
     largest: List[Allocation]
     """The largest allocations in use, largest first."""
     last_events: List[TraceEvent]
-    """Its last events, in order."""
+    """The last events of the trace, in order of time."""
     lines: List[LineUse]
-    """What was in use, by the user's line that asked for it, most first."""
+    """Memory in use by the user's line that requested it, largest first."""
     moment: SnapshotMoment
-    """At which moment the sums below are taken."""
+    """The moment at which the sums below are taken."""
     path: str
     """The file."""
     peak: Bytes
     """The most that was in use at any moment of the trace."""
     refused: Optional[RefusedAllocation]
-    """The allocation that was refused, where the trace has one."""
+    """The allocation that was refused, if the trace contains one."""
     reserved: Bytes
-    """What the allocator had taken from the driver then."""
+    """Memory that the allocator had taken from the driver at that moment."""
     segments: List[SegmentUse]
     """The largest segments, largest first."""
     segments_count: int
-    """How many segments there were."""
+    """Number of all segments."""
     settings: Optional[str]
-    """What `PYTORCH_CUDA_ALLOC_CONF` was set to."""
+    """The value of `PYTORCH_CUDA_ALLOC_CONF`."""
     unused: UnusedMemory
-    """What of the reserved memory was not in use."""
+    """Reserved memory that was not in use."""
 
 
 @dataclass(frozen=True)
 class StateCount(Value):
     """How many ranks ended in one way."""
     count: int
-    """How many."""
+    """Number of ranks."""
     state: RankState
-    """In which."""
+    """The way in which they ended."""
 
 
 @dataclass(frozen=True)
 class TimelinePoint(Value):
-    """One moment of one series of memory figures."""
+    """One memory figure at one moment."""
     bytes: Bytes
-    """How much."""
+    """The amount."""
     name: FigureName
-    """What it measures."""
+    """What the figure measures."""
     phase: Optional[Phase]
-    """What its writer was doing, by the last sign of it."""
+    """What the writer was doing, by the last sign of a phase."""
     series: str
-    """Of which allocator, process or host."""
+    """The allocator, process or host that it belongs to."""
     source: Location
     """Where it stands."""
     text: str
     """The words that state it."""
     time: Optional[str]
-    """When, if the line said so."""
+    """When it was written, if the line says so."""
 
 
 @dataclass(frozen=True)
 class TraceEvent(Value):
     """One event of the trace."""
     action: str
-    """What the allocator did, in PyTorch's word: `alloc`, `free_requested`, `free_completed`, `segment_alloc`,
+    """What the allocator did, as PyTorch names it: `alloc`, `free_requested`, `free_completed`, `segment_alloc`,
     `oom` …
     """
     bytes: Bytes
-    """How much of it."""
+    """The amount."""
     line: Optional[str]
-    """The user's innermost line, `train.py:42 step`, else the innermost that is known."""
+    """The user's innermost line, or the innermost known line if there is none of the user's."""
     seconds_before: Optional[float]
-    """Seconds before the last event, where events say when they happened."""
+    """Seconds before the last event, if events have times."""
 
 
 @dataclass(frozen=True)
 class UnusedMemory(Value):
     """Reserved memory that was not in use."""
     bytes: Bytes
-    """In all."""
+    """The amount."""
     largest: Bytes
-    """The largest piece that the refused allocation could have been given, or any piece where none was refused.
-    """
+    """The largest piece that the refused allocation could have used, or any piece if none was refused."""
     pieces: int
-    """In how many pieces."""
+    """Number of pieces."""
     split: Bytes
-    """What of it lies between allocations, so that it cannot be given back to the driver."""
+    """The part of it between allocations, which cannot be returned to the driver."""
 
 
 @dataclass(frozen=True)
 class Victim(Value):
-    """A process that was killed or refused memory. Each part as far as the input says."""
+    """A process that was killed or refused memory. A field is absent if the input does not say."""
     device: Optional[int]
-    """Device as the process counts them."""
+    """Number of the device, as the process counts."""
     host: Optional[str]
-    """Node."""
+    """Its node."""
     pid: Optional[int]
     """Process id."""
     rank: Optional[int]
     """Global rank."""
     role: Optional[str]
-    """Actor class, process name."""
+    """Actor class or process name."""
 
 
 @dataclass(frozen=True)
 class When(Value):
-    """When an incident happened, as a calendar has it."""
+    """When an incident happened, as a calendar time."""
     derived: Optional[TimeSource]
-    """Where what the failing line leaves open was taken from; `null` where it says all."""
+    """Where the missing part was taken from; `null` if the failing line states all of it."""
     time: str
-    """RFC 3339; what a log says without a zone is taken as UTC."""
+    """RFC 3339; a time without a zone is taken as UTC."""
 
 
 @dataclass(frozen=True)
 class Report(Value):
-    """The post-mortem."""
+    """The analysis of a failed job."""
     failure: Collapse
-    """In which call it failed, and how its processes ended."""
+    """The call in which the job failed, and how its processes ended."""
     incidents: List[Incident]
-    """Root first, then those that only followed."""
+    """The root incident first, then those that followed from it."""
     inputs: List[InputSummary]
-    """What was read."""
+    """The inputs that were read."""
     job: Job
     """What is known of the job."""
     other_failure: Optional[OtherFailure]
-    """What it was instead, when the job failed of something else."""
+    """What failed instead, if the job did not fail because of memory."""
     schema: str
-    """Name and version of the format."""
+    """The name of this format, Name and version of the format."""
     summary: str
-    """What happened and why, in a sentence of the report's language."""
+    """What happened and why, as one sentence in the report's language."""
     verdict: Kind
-    """Kind of the root incident; `none` when there is none or all are recovered."""
+    """Kind of the root incident; `none` if there is none or all recovered."""
     version: str
-    """Of oomdoc."""
+    """The version of oomdoc."""
     neighbours: List[Citation] = field(default_factory=list)
-    """Lines beside those that prove it, for a page that is read away from the log; absent where nobody asked for
-    them.
+    """Lines around the evidence, for a report that is read without the log; absent if they were not asked for.
     """
     nodes: Optional[Nodes] = None
-    """The nodes on which the inputs were read; absent where they were read here."""
+    """The nodes on which the inputs were read; absent if they were read on this machine."""
     ranks: Optional[Ranks] = None
-    """Every rank of a large job; absent where fewer than eight are known."""
+    """Every rank of a large job; absent if fewer than eight are known."""
     snapshots: List[Snapshot] = field(default_factory=list)
-    """What PyTorch's memory snapshots show, each device by itself; absent where none was read."""
+    """What PyTorch's memory snapshots show, one entry per device; absent if none was read."""

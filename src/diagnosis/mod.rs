@@ -1,7 +1,7 @@
-//! Why memory ran out.
+//! Decides why memory ran out.
 //!
-//! In go an incident's facts and the rules of `rules/causes/`; out come diagnoses, likeliest first, each with the lines
-//! that support it and why it comes before the next. Nothing here knows a cause: rules do.
+//! The input is an incident's facts and signals and the rules of `rules/causes/`; the output is diagnoses, likeliest first, each with the
+//! lines that support it and the reason why it comes before the next. Nothing here knows a particular cause; the rules do.
 
 mod outcomes;
 mod phase;
@@ -21,44 +21,44 @@ use crate::signals::Signals;
 pub(crate) use weigh::shares;
 use weigh::spoke_for;
 
-/// The cause that says that none is known.
+/// The cause that means that no cause is known.
 pub const UNKNOWN: &str = "unknown";
-/// Causes with a smaller share of all odds are not named, unless they are the likeliest.
+/// Smallest share of all odds with which a cause is named, unless it is the likeliest.
 const LEAST: f64 = 0.02;
-/// More causes than this help nobody.
+/// Most causes named.
 const MOST: usize = 6;
-/// Of so many the share of all odds is enough to be named; further ones must be as sure as that.
+/// For the first causes, up to this many, a share of [`LEAST`] suffices; further ones need a confidence of [`LEAST`].
 const SURELY_NAMED: usize = 3;
-/// What signals add to a cause's log-odds speaks for it from here on.
+/// From these log-odds on, signals count as evidence for a cause.
 const LEARNED: f64 = 0.3;
-/// So many of the lines whose words weighed most are shown.
+/// How many of the lines whose words weighed most are shown.
 const MOST_LEARNED: usize = 2;
-/// As many lines support a cause well enough.
+/// Most lines of evidence for a cause.
 const MOST_EVIDENCE: usize = 6;
-/// As many causes for which nothing speaks are named where the cause cannot be told.
+/// Most causes without evidence that are named if the cause is unknown.
 const MOST_GUESSES: usize = 2;
 
 /// The diagnoses of an incident.
 pub struct Diagnosed<'k> {
     /// Likeliest first, without their patches.
     pub diagnoses: Vec<Concluded<'k>>,
-    /// The likeliest cause by the evidence alone, whatever was tried before.
+    /// The likeliest cause by the evidence alone, without outcomes of earlier remedies.
     pub by_evidence: Option<Arc<str>>,
-    /// What could not be asked.
+    /// Conditions that could not be evaluated.
     pub not_checked: Vec<String>,
 }
 
-/// A diagnosis, and the rule that concludes it.
+/// A diagnosis with the rule that concludes it.
 pub struct Concluded<'k> {
     /// Without its patches.
     pub diagnosis: Diagnosis,
     /// Its rule.
     pub rule: &'k CauseRule,
-    /// Whether nothing but how often it is the cause speaks for it: no reason to change anything.
+    /// Whether only its prior speaks for it, which is no reason to change anything.
     pub is_guess: bool,
 }
 
-/// The diagnoses of an incident of whose facts `evaluator` knows, in the light of what was tried before.
+/// Diagnoses an incident by its facts and signals, and by the outcomes of earlier remedies.
 pub fn diagnose<'k>(
     incident: &Incident,
     facts: &Facts,
@@ -72,21 +72,21 @@ pub fn diagnose<'k>(
     let evaluator = scene.evaluator();
     let (mut ranked, not_checked) = rank(&knowledge.causes, incident.kind, &scene);
     let mut named: Vec<Arc<str>> = Vec::new();
-    // Two rules may conclude one cause; the surer speaks for it.
+    // Two rules may conclude the same cause; the likelier one is kept.
     ranked.retain(|found| {
         !named.contains(&found.rule.cause) && {
             named.push(found.rule.cause.clone());
             true
         }
     });
-    // What nothing speaks for is a guess, save where a kind has one usual cause. Not knowing is none.
+    // A cause without evidence is a guess, unless its prior makes it the usual cause of a kind. `unknown` is no guess.
     let spoken_for = |found: &Ranked<'_>| {
         found.rule.prior >= 0.0
             || found.learned > LEARNED
             || &*found.rule.cause == UNKNOWN
             || found.speaking().next().is_some()
     };
-    // Where nobody can tell, the likeliest guesses are what to look into.
+    // If the cause is unknown, the likeliest guesses are worth looking into.
     let mut guesses = match ranked.first() {
         Some(first) if &*first.rule.cause == UNKNOWN => MOST_GUESSES,
         _ => 0,
@@ -138,7 +138,7 @@ pub fn diagnose<'k>(
     Diagnosed { diagnoses, by_evidence, not_checked }
 }
 
-/// What to record next time to be surer: what the likeliest causes ask for, then what not knowing does.
+/// What to record next time to be surer, as the named causes suggest, likeliest first.
 pub fn capture(
     diagnoses: &[Concluded<'_>],
     facts: &Facts,
@@ -161,7 +161,7 @@ pub fn capture(
     hints
 }
 
-/// What speaks for it, then what sets it before the next one.
+/// The evidence for a cause, then the evidence against the next one.
 fn why(found: &Ranked<'_>, next: Option<&Ranked<'_>>, facts: &Facts, language: Language) -> String {
     let said = |row: &EvidenceRow| facts.fill(row.why.in_language(language), language);
     let mut sentences: Vec<String> = found.speaking().filter_map(said).collect();
@@ -180,7 +180,7 @@ fn why(found: &Ranked<'_>, next: Option<&Ranked<'_>>, facts: &Facts, language: L
     sentences.join(language.blank())
 }
 
-/// The lines in which the facts stand that its conditions name.
+/// The lines that state the facts in its conditions.
 fn evidence(
     found: &Ranked<'_>,
     facts: &Facts,
@@ -195,7 +195,7 @@ fn evidence(
         }
     };
     for row in found.speaking() {
-        // Of alternatives those that hold.
+        // Only the alternatives that hold.
         let holds = alternatives(&row.when).into_iter().filter(|part| evaluator.ask(part) == Answer::Yes);
         for name in holds.flat_map(names) {
             facts.get(name).iter().flat_map(|known| &known.cites).for_each(&mut add);

@@ -1,18 +1,18 @@
-//! What was tried here before, and how it went, moves causes and patches, within bounds.
+//! Outcomes of earlier remedies move causes and patches, within bounds.
 
 use super::UNKNOWN;
 use super::rank::Ranked;
 use crate::model::{Experience, Kind, Outcomes, Patch, Phase};
 
-/// Moves the shares of `ranked` by how the remedies of each cause went in incidents of this kind and phase, and orders
-/// them anew; their sum stays. A cause for which no evidence speaks may fall, but never rises, nor do failures of another one
-/// let it stand above that; what is not known ([`UNKNOWN`]) has no remedies.
+/// Adjusts the shares of `ranked` by the outcomes of each cause's remedies in incidents of this kind and phase, and sorts them again; their
+/// sum stays. A cause without evidence may fall but never rises, and failures of another cause's remedies do not put it above that cause.
+/// [`UNKNOWN`] has no remedies.
 pub fn learn(ranked: &mut [Ranked<'_>], kind: Kind, phase: Phase, experience: &Experience) {
     let before: f64 = ranked.iter().map(|found| found.share).sum();
     let is_known = |found: &Ranked<'_>| &*found.rule.cause != UNKNOWN;
     let is_spoken_for = |found: &Ranked<'_>| is_known(found) && found.speaking().next().is_some();
     let log_odds = |found: &Ranked<'_>| experience.outcomes(kind, phase, &found.rule.cause, None).log_odds();
-    // What nothing speaks for: its share before, and then.
+    // Shares of the causes without evidence, before and after.
     let mut unspoken: Vec<(f64, f64)> = Vec::new();
     for found in ranked.iter_mut().filter(|found| !is_spoken_for(found)) {
         let before = found.share;
@@ -32,7 +32,7 @@ pub fn learn(ranked: &mut [Ranked<'_>], kind: Kind, phase: Phase, experience: &E
     ranked.sort_by(|a, b| b.share.total_cmp(&a.share));
 }
 
-/// The patches for `cause`, those first that went best here; each says how it went.
+/// The patches for `cause` with their outcomes, best first.
 pub fn best_first(patches: Vec<Patch>, kind: Kind, phase: Phase, cause: &str, experience: &Experience) -> Vec<Patch> {
     let told = |patch: Patch| {
         let outcomes = experience.outcomes(kind, phase, cause, Some(&patch.knob));
@@ -44,7 +44,7 @@ pub fn best_first(patches: Vec<Patch>, kind: Kind, phase: Phase, cause: &str, ex
     patches
 }
 
-/// Nothing where nothing was tried.
+/// `None` if nothing was tried.
 pub(super) fn said(outcomes: Outcomes) -> Option<Outcomes> {
     (outcomes.tried() > 0).then_some(outcomes)
 }
@@ -57,7 +57,7 @@ mod tests {
     use crate::knowledge::{CauseRule, EvidenceRow};
     use crate::model::Tally;
 
-    /// A rule; one for which evidence speaks, where `log_odds` is above 0.
+    /// A rule with one row of evidence, which speaks for it if `log_odds` is above 0.
     fn rule(cause: &str, log_odds: f64) -> Result<CauseRule, toml::de::Error> {
         let words = "{ en = 'x', zh = 'x' }";
         toml::from_str(&format!(
@@ -103,7 +103,7 @@ mod tests {
         let order = learned(&rules, &[0.6, 0.4], vec![tally("b", "--knob", 1, 0)]);
         assert_eq!(order[0].0, "b");
         assert!((order[0].1 - 0.8 / 1.4).abs() < 1e-12);
-        // Another phase is another story.
+        // Outcomes in another phase do not count.
         let elsewhere = Tally { phase: Phase::Backward, ..tally("b", "--knob", 9, 0) };
         assert_eq!(learned(&rules, &[0.6, 0.4], vec![elsewhere])[0].0, "a");
         Ok(())
@@ -125,7 +125,7 @@ mod tests {
         let shares = [0.4, 0.3, 0.1, 0.2];
         let order = |tallies| Ok::<_, toml::de::Error>(learned(&rules, &shares, tallies));
         assert_eq!(order(vec![tally("a", "x", 0, 1000)])?[0].0, "a");
-        // What evidence speaks for may take its place.
+        // A cause with evidence may take its place.
         let order = order(vec![tally("a", "x", 0, 1000), tally("c", "y", 1000, 0)])?;
         let place = |cause: &str| order.iter().position(|(known, _)| known == cause);
         assert!(place("b") > place("a") && place(UNKNOWN) > place("c"), "{order:?}");

@@ -1,24 +1,24 @@
-//! What the job was doing: a distribution over phases, of which the report names the likeliest.
+//! Decides the phase: a distribution over phases, of which the report names the likeliest.
 //!
-//! Each sign that a rule found votes for its phase with the weight of its route; every other signal adds what it weighs. So one
-//! rule that knows the program outweighs words, and where none does, words decide.
+//! Each sign that a row of `rules/phases/` found votes for its phase with the weight of its route; every other signal adds its weight. So a
+//! row that knows the program outweighs words, and without one words decide.
 
 use super::weigh::{shares, spoke_for, sums};
-use crate::incident::{Found, PhaseSign, Route};
+use crate::incident::{FoundIncident, PhaseSign, Route};
 use crate::knowledge::Weights;
 use crate::model::{Basis, Citation, Phase, PhaseFinding};
 use crate::signals::Signals;
 
-/// As many lines show a phase well enough.
+/// Most lines of evidence for a phase.
 const MOST_EVIDENCE: usize = 4;
-/// What speaks for a phase has to outweigh this.
+/// The score of `unknown`, which the evidence for a phase has to outweigh.
 pub const NOT_KNOWING: f64 = 1.0;
-/// What a phase that comes before training has to outweigh where steps of it had passed.
+/// The penalty for a phase that comes before training, if training steps had passed.
 const PASSED: f64 = 1.0;
-/// The vote for the phase that the most decisive route names, beside that route's own.
+/// The name of the additional vote for the phase of the most decisive route.
 const FIRST: &str = "first";
 
-/// What a route's vote weighs before anything is fitted.
+/// The weight of a route's vote before anything is fitted.
 fn written(route: Route) -> f64 {
     match route {
         Route::Enclosing => 5.0,
@@ -33,7 +33,7 @@ fn written(route: Route) -> f64 {
     }
 }
 
-/// How much of a vote a sign has: a line's words may be as good as none, and its row says so.
+/// The factor of a sign's vote, 0–1: rows for lines state how confident they are.
 fn surely(sign: &PhaseSign) -> f64 {
     const SURE: f64 = 0.7;
     match sign.route {
@@ -42,15 +42,14 @@ fn surely(sign: &PhaseSign) -> f64 {
     }
 }
 
-/// The votes of rules for phases: the name of each, the phase, and its weight before anything is fitted.
-pub fn votes(found: &Found) -> impl Iterator<Item = (&'static str, Phase, f64)> {
+/// The votes for phases: name, phase, and weight before anything is fitted.
+pub fn votes(found: &FoundIncident) -> impl Iterator<Item = (&'static str, Phase, f64)> {
     let first = found.signs.iter().find(|sign| sign.route.decides());
     let first = first.map(|sign| (FIRST, sign.phase, 2.0 * surely(sign)));
     found.signs.iter().map(|sign| (sign.route.as_str(), sign.phase, written(sign.route) * surely(sign))).chain(first)
 }
 
-/// The phase of `found`, which shows `signals`.
-pub fn phase(found: &Found, signals: &Signals, weights: &Weights) -> PhaseFinding {
+pub fn phase(found: &FoundIncident, signals: &Signals, weights: &Weights) -> PhaseFinding {
     let sums = sums(signals, weights);
     let mut scores: Vec<f64> = Phase::ALL
         .iter()
@@ -90,10 +89,10 @@ pub fn phase(found: &Found, signals: &Signals, weights: &Weights) -> PhaseFindin
     }
 }
 
-/// The phases that `finding` thinks possible, with their shares of all that are named.
+/// The possible phases of `finding`, with shares that sum to 1.
 pub fn likely(finding: &PhaseFinding) -> Vec<(Phase, f64)> {
     const MOST: usize = 4;
-    // Where nothing tells the phase, no cause is asked as if something did.
+    // If the phase is unknown, causes are evaluated with `unknown` only.
     if finding.name == Phase::Unknown {
         return vec![(Phase::Unknown, 1.0)];
     }

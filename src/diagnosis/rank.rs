@@ -1,9 +1,9 @@
-//! Which causes explain an incident, and how surely.
+//! Ranks the causes of an incident.
 //!
-//! Every rule asked of the incident's kind starts from its prior. Each group of its evidence adds the log-odds of the
-//! strongest row that holds, as far as the phases in which it holds are likely; every signal adds what it weighs for the cause.
-//! What a rule has of all rules' odds, `unknown` among them, is its share; a rule whose condition
-//! does not hold has none. Shares rank; how often a first diagnosis with such a share is right is its confidence.
+//! Every rule for the incident's kind starts from its prior. Each group of its evidence adds the log-odds of the strongest row that holds,
+//! weighted by the probability of the phases in which it holds; every signal adds its weight for the cause. A rule's share is its part of
+//! the odds of all rules, `unknown` included; a rule whose condition does not hold has none. Shares decide the order; the confidence is how
+//! often a first diagnosis with such a share is right.
 
 use std::collections::BTreeMap;
 
@@ -14,19 +14,19 @@ use crate::knowledge::{Calibration, CauseRule, EvidenceRow, Weights};
 use crate::model::{Kind, Phase};
 use crate::signals::Signals;
 
-/// A rule that applies, and what of its evidence holds.
+/// A rule that applies, with the evidence that holds.
 pub struct Ranked<'k> {
     /// The rule.
     pub rule: &'k CauseRule,
     /// Its log-odds.
     pub score: f64,
-    /// What signals added to them.
+    /// The part of the score that signals added.
     pub learned: f64,
     /// Its share of all odds, 0–1.
     pub share: f64,
-    /// How sure to be of it, 0–1: its share until [`calibrate`] was asked.
+    /// The confidence, 0–1; the same as the share until [`calibrate`] sets it.
     pub confidence: f64,
-    /// The rows that hold, the weightiest first.
+    /// The rows that hold, strongest first.
     pub holds: Vec<&'k EvidenceRow>,
 }
 
@@ -37,7 +37,7 @@ impl<'k> Ranked<'k> {
     }
 }
 
-/// What a cause is ranked by: facts in each of the phases that are likely, signals, and what they weigh.
+/// The inputs of ranking: the facts under each likely phase, the signals, and their weights.
 pub struct Scene<'a> {
     phases: Vec<(Phase, f64, Evaluator<'a>)>,
     signals: &'a Signals,
@@ -45,31 +45,31 @@ pub struct Scene<'a> {
 }
 
 impl<'a> Scene<'a> {
-    /// One in which the phase is one of `phases`, each with its share.
+    /// A scene with the possible `phases`, each with its share.
     pub fn new(facts: &Facts, phases: &[(Phase, f64)], signals: &'a Signals, weights: &'a Weights) -> Scene<'a> {
         let evaluator = |phase: Phase| Evaluator::new(facts).assuming("phase", &Value::Text(phase.as_str().to_owned()));
         let phases = phases.iter().map(|(phase, share)| (*phase, *share, evaluator(*phase))).collect();
         Scene { phases, signals, weights }
     }
 
-    /// Whom to ask about the likeliest phase.
+    /// The evaluator for the likeliest phase.
     pub fn evaluator(&self) -> &Evaluator<'a> {
         &self.phases[0].2
     }
 }
 
-/// Rows that hold, the name of each among fitted weights, and the share of the phases in which it does.
+/// Rows that hold, with the name of each among fitted weights and the share of the phases in which it holds.
 pub type Held<'k> = Vec<(&'k EvidenceRow, String, f64)>;
 
-/// The name under which what `row` of `rule` weighs is kept: the rule, the group, and which row of the group it is.
+/// The name of a row's fitted weight: the rule, the group, and the index of the row in the group.
 fn name_of(rule: &CauseRule, row: &EvidenceRow) -> String {
     let of_group = rule.evidence.iter().filter(|other| other.group == row.group);
     let place = of_group.take_while(|other| !std::ptr::eq(*other, row)).count();
     format!("{}/{}#{place}", rule.id, row.group)
 }
 
-/// The rules that apply to an incident of `kind`, and of each the rows that hold with the share of the phases in which they do.
-/// What could not be asked goes to `not_checked`.
+/// The rules that apply to an incident of `kind`, each with its rows that hold. Conditions that could not be evaluated are added to
+/// `not_checked`.
 pub fn holding<'k>(
     rules: &'k [CauseRule],
     kind: Kind,
@@ -92,7 +92,7 @@ pub fn holding<'k>(
 /// The rows of `rule` that hold, each with the share of the phases in which it is the strongest of its group.
 fn rows<'k>(rule: &'k CauseRule, scene: &Scene<'_>, not_checked: &mut Vec<String>) -> Held<'k> {
     let mut shares: BTreeMap<usize, f64> = BTreeMap::new();
-    // Most rows ask for no phase: one answer holds in all of them.
+    // Most conditions do not depend on the phase and are evaluated only once.
     let mut same: Vec<Option<bool>> = vec![None; rule.evidence.len()];
     for (_, share, evaluator) in &scene.phases {
         let mut strongest: BTreeMap<&str, usize> = BTreeMap::new();
@@ -128,7 +128,7 @@ fn rows<'k>(rule: &'k CauseRule, scene: &Scene<'_>, not_checked: &mut Vec<String
     shares.into_iter().map(row).collect()
 }
 
-/// The rules that apply, likeliest first, and what could not be asked.
+/// The rules that apply, likeliest first, and the conditions that could not be evaluated.
 pub fn rank<'k>(rules: &'k [CauseRule], kind: Kind, scene: &Scene<'_>) -> (Vec<Ranked<'k>>, Vec<String>) {
     let mut not_checked = Vec::new();
     let weights = scene.weights;
@@ -156,19 +156,19 @@ pub fn rank<'k>(rules: &'k [CauseRule], kind: Kind, scene: &Scene<'_>) -> (Vec<R
         found.share = share;
         found.confidence = share;
     }
-    // What is as likely as not to be known is worth naming.
+    // Of equals, a known cause comes before `unknown`.
     let order = |found: &Ranked<'k>| (&*found.rule.cause == UNKNOWN, found.rule.id.clone());
     ranked.sort_by(|a, b| b.share.total_cmp(&a.share).then_with(|| order(a).cmp(&order(b))));
     (ranked, not_checked)
 }
 
-/// Sets how sure to be of each of `ranked`, likeliest first: of the first what `calibration` says, of the others what that
-/// leaves, in the proportion of their shares. The order stays, and so does a sum of at most 1.
+/// Sets the confidence of each of `ranked`, likeliest first: of the first by `calibration`, of the others by dividing the rest in
+/// proportion to their shares. The order stays, and the sum stays at most 1.
 pub fn calibrate(ranked: &mut [Ranked<'_>], kind: Kind, calibration: &Calibration) {
     let Some((first, others)) = ranked.split_first_mut() else { return };
     let rest = 1.0 - first.share;
     let second = others.first().map_or(0.0, |found| found.share);
-    // Less would set the second before the first.
+    // With less confidence the second would come before the first.
     let least = if second > 0.0 { second / (rest + second) } else { 0.0 };
     let sure = calibration.confidence(first.share, kind, &*first.rule.cause == UNKNOWN);
     first.confidence = sure.max(least);

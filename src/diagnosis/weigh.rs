@@ -1,4 +1,4 @@
-//! What signals add up to.
+//! Sums the weights of signals.
 
 use std::collections::BTreeMap;
 
@@ -6,10 +6,10 @@ use crate::knowledge::Weights;
 use crate::model::Citation;
 use crate::signals::Signals;
 
-/// A line that moved an answer by less than this is not what decided.
+/// Lines with less weight than this are not shown as evidence.
 const LEAST: f64 = 0.1;
 
-/// What all signals add to each answer.
+/// The sum of the signals' weights for each answer.
 pub(super) fn sums<'w>(signals: &Signals, weights: &'w Weights) -> BTreeMap<&'w str, f64> {
     let mut sums = BTreeMap::new();
     for (name, signal) in signals.iter() {
@@ -20,7 +20,7 @@ pub(super) fn sums<'w>(signals: &Signals, weights: &'w Weights) -> BTreeMap<&'w 
     sums
 }
 
-/// The lines that spoke most for `answer`, strongest first, at most `most`.
+/// At most `most` lines with the largest weights for `answer`, strongest first.
 pub(super) fn spoke_for(answer: &str, signals: &Signals, weights: &Weights, most: usize) -> Vec<Citation> {
     let mut by_line: BTreeMap<&Citation, f64> = BTreeMap::new();
     for (name, signal) in signals.iter() {
@@ -33,7 +33,7 @@ pub(super) fn spoke_for(answer: &str, signals: &Signals, weights: &Weights, most
     lines.into_iter().take(most).map(|(cite, _)| cite.clone()).collect()
 }
 
-/// Log-odds as shares of all, in their order.
+/// Log-odds as shares of the sum of all odds (softmax), in the same order.
 pub(crate) fn shares(scores: &[f64]) -> Vec<f64> {
     let highest = scores.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     let odds: Vec<f64> = scores.iter().map(|score| (score - highest).exp()).collect();

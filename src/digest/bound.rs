@@ -2,7 +2,7 @@
 
 use super::DigestError;
 use super::content::Content;
-use crate::incident::Read;
+use crate::incident::InputFindings;
 use crate::model::{Event, Severity, What};
 
 /// As many bytes has a node's digest at most, packed.
@@ -62,7 +62,7 @@ fn thin(content: &mut Content, most: usize) {
 
 /// Keeps `most` inputs: those whose memory ran out, then the first.
 fn keep_inputs(content: &mut Content, most: usize) {
-    let proves = |read: &&Read| read.findings.events.iter().any(|event| Weight::of(event) == Weight::Shortage);
+    let proves = |read: &&InputFindings| read.findings.events.iter().any(|event| Weight::of(event) == Weight::Shortage);
     let first = content.reads.iter().filter(proves).map(|read| &read.path);
     let all = first.chain(content.summaries.iter().map(|summary| &summary.path));
     let mut kept: Vec<_> = Vec::new();

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::incident::{Read, node_and_path};
+use crate::incident::{InputFindings, node_and_path};
 use crate::model::{Clock, ClockSkew, Event, FactValue};
 
 /// Fewer nodes do not say whose clock is wrong.
@@ -14,7 +14,7 @@ const LEAST_SECONDS: f64 = 10.0;
 type Operation = (String, u64, u64);
 
 /// The nodes whose clocks differ from those of most, in the order of their names; the node is what stands before a path.
-pub(super) fn skews(reads: &[Read]) -> Vec<ClockSkew> {
+pub(super) fn skews(reads: &[InputFindings]) -> Vec<ClockSkew> {
     let mut given_up: BTreeMap<Operation, BTreeMap<&str, (Clock, f64)>> = BTreeMap::new();
     for read in reads {
         let Some((node, _)) = node_and_path(&read.path) else { continue };

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::frame::Frame;
 use super::{DigestError, Whole};
 use crate::config::{Document, KeptDocument};
-use crate::incident::Read;
+use crate::incident::InputFindings;
 use crate::knowledge::{Knowledge, KnowledgeError};
 use crate::model::{Citation, Event, InputSummary, Severity, What};
 use crate::reading::{Beginning, Reading};
@@ -36,7 +36,7 @@ pub struct Content {
     /// What each input was.
     pub summaries: Vec<InputSummary>,
     /// What the logs state.
-    pub reads: Vec<Read>,
+    pub reads: Vec<InputFindings>,
     /// The user's own configurations.
     pub files: Vec<KeptDocument>,
     /// What memory snapshots show.
@@ -161,7 +161,7 @@ impl Content {
 fn proof_of(event: &Event) -> Vec<&Citation> {
     match &event.what {
         What::Shortage(shortage) if shortage.severity == Severity::Fatal => {
-            let mark = event.setting.own.as_ref().or(event.setting.any.as_ref());
+            let mark = event.context.own.as_ref().or(event.context.any.as_ref());
             [&event.at].into_iter().chain(&event.evidence).chain(mark.map(|mark| &mark.at)).collect()
         }
         What::Death(_) | What::Failure(_) => vec![&event.at],

@@ -1,7 +1,7 @@
 //! What of a digest are words that stem from inputs: what may be secret.
 
 use super::content::{Content, KeptBeginning};
-use crate::incident::Read;
+use crate::incident::InputFindings;
 use crate::model::{Text, Texts};
 use crate::parse::Findings;
 use crate::snapshot::Shown;
@@ -22,9 +22,9 @@ impl Texts for Content {
     }
 }
 
-impl Texts for Read {
+impl Texts for InputFindings {
     fn texts(&mut self, see: &mut dyn FnMut(Text<'_>)) {
-        let Read { path, role: _, findings } = self;
+        let InputFindings { path, role: _, findings } = self;
         path.texts(see);
         findings.texts(see);
     }

@@ -1,4 +1,4 @@
-//! Conditions in the Common Expression Language (CEL), asked of an incident's facts.
+//! Conditions in the Common Expression Language (CEL), evaluated on an incident's facts.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use super::cost;
 use super::known::{Facts, Value};
 use super::word_match::tokens;
 
-/// What a condition says of an incident.
+/// The answer to a condition.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Answer {
     /// It holds.
@@ -22,11 +22,11 @@ pub enum Answer {
     No,
     /// A fact that it needs is not known.
     Missing(String),
-    /// It makes no sense: a fault of the rule.
+    /// The condition is wrong, which is a fault of the rule.
     Nonsense(String),
 }
 
-/// The facts, ready to be asked.
+/// The facts as a context in which conditions are evaluated.
 pub struct Evaluator<'f> {
     context: Context<'f, 'f>,
 }
@@ -46,13 +46,13 @@ impl<'f> Evaluator<'f> {
         Evaluator { context }
     }
 
-    /// The same, were `name`, which has no dots, `value`.
+    /// Sets `name`, which has no dots, to `value`.
     pub fn assuming(mut self, name: &str, value: &Value) -> Evaluator<'f> {
         self.context.add_variable_from_value(name.to_owned(), to_cel(value));
         self
     }
 
-    /// The number that `expression` is, where all that it names is known.
+    /// The number that `expression` yields, if all facts in it are known.
     pub fn compute(&self, expression: &str) -> Option<f64> {
         let expr = Expression::new(expression).ok()?;
         match CelValue::resolve(&expr.expression, &self.context) {
@@ -70,8 +70,8 @@ impl<'f> Evaluator<'f> {
     }
 }
 
-/// `frames.says("cross entropy", "softmax")`: whether a text, or one of a list, has one of the phrases as whole words, however the
-/// names in it are written: `CrossEntropyLoss`, `cross_entropy`. A part of a word is not said: `pin` in `/data/pinyin`.
+/// `frames.says("cross entropy", "softmax")`: whether a text, or one of a list, contains one of the phrases as whole words in any spelling
+/// of names: `CrossEntropyLoss`, `cross_entropy`. Parts of words do not count: `pin` in `/data/pinyin`.
 fn says(This(said): This<CelValue>, Arguments(phrases): Arguments) -> Result<bool, ExecutionError> {
     let texts: &[CelValue] = match &said {
         CelValue::List(items) => items,
@@ -97,17 +97,17 @@ fn plain(text: &str) -> String {
     tokens(text).fold(" ".to_owned(), |words, word| words + &word + " ")
 }
 
-/// A condition, ready to be asked of several incidents.
+/// A parsed condition, which can be evaluated for several incidents.
 pub struct Expression<'c> {
     condition: &'c str,
     pub(super) expression: IdedExpr,
 }
 
 impl<'c> Expression<'c> {
-    /// Reads `condition`; the error says where it makes no sense, or that asking it might take too long.
+    /// Parses `condition`; the error says what is wrong, or that evaluating it might take too long.
     ///
-    /// The crate's hand-written parser is twenty times as fast as its generated one, which `Program::compile` takes, and
-    /// there are hundreds of conditions. A test holds that both read all shipped ones alike.
+    /// The crate's hand-written parser is twenty times as fast as its generated one, which `Program::compile` uses, and there are hundreds
+    /// of conditions. A test checks that both parse all shipped ones alike.
     pub fn new(condition: &'c str) -> Result<Expression<'c>, String> {
         cost::of_text(condition)?;
         let expression = PrattParser::default().parse(condition).map_err(|error| error.to_string())?;
@@ -115,12 +115,12 @@ impl<'c> Expression<'c> {
         Ok(Expression { condition, expression })
     }
 
-    /// What it is as an expression over the facts that `evaluator` knows; nothing where it needs others, or makes no sense.
+    /// Its value as an expression; `None` if it needs an unknown fact or is wrong.
     pub fn value(&self, evaluator: &Evaluator<'_>) -> Option<Value> {
         of_cel(CelValue::resolve(&self.expression, &evaluator.context).ok()?)
     }
 
-    /// Whether it holds for the facts that `evaluator` knows.
+    /// Whether it holds for the facts of `evaluator`.
     pub fn ask(&self, evaluator: &Evaluator<'_>) -> Answer {
         match CelValue::resolve(&self.expression, &evaluator.context) {
             Ok(CelValue::Bool(true)) => Answer::Yes,
@@ -134,13 +134,13 @@ impl<'c> Expression<'c> {
     }
 }
 
-/// The dotted name in `condition` that ends in `part`: CEL names only the part that is missing.
+/// The dotted name in `condition` that contains `part`: CEL's error names only the missing part.
 fn full_name(condition: &str, part: &str) -> String {
     let is_meant = |name: &&str| name.split('.').any(|word| word == part);
     names(condition).into_iter().find(is_meant).unwrap_or(part).to_owned()
 }
 
-/// The parts of `condition` that `||` joins, outside of brackets and quotes.
+/// The parts of `condition` joined by `||` outside of brackets and quotes.
 pub fn alternatives(condition: &str) -> Vec<&str> {
     let (mut parts, mut start, mut depth, mut quoted) = (Vec::new(), 0, 0u32, None);
     for (at, c) in condition.char_indices() {
@@ -161,7 +161,7 @@ pub fn alternatives(condition: &str) -> Vec<&str> {
     parts
 }
 
-/// The dotted names that stand in `condition`.
+/// The dotted names in `condition`.
 pub fn names(condition: &str) -> Vec<&str> {
     let mut names = Vec::new();
     let mut quoted = None;
@@ -192,7 +192,7 @@ pub fn names(condition: &str) -> Vec<&str> {
     names
 }
 
-/// Nested maps in the making.
+/// Nested maps under construction.
 #[derive(Default)]
 struct Tree {
     value: Option<CelValue>,
@@ -207,7 +207,7 @@ impl Tree {
         }
     }
 
-    /// A name that is both a value and a map is a map: what is longer says more.
+    /// A name that is both a value and a map becomes a map.
     fn into_value(self) -> CelValue {
         if self.children.is_empty() {
             return self.value.unwrap_or(CelValue::Null);
@@ -255,7 +255,7 @@ fn last_number(value: &CelValue) -> f64 {
     }
 }
 
-/// What conditions and the expressions of dialects call.
+/// Adds the functions of conditions and of the expressions of dialects.
 fn add_functions(context: &mut Context<'_, '_>) {
     let added = [
         context.add_function("says", says),
@@ -263,9 +263,9 @@ fn add_functions(context: &mut Context<'_, '_>) {
         context.add_function("smaller", |a: f64, b: f64| a.min(b)),
         context.add_function("floor", |a: f64| a.floor()),
         context.add_function("ceil", |a: f64| a.ceil()),
-        // Of `0,1,2` three.
+        // 3 for `0,1,2`.
         context.add_function("items", |This(list): This<CelValue>| items(&list)),
-        // Of `gpu:a100:8` eight, of nothing zero.
+        // 8 for `gpu:a100:8`, 0 for text without a number.
         context.add_function("number", |This(value): This<CelValue>| last_number(&value)),
     ];
     debug_assert!(added.iter().all(Result::is_ok), "they are names");
@@ -293,7 +293,7 @@ mod tests {
         assert_eq!(evaluator.ask("figures.requested > 6.0"), Answer::No);
         assert_eq!(evaluator.ask("figures.gpu_total > 6.0"), Answer::Missing("figures.gpu_total".into()));
         assert_eq!(evaluator.ask("trend.host.slope > 6.0"), Answer::Missing("trend.host.slope".into()));
-        // What is known may decide without what is missing.
+        // A known fact may decide although another one is missing.
         assert_eq!(evaluator.ask("kind == 'none' && figures.gpu_total > 6.0"), Answer::No);
         assert_eq!(evaluator.ask("figures.gpu_total > 6.0 || config.stage == 3.0"), Answer::Yes);
         assert_eq!(evaluator.ask("config.stage == 3.0 || figures.gpu_total > 6.0"), Answer::Yes);
@@ -375,7 +375,7 @@ mod tests {
         );
     }
 
-    /// Eight `exists` within each other once kept `rules check` and `import` busy for ever.
+    /// Eight nested `exists` kept `rules check` and `import` busy for ever.
     #[test]
     fn what_might_never_end_is_refused() {
         let nested = |macros: usize| {

@@ -1,22 +1,22 @@
-//! What it may cost to ask a condition: told from its syntax tree, so that no rule can make anybody wait.
+//! Bounds the cost of evaluating a condition by its syntax tree, so that no rule can make an analysis hang.
 
 use cel::IdedExpr;
 use cel::common::ast::operators::{ADD, CONDITIONAL};
 use cel::common::ast::{EntryExpr, Expr, LiteralValue};
 
-/// A condition that may take more steps than this is refused: some milliseconds.
+/// Most steps that a condition may take, which are some milliseconds.
 const MOST: u64 = 1_000_000;
-/// Nobody writes longer ones, nor brackets so deep; readers of the language call themselves for each.
+/// Most bytes and deepest nesting of a condition; parsers recurse for each bracket.
 const LONGEST: usize = 8192;
 const DEEPEST: usize = 64;
-/// No list of facts is taken to have more elements than this.
+/// The assumed number of elements of a list of facts.
 const LIST: u64 = 256;
 
-/// Refuses what is too long or too deep to be read.
+/// Refuses a condition that is too long or too deep to be parsed.
 pub(super) fn of_text(condition: &str) -> Result<(), String> {
     let (mut depth, mut deepest, mut signs) = (0usize, 0, 0);
     for byte in condition.bytes() {
-        // A row of signs nests as brackets do.
+        // A run of unary signs nests like brackets.
         signs = if matches!(byte, b'!' | b'-') { signs + 1 } else { 0 };
         match byte {
             b'(' | b'[' | b'{' | b'?' => depth += 1,
@@ -32,7 +32,7 @@ pub(super) fn of_text(condition: &str) -> Result<(), String> {
     }
 }
 
-/// Refuses what may take too long to answer; a list that it names is taken to be as long as facts are.
+/// Refuses a condition that may take too long; a list of facts is assumed to have [`LIST`] elements.
 pub(super) fn of_tree(expression: &IdedExpr) -> Result<(), String> {
     match cost(expression).steps {
         steps if steps > MOST => Err(format!("it may take more than {MOST} steps: nest fewer `exists`, `all`, `map`")),
@@ -40,14 +40,14 @@ pub(super) fn of_tree(expression: &IdedExpr) -> Result<(), String> {
     }
 }
 
-/// Steps, and how many elements there are in what comes out.
+/// The steps of an expression, and the number of elements of its value.
 #[derive(Clone, Copy)]
 struct Cost {
     steps: u64,
     size: u64,
 }
 
-/// `parts`, one after the other, that make a value of so many elements.
+/// The cost of evaluating `parts` one after the other; `size` maps the sum of their sizes to that of the value.
 fn all<'e>(parts: impl IntoIterator<Item = &'e IdedExpr>, size: impl Fn(u64) -> u64) -> Cost {
     let start = Cost { steps: 1, size: 0 };
     let sum = parts.into_iter().map(cost).fold(start, |sum, part| Cost {
@@ -62,7 +62,7 @@ fn cost(IdedExpr { expr, .. }: &IdedExpr) -> Cost {
         Expr::Call(call) => {
             let parts = || call.target.iter().map(|target| &**target).chain(&call.args);
             match call.func_name.as_str() {
-                // As long as both together, and as long to make.
+                // The result has the size of both operands, and so many steps build it.
                 ADD => {
                     let joined = all(parts(), |size| size);
                     Cost { steps: joined.steps.saturating_add(joined.size), ..joined }

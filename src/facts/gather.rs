@@ -1,17 +1,17 @@
-//! What is known of one incident, under the names that rules use.
+//! Gathers the facts of one incident under the names that rules use.
 
 use super::known::{Facts, Value};
 use super::trend;
-use crate::incident::Found;
+use crate::incident::FoundIncident;
 use crate::knowledge::below_installation;
 use crate::model::{
     Bytes, Citation, Consumer, FactValue, Figure, FigureName, Incident, InputSummary, Job, Kind, PhaseFinding, Role,
 };
 
-/// The facts of `found`, of its job and of what was read; `told` is what the user knows.
-pub fn gather(found: &Found, job: &Job, inputs: &[InputSummary], told: &[(String, Value)]) -> Facts {
+/// The facts of `found`, of its job and of the inputs; `told` are facts that the user states.
+pub fn gather(found: &FoundIncident, job: &Job, inputs: &[InputSummary], told: &[(String, Value)]) -> Facts {
     let mut facts = Facts::default();
-    // What the user says goes before what was found.
+    // The user's facts have precedence over those found.
     for (name, value) in told {
         facts.say(name, value.clone());
     }
@@ -51,7 +51,7 @@ pub fn gather(found: &Found, job: &Job, inputs: &[InputSummary], told: &[(String
     facts
 }
 
-/// What the job was doing, once that is decided.
+/// Adds the phase, once it is decided.
 pub fn state_phase(facts: &mut Facts, phase: &PhaseFinding) {
     facts.cite("phase", text(phase.name.as_str()), phase.evidence.clone());
     facts.say("site", text(phase.site.as_deref().unwrap_or_default()));
@@ -63,7 +63,7 @@ fn text(words: &str) -> Value {
 }
 
 /// `frames`: `file:function`, outermost first; `code`: the source lines.
-fn stack(facts: &mut Facts, found: &Found) {
+fn stack(facts: &mut Facts, found: &FoundIncident) {
     let frames = found
         .frames
         .iter()
@@ -89,9 +89,9 @@ fn cites(figure: &Figure) -> Vec<Citation> {
     }
 }
 
-/// The device's memory told alike for every version of the message: `gpu.held` by PyTorch, of it `gpu.unused`, and
-/// `gpu.others`: what everybody else holds, the process' own context included. `gpu.limit`: the capacity, or what the process
-/// may take of it where that is less. `gpu.room`: what it could still have taken of that.
+/// The device's memory in the same facts for every version of the message. `gpu.held` is what PyTorch holds, `gpu.unused` the unused part
+/// of it, `gpu.own` what the process holds, and `gpu.others` what is in use beyond that. `gpu.limit` is the capacity or the process' own
+/// limit if that is lower, and `gpu.room` what the process could still have taken.
 fn device(facts: &mut Facts, incident: &Incident) {
     let figure =
         |name: FigureName| incident.figures.iter().find(|figure| figure.name == name && figure.bytes.is_some());
@@ -110,7 +110,7 @@ fn device(facts: &mut Facts, incident: &Incident) {
         known(&[TorchReserved], first).or_else(|| known(&[TorchAllocated, TorchReservedUnallocated], |a| a[0] + a[1]));
     let unused =
         known(&[TorchReservedUnallocated], first).or_else(|| known(&[TorchReserved, TorchAllocated], difference));
-    // In a container a process may not find itself among those of the device: "this process has 0 bytes memory in use".
+    // In a container a process may not find itself among those on the device: "this process has 0 bytes memory in use".
     let told = known(&[ProcessInUse], first);
     let own = told.filter(|(told, _)| held.as_ref().is_none_or(|(held, _)| told >= held)).or_else(|| held.clone());
     let taken = known(&[GpuTotal, GpuFree], difference);
@@ -144,7 +144,7 @@ fn device(facts: &mut Facts, incident: &Incident) {
     }
 }
 
-/// Who held the memory, and who was killed.
+/// Adds facts about victims and consumers.
 fn holders(facts: &mut Facts, incident: &Incident) {
     let number = |count: usize| Value::Number(count as f64);
     facts.say("victims.count", number(incident.victims.len()));
@@ -161,7 +161,7 @@ fn holders(facts: &mut Facts, incident: &Incident) {
         facts.cite("consumers.sum", Value::Number(sum as f64), cites);
         facts.cite("consumers.largest", Value::Number(largest.bytes.0 as f64), vec![cite(largest)]);
         facts.cite("consumers.largest_role", text(largest.role.as_deref().unwrap_or_default()), vec![cite(largest)]);
-        // Whose memory is another's can be told only where the victim is known.
+        // Memory of others can be told only if the victim is known.
         if incident.victim.pid.is_some() {
             facts.say("consumers.others", Value::Number(held_by(incident, |of_job| !of_job)));
         }
@@ -171,8 +171,8 @@ fn holders(facts: &mut Facts, incident: &Incident) {
     facts.say("consumers.roles", Value::List(roles));
 }
 
-/// Bytes of all holders but the victim that are `wanted`, which is asked whether one is of the victim's job: it is called
-/// as the victim is, both are workers of Ray, or, on a device, the job's own log knows its pid.
+/// Bytes of all consumers except the victim that are `wanted`, a predicate on whether one belongs to the victim's job. It does if it has
+/// the victim's name, if both are Ray workers, or, on a device, if the job's own log knows its pid.
 fn held_by(incident: &Incident, wanted: fn(bool) -> bool) -> f64 {
     let victim = incident.victim.pid;
     let killed = incident.consumers.iter().find(|consumer| victim.is_some() && consumer.pid == victim);
@@ -191,8 +191,8 @@ fn held_by(incident: &Incident, wanted: fn(bool) -> bool) -> f64 {
     bytes as f64
 }
 
-/// In a container the driver counts processes as the host does, and PyTorch does not find itself among them: where it does not say
-/// what "this process" has, the holder of what it reserved, and of a context beside it, is itself.
+/// In a container the driver numbers processes as the host does, and PyTorch does not find itself among them. If the message does not state
+/// what "this process" holds, the consumer that holds what PyTorch reserved, plus at most a context, is the process itself.
 fn own_under_another_pid(incident: &Incident) -> Option<&Consumer> {
     const CONTEXT: i64 = 2 << 30;
     let figure = |name: FigureName| incident.figures.iter().find(|figure| figure.name == name)?.bytes;
@@ -206,7 +206,7 @@ fn own_under_another_pid(incident: &Incident) -> Option<&Consumer> {
     incident.consumers.iter().filter(|_| is_unsaid).find(is_own)
 }
 
-/// What is known of a job, whatever happened to it.
+/// Adds the facts of a job that do not depend on an incident.
 pub fn of_job(facts: &mut Facts, job: &Job) {
     facts.say("job.framework", text(job.framework.as_deref().unwrap_or("unknown")));
     let words = [("job.version", &job.framework_version), ("job.model", &job.model), ("job.gpu", &job.gpu)];

@@ -1,4 +1,4 @@
-//! What a condition says, without asking it: which facts it names, and with what it compares them.
+//! Inspects a condition without evaluating it: the facts that it names, and the literals with which it compares them.
 
 use cel::IdedExpr;
 use cel::common::ast::operators::{EQUALS, GREATER, GREATER_EQUALS, IN, LESS, LESS_EQUALS, NOT_EQUALS};
@@ -11,14 +11,14 @@ use super::condition::Expression;
 pub struct Comparison {
     /// The fact's name.
     pub name: String,
-    /// What it is compared with.
+    /// The literal.
     pub with: Literal,
 }
 
-/// A value that stands in a condition.
+/// A literal in a condition.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Literal {
-    /// A number; `true` where it is written with a decimal point.
+    /// A number; `true` if it is written with a decimal point.
     Number(bool),
     /// Words.
     Text(String),
@@ -42,12 +42,12 @@ impl Expression<'_> {
     }
 }
 
-/// A way through the syntax tree.
+/// A walk through the syntax tree.
 #[derive(Default)]
 struct Walk {
     names: Vec<String>,
     comparisons: Vec<Comparison>,
-    /// What `exists` and its like name inside their brackets.
+    /// Variables bound by `exists` and the like.
     bound: Vec<String>,
 }
 
@@ -55,7 +55,7 @@ impl Walk {
     fn expression(&mut self, IdedExpr { expr, .. }: &IdedExpr) {
         if let Some(name) = full_name(expr) {
             let first = name.split('.').next().unwrap_or_default();
-            // `@result` and the like are the language's own.
+            // `@result` and the like are internal to CEL.
             let is_fact = !first.starts_with('@') && !self.bound.iter().any(|bound| bound == first);
             if is_fact && !self.names.contains(&name) {
                 self.names.push(name);
@@ -104,7 +104,7 @@ impl Walk {
     }
 }
 
-/// `a.b.c`, where the expression is nothing else.
+/// `a.b.c`, if the whole expression is such a name.
 fn full_name(expression: &Expr) -> Option<String> {
     match expression {
         Expr::Ident(name) => Some(name.clone()),

@@ -1,4 +1,4 @@
-//! What is known of an incident, by name: what rules ask for.
+//! Facts of an incident by name, as rules use them.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -20,7 +20,7 @@ pub enum Value {
 }
 
 impl Value {
-    /// What a user wrote: `3`, `500GiB`, `true`, `8b`.
+    /// Parses a value that a user wrote: `3`, `500GiB`, `true`, `8b`.
     pub fn read(words: &str) -> Value {
         if let Ok(number) = words.parse() {
             return Value::Number(number);
@@ -45,14 +45,14 @@ impl From<&Plain> for Value {
     }
 }
 
-/// A value and where it stands.
+/// A value and the lines that state it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Known {
     /// The value.
     pub value: Value,
     /// The words that state it.
     pub cites: Vec<Citation>,
-    /// As people write it.
+    /// The value as text for people.
     pub shown: String,
 }
 
@@ -63,35 +63,35 @@ pub struct Facts {
 }
 
 impl Facts {
-    /// Adds what no single line states.
+    /// Adds a fact that no line states.
     pub fn say(&mut self, name: &str, value: Value) {
         self.cite(name, value, Vec::new());
     }
 
-    /// Adds what `cites` state. What is known first stays: the root's own words come first.
+    /// Adds a fact that `cites` state. A known fact stays, because the root's own words are added first.
     pub fn cite(&mut self, name: &str, value: Value, cites: Vec<Citation>) {
         let shown = show(name, &value);
         self.by_name.entry(name.to_owned()).or_insert(Known { value, cites, shown });
     }
 
-    /// States something anew, whatever was known.
+    /// Sets a fact, replacing a known one.
     pub fn replace(&mut self, name: &str, value: Value) {
         self.by_name.remove(name);
         self.say(name, value);
     }
 
-    /// All but those whose names are `left_out`.
+    /// All facts except those whose names are `left_out`.
     pub fn without(&self, left_out: impl Fn(&str) -> bool) -> Facts {
         let kept = self.by_name.iter().filter(|(name, _)| !left_out(name));
         Facts { by_name: kept.map(|(name, known)| (name.clone(), known.clone())).collect() }
     }
 
-    /// What is known under a name.
+    /// The fact of this name.
     pub fn get(&self, name: &str) -> Option<&Known> {
         self.by_name.get(name)
     }
 
-    /// A number by name.
+    /// The number of this name.
     pub fn number(&self, name: &str) -> Option<f64> {
         match self.get(name)?.value {
             Value::Number(number) => Some(number),
@@ -99,7 +99,7 @@ impl Facts {
         }
     }
 
-    /// Words by name.
+    /// The text of this name.
     pub fn text(&self, name: &str) -> Option<&str> {
         match &self.get(name)?.value {
             Value::Text(text) => Some(text),
@@ -112,7 +112,7 @@ impl Facts {
         self.by_name.iter().map(|(name, known)| (name.as_str(), known))
     }
 
-    /// `template`, which is in `language`, with `{names}` replaced by what they hold; `None` where one is not known.
+    /// Fills the `{names}` in `template`, which is in `language`, with facts; `None` if one is unknown.
     pub fn fill(&self, template: &str, language: Language) -> Option<String> {
         let (mut filled, mut rest) = (String::new(), template);
         while let Some((before, after)) = rest.split_once('{') {
@@ -128,7 +128,7 @@ impl Facts {
         })
     }
 
-    /// What `name` holds, as a sentence of `language` says it: phases and the terms of the arithmetic are words, not names.
+    /// The fact `name` as a sentence in `language` writes it: phases and terms of the arithmetic become words.
     fn said(&self, name: &str, language: Language) -> Option<Cow<'_, str>> {
         let shown = &self.get(name)?.shown;
         Some(match name {
@@ -139,7 +139,7 @@ impl Facts {
     }
 }
 
-/// Names whose numbers are no bytes.
+/// Parts of names whose numbers are not bytes.
 const PLAIN: &[&str] = &[
     "count",
     "index",

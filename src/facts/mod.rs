@@ -1,8 +1,8 @@
-//! What is known of an incident, by name.
+//! What is known about an incident, by name.
 //!
-//! In go what the logs state, what the configuration sets and what the arithmetic of memory makes of both; out come [`Facts`],
-//! each with the lines that state it, and the [`Evaluator`] that answers conditions (CEL) over them. Nothing is weighed here:
-//! ranking, patches, estimates and the history ask.
+//! The input is what the logs state, what the configuration sets and what the memory arithmetic makes of both; the output is [`Facts`],
+//! each with the lines that state it, and the [`Evaluator`] that answers conditions (CEL) over them. Nothing is weighed here; ranking,
+//! patches, estimates and the history use it.
 
 mod condition;
 mod cost;

@@ -1,4 +1,4 @@
-//! What a requested size was asked for, as facts.
+//! Facts that explain what a requested size is for.
 
 use super::known::{Facts, Value};
 use crate::knowledge::Models;
@@ -7,24 +7,24 @@ use crate::memory::{
 };
 use crate::model::{FigureName, Incident, Kind};
 
-/// A match that comes about by chance more often says nothing.
+/// Highest probability of a chance match that still counts.
 const MOST_CHANCE: f64 = 0.15;
-/// What else might have been asked for must be so many times likelier to match by chance.
+/// Any other explanation must be this many times likelier to match by chance.
 const DISTINCT: f64 = 3.0;
 
-/// `requested.family`, `requested.quantity` and `requested.formula`, where the model is known and one quantity of it alone has
-/// the requested size: `2.32 GiB = 4096 tokens × 152064 vocabulary × 4 bytes`.
+/// `requested.family`, `requested.quantity` and `requested.formula`, if the model is known and only one of its quantities has the requested
+/// size: `2.32 GiB = 4096 tokens × 152064 vocabulary × 4 bytes`.
 pub fn explain_request(facts: &mut Facts, incident: &Incident, models: &Models) {
     let figure =
         incident.figures.iter().find(|figure| figure.name == FigureName::Requested && figure.derived.is_none());
     let Some((figure, bytes)) = figure.and_then(|figure| Some((figure, figure.bytes?))) else { return };
     let Some((name, model)) = model(facts, models) else { return };
-    // PyTorch's caching allocator prints what it asked for, rounded twice; whoever prints bytes prints what was needed.
+    // PyTorch's caching allocator prints its own request, which is rounded twice; other programs print the exact bytes.
     let is_exact = incident.kind != Kind::GpuOom || !figure.text.contains('.');
     let rounding = if is_exact { Rounding::Exact } else { Rounding::Caching };
     let matches = size_matches(&Requested::printed(bytes, &figure.text, rounding), &model, &layout(facts));
     let Some(found) = distinct(&matches) else { return };
-    // So many tokens in fp32 or twice as many in 16 bit: the size does not say.
+    // The size does not tell fp32 from twice as many tokens in 16 bit, so both formulas are shown.
     let is_as_good = |other: &&SizeMatch| {
         (other.family, other.quantity) == (found.family, found.quantity) && other.chance < DISTINCT * found.chance
     };
@@ -37,7 +37,7 @@ pub fn explain_request(facts: &mut Facts, incident: &Incident, models: &Models) 
     facts.say("requested.model", Value::Text(name));
 }
 
-/// The first match, unless it may be chance or something of another family may as well be meant.
+/// The first match, unless it may be chance or another family matches as well.
 fn distinct(matches: &[SizeMatch]) -> Option<&SizeMatch> {
     let (first, others) = matches.split_first()?;
     let other = others.iter().find(|other| other.family != first.family);
@@ -58,7 +58,7 @@ fn model(facts: &Facts, models: &Models) -> Option<(String, ModelSize)> {
     })
 }
 
-/// How the job spreads its model, as far as that decides what is allocated in one piece.
+/// The job's layout, as far as it decides the sizes of single allocations.
 fn layout(facts: &Facts) -> Layout {
     let count = |name: &str| facts.number(name).filter(|count| *count >= 1.0).map(|count| count as u64);
     let mut layout = Layout {
@@ -94,7 +94,7 @@ mod tests {
 
     type Outcome = Result<(), Box<dyn std::error::Error>>;
 
-    /// Why the first diagnosis of a log that ends in a request of `size` is made, told that the model is `model`.
+    /// The causes found in `log`, each with its explanation, with the model given as `model`.
     fn why(log: &str, model: &str) -> Result<Vec<(String, String)>, Box<dyn std::error::Error>> {
         let input = Input::new("job.log", std::io::Cursor::new(log.as_bytes().to_vec()))?;
         let facts = vec![("model".to_owned(), Value::Text(model.to_owned()))];

@@ -1,9 +1,9 @@
-//! What a memory snapshot shows of the device of an incident, as facts.
+//! Facts from a memory snapshot of the incident's device.
 
 use super::known::{Facts, Value};
 use crate::model::{Bytes, Incident, Kind, Snapshot, SnapshotMoment};
 
-/// Adds what the snapshot of the device that ran out shows: of the victim's device, or the only one where either is not known.
+/// Adds the facts of the snapshot of the victim's device, or of the first snapshot if the victim's device is unknown.
 pub fn state_snapshot(facts: &mut Facts, incident: &Incident, snapshots: &[Snapshot]) {
     let is_its = |snapshot: &&Snapshot| incident.victim.device.is_none_or(|device| device == snapshot.device);
     let mut its = snapshots.iter().filter(is_its);
@@ -13,7 +13,7 @@ pub fn state_snapshot(facts: &mut Facts, incident: &Incident, snapshots: &[Snaps
     say("in_use", snapshot.in_use);
     say("reserved", snapshot.reserved);
     say("peak", snapshot.peak);
-    // What was free at another moment than the refusal explains none.
+    // Unused memory explains a refusal only at its moment.
     if let Some(refused) = snapshot.refused.as_ref().filter(|_| snapshot.moment == SnapshotMoment::Refusal) {
         say("requested", refused.requested);
         say("unused", snapshot.unused.bytes);

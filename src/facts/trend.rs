@@ -1,28 +1,28 @@
-//! Whether memory grew step by step or jumped, and where growth would have ended.
+//! Tells whether memory grew step by step or jumped, and when growth would reach the limit.
 
 use std::collections::BTreeMap;
 
 use super::known::{Facts, Value};
 use crate::model::{Citation, FigureName, Incident, Kind, Phase, TimelinePoint};
 
-/// Fewer moments than this show no trend.
+/// Fewest moments of a trend.
 const FEWEST: usize = 5;
-/// Fewer moments than this cannot be parted into quarters.
+/// Fewest moments that can be divided into quarters.
 const FEWEST_FOR_QUARTERS: usize = 8;
 
-/// How one series went.
+/// The trend of one series.
 struct Trend {
     series: String,
     measures: FigureName,
     /// From the first moment to the last, in bytes.
     growth: f64,
-    /// Change from one moment to the next, in bytes: that of the straight line with the least squared distance.
+    /// Change from one moment to the next in bytes, by linear regression.
     slope: f64,
-    /// Where that line stands before the first moment, in bytes.
+    /// The regression line's value at the first moment, in bytes.
     start: f64,
-    /// Share of the moments that were higher than the one before.
+    /// Share of the steps that rise.
     rising: f64,
-    /// How much of the growth the largest single step is.
+    /// The largest step as a share of the growth.
     jump: f64,
     /// Whether it grew step by step.
     steady: bool,
@@ -52,8 +52,8 @@ pub(super) fn add(facts: &mut Facts, incident: &Incident) {
     }
 }
 
-/// Whether a series may be of the cgroup whose limit was reached, where that is known: what the machine and its other cgroups hold is
-/// no matter then.
+/// Whether a series may belong to the cgroup whose limit was reached, if that is known: the machine's and other cgroups' memory does not
+/// matter then.
 fn is_below_the_limit(facts: &Facts, series: &str, measures: FigureName) -> bool {
     let Some(limited) = facts.text("kernel.oom_memcg") else { return true };
     match series.strip_prefix("cgroup ") {
@@ -62,7 +62,7 @@ fn is_below_the_limit(facts: &Facts, series: &str, measures: FigureName) -> bool
     }
 }
 
-/// Whether the job was still being made: memory always rises then.
+/// Whether the job was still starting, when memory always rises.
 fn is_start(point: &TimelinePoint) -> bool {
     matches!(point.phase, Some(Phase::Setup | Phase::ModelLoad | Phase::EngineInit))
 }
@@ -74,7 +74,7 @@ enum Place {
 }
 
 impl Place {
-    /// Whose memory a series of `name` measures; `unnamed` where the name does not say.
+    /// Whose memory a series of `name` measures; `unnamed` if the name does not tell.
     fn of(name: FigureName, unnamed: Place) -> Option<Place> {
         match name {
             FigureName::HostUsed | FigureName::WorkerUsed | FigureName::NodeUsed => Some(Place::Host),
@@ -84,7 +84,7 @@ impl Place {
         }
     }
 
-    /// Whose memory a program means by its own words: `mem=4.5G` beside a refusal of the device is the device's.
+    /// Whose memory a series in a program's own words measures: `mem=4.5G` beside a refusal by the device is the device's.
     fn named(series: &str, kind: Kind) -> Place {
         let series = series.to_lowercase();
         let says = |words: &[&str]| words.iter().any(|word| series.contains(word));
@@ -123,8 +123,8 @@ fn say(facts: &mut Facts, kind: Kind, place: Place, trend: &Trend) {
     }
 }
 
-/// What a series of such figures may not exceed, in bytes, where somebody states it: the device's capacity; the cgroup's limit
-/// for a process killed in it, the node's memory or the share of it at which a monitor kills.
+/// The limit of such a series in bytes, if one is stated: the device's capacity; the cgroup's limit for a process killed in it; the node's
+/// memory, or the share of it at which a monitor kills.
 fn limit(facts: &Facts, kind: Kind, place: Place, measures: FigureName) -> Option<(f64, Vec<Citation>)> {
     let known = |name: &str| Some((facts.number(name)?, facts.get(name)?.cites.clone()));
     if place == Place::Gpu {
@@ -136,7 +136,7 @@ fn limit(facts: &Facts, kind: Kind, place: Place, measures: FigureName) -> Optio
     }
     let total = known("figures.node_total").or_else(|| known("host.memory"));
     match known("figures.node_threshold") {
-        // A share of all memory, or bytes.
+        // The threshold is a share of all memory or a number of bytes.
         Some((threshold, cites)) if threshold > 1.0 => Some((threshold, cites)),
         Some((share, cites)) => total.map(|(total, more)| (share * total, [more, cites].concat())),
         None => total,
@@ -172,8 +172,8 @@ fn trend(series: &str, measures: FigureName, points: &[&TimelinePoint]) -> Optio
     })
 }
 
-/// Whether the least of each quarter lies above that of the quarter before, none by most of the way: what is allocated and given
-/// back in every step hides growth, but not from the lowest moments; a spike or a plateau raises one quarter alone.
+/// Whether the minimum of each quarter lies above that of the quarter before, and no single rise is most of the growth. Memory that is
+/// allocated and freed in every step hides growth except in the minima; a spike or a plateau raises only one quarter.
 fn floor_rises(amounts: &[f64]) -> bool {
     if amounts.len() < FEWEST_FOR_QUARTERS {
         return false;
@@ -186,8 +186,8 @@ fn floor_rises(amounts: &[f64]) -> bool {
     floors.windows(2).all(|pair| pair[1] > pair[0] && pair[1] - pair[0] < 0.6 * all)
 }
 
-/// The part of a series between its start, when a program loads itself, and the level at which it ends, if getting there took most of the
-/// time and brought a good deal: at its limit a job may live on for long, as the kernel takes back what it can.
+/// The part of a series after its start and up to its final level, if reaching that took most of the time and was a large rise. A job may
+/// run at its limit for long, because the kernel reclaims what it can.
 fn climb(amounts: &[f64]) -> Option<&[f64]> {
     let most = amounts.iter().copied().fold(0.0, f64::max);
     let arrived = amounts.iter().position(|amount| *amount >= 0.97 * most)?;
@@ -196,7 +196,7 @@ fn climb(amounts: &[f64]) -> Option<&[f64]> {
     (arrived >= amounts.len() / 2 && risen > 0.2 * most).then_some(climb)
 }
 
-/// Where the straight line nearest to `amounts` starts and by how much it rises from one to the next.
+/// Start and slope of the regression line through `amounts`.
 fn line(amounts: &[f64]) -> (f64, f64) {
     let middle = (amounts.len() as f64 - 1.0) / 2.0;
     let mean = amounts.iter().sum::<f64>() / amounts.len() as f64;
@@ -211,7 +211,7 @@ fn line(amounts: &[f64]) -> (f64, f64) {
 }
 
 impl Trend {
-    /// Growth step by step before other growth, then steady growth before large growth.
+    /// Weight among trends: steady growth before other growth, and frequent rises before large growth.
     fn rank(&self) -> f64 {
         let steady = if self.steady { 2.0 } else { 1.0 };
         steady * self.rising * self.growth.max(0.0).sqrt()

@@ -1,10 +1,10 @@
-//! Names and sentences as words.
+//! Splits names and sentences into words.
 
 /// Longer runs of letters are encoded data, not words.
 const LONGEST: usize = 24;
 
-/// The words of `text`, in lower case: `loadStateDict`, `load_state_dict` and `load state dict` are three each. Single letters
-/// and numbers say nothing. A run of characters beyond ASCII (Chinese has no blanks) is given two by two.
+/// The words of `text`, in lower case: `loadStateDict`, `load_state_dict` and `load state dict` are three each. Single letters and numbers
+/// are left out. A run of characters beyond ASCII is split into pairs, because Chinese has no blanks.
 pub fn tokens(text: &str) -> impl Iterator<Item = String> {
     text.split(|c: char| !c.is_alphabetic()).flat_map(words)
 }

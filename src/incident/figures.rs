@@ -3,19 +3,19 @@
 use super::Case;
 use crate::model::{Event, FactValue, Figure, FigureName, Kind, PROCESS_IN_USE, Victim, What};
 
-/// Figures of as many ranks tell what those of more would.
+/// Most figures of an incident; those of further ranks add nothing.
 const MOST: usize = 96;
 
-/// Whoever catches the error prints its memory within so many lines.
+/// Code that catches the error prints its memory within this many lines.
 const BEHIND: u64 = 40;
 
-/// What the incident's own messages state, then the last memory figures that were printed before its root, then what a
-/// host's size is said to be in passing.
+/// The figures of the incident's own messages, then the last memory figures printed before its root, then sizes of the host that notices
+/// state.
 pub(super) fn of(case: &Case, kind: Kind, events: &[&Event], victims: &[Victim]) -> Vec<Figure> {
     let mut figures: Vec<Figure> = Vec::new();
     let own = events.iter().flat_map(|event| &event.figures);
-    let before = events.first().map(|root| &root.setting.memory).filter(|memory| !memory.is_empty());
-    // The kernel's words stand in another log than the job's: there, the last figures of the job count.
+    let before = events.first().map(|root| &root.context.memory).filter(|memory| !memory.is_empty());
+    // The kernel's messages stand in another log, so the job's last figures count.
     let last = case.endings.iter().map(|(_, ending)| &ending.memory).filter(|_| before.is_none() && kind.is_host());
     let behind = events.first().filter(|_| before.is_none()).into_iter().flat_map(|root| behind(case, root));
     let series = before.into_iter().chain(last).flat_map(|memory| memory.iter()).chain(behind);
@@ -27,7 +27,7 @@ pub(super) fn of(case: &Case, kind: Kind, events: &[&Event], victims: &[Victim])
         .filter(|figure| {
             matches!(figure.name, FigureName::NodeTotal | FigureName::NodeThreshold | FigureName::MemcgLimit)
         });
-    // A shell or launcher that reports the victim's end states its number, and so does Ray above what a remote process raised.
+    // A shell or launcher that reports the victim's end states its pid, and so does Ray above a remote process's exception.
     let is_victim = |pid: Option<u32>| pid.is_some() && victims.iter().any(|one| one.pid == pid);
     let reports = case.events.iter().filter(|event| match &event.what {
         What::Death(death) => is_victim(death.victim.pid),
@@ -46,7 +46,7 @@ pub(super) fn of(case: &Case, kind: Kind, events: &[&Event], victims: &[Victim])
     figures
 }
 
-/// What a process says in passing of its own number, where that is a victim's.
+/// The pid that a process states about itself, if it is a victim's.
 fn own_number(event: &Event, is_victim: &dyn Fn(Option<u32>) -> bool) -> Option<Figure> {
     let fact = event.facts.iter().find(|fact| fact.key == PROCESS_IN_USE && event.what == What::Notice)?;
     let FactValue::Number(pid) = fact.value else { return None };
@@ -60,7 +60,7 @@ fn own_number(event: &Event, is_victim: &dyn Fn(Option<u32>) -> bool) -> Option<
     })
 }
 
-/// The memory that was printed behind `root`: a summary of the allocator, a driver's table.
+/// The memory figures printed after `root`: an allocator's summary, a driver's table.
 fn behind<'c>(case: &'c Case, root: &'c Event) -> impl Iterator<Item = &'c Figure> {
     let at = &root.at.location;
     let is_near = |figure: &&Figure| {

@@ -1,11 +1,12 @@
 use super::digest;
 use crate::model::{Fingerprint, Frame, Kind, PhaseFinding, Victim};
 
-/// As many of the innermost frames tell where it failed.
+/// How many of the innermost frames are part of the fingerprint.
 const INNERMOST: usize = 3;
 
-/// What groups occurrences of the same trouble: kind, phase, the victim's role, the innermost frames and the likeliest
-/// cause, without line numbers, paths, pids and hosts. Never change this recipe: what is stored has its version. Add one.
+/// The fingerprint that groups occurrences of the same trouble: kind, phase, the victim's role, the innermost frames and the likeliest
+/// cause, without line numbers, paths, pids and hosts. Never change this recipe, because stored fingerprints name its version: add a new
+/// version.
 pub fn fingerprint(
     kind: Kind,
     phase: &PhaseFinding,

@@ -1,34 +1,34 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use crate::model::{Event, LineNumber, Location, OtherFailureName, Setting, What};
+use crate::model::{Event, LineContext, LineNumber, Location, OtherFailureName, What};
 
-/// Where the events of a case stand, so that what one asks of all others costs the same however many there are.
+/// An index of the events of a case by input and line, so that a look-up costs the same however many events there are.
 #[derive(Default)]
 pub(super) struct Index {
     inputs: HashMap<Arc<str>, Input>,
 }
 
-/// What stands where in one input.
+/// The index of one input.
 #[derive(Default)]
 struct Input {
-    /// The tracebacks, by their lines.
+    /// The tracebacks as line and event index, sorted by line.
     stacks: Vec<(LineNumber, usize)>,
-    /// The first one whose exception stands on a line.
+    /// By line the first traceback whose exception stands there.
     ends: HashMap<LineNumber, usize>,
-    /// The last line on which something ended or failed.
+    /// The last line that states an end or a failure.
     last_end: Option<LineNumber>,
-    /// The first on which a scheduler said that it ends the job.
+    /// The first line on which a scheduler announces that it ends the job.
     scheduler: Option<LineNumber>,
-    /// The first on which something else had failed.
+    /// The first line that states another failure.
     failure: Option<LineNumber>,
-    /// How many signs of progress it shows.
+    /// The number of signs of progress in it.
     progress: Option<u64>,
 }
 
 impl Index {
-    /// Of `events`, in which those of one input stand in the order of its lines, and of what was going on at the ends of inputs.
-    pub fn of(events: &[Event], endings: &[(Arc<str>, Setting)]) -> Index {
+    /// The index of `events`, sorted by line within each input, and of the contexts at the ends of inputs.
+    pub fn of(events: &[Event], endings: &[(Arc<str>, LineContext)]) -> Index {
         let mut index = Index::default();
         for (number, event) in events.iter().enumerate() {
             let (path, line) = (&event.at.location.path, event.at.location.line);
@@ -72,7 +72,7 @@ impl Index {
         self.inputs.get(&place.path)
     }
 
-    /// The tracebacks at most so many lines from `place`, as numbers of events, by their lines.
+    /// The tracebacks at most `lines` lines from `place`, as event indices, sorted by line.
     pub fn stacks_near(&self, place: &Location, lines: u64) -> impl Iterator<Item = usize> + '_ {
         let (from, to) = (place.line.0.saturating_sub(lines), place.line.0.saturating_add(lines));
         let stacks = self.at(place).map_or(&[][..], |input| &input.stacks);
@@ -85,22 +85,22 @@ impl Index {
         self.at(place)?.ends.get(&place.line).copied()
     }
 
-    /// How many signs of progress the input of `place` shows, where it is a job's own.
+    /// The number of signs of progress in the input of `place`, if it is a job's own log.
     pub fn progress(&self, place: &Location) -> u64 {
         self.at(place).and_then(|input| input.progress).unwrap_or(0)
     }
 
-    /// Whether something ended or failed on a later line than that of `place`.
+    /// Whether a later line than that of `place` states an end or a failure.
     pub fn ends_after(&self, place: &Location) -> bool {
         self.at(place).and_then(|input| input.last_end).is_some_and(|line| line > place.line)
     }
 
-    /// Whether a scheduler had said on an earlier line that it ends the job.
+    /// Whether a scheduler announced on an earlier line that it ends the job.
     pub fn scheduler_before(&self, place: &Location) -> bool {
         self.at(place).and_then(|input| input.scheduler).is_some_and(|line| line < place.line)
     }
 
-    /// Whether something else had failed on an earlier line.
+    /// Whether an earlier line states another failure.
     pub fn failed_before(&self, place: &Location) -> bool {
         self.at(place).and_then(|input| input.failure).is_some_and(|line| line < place.line)
     }

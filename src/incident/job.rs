@@ -1,4 +1,4 @@
-//! What the logs say of the job itself.
+//! What the logs tell about the job itself.
 
 use std::borrow::Cow;
 
@@ -6,7 +6,6 @@ use super::Case;
 use crate::knowledge::{Framework, Knowledge, installed};
 use crate::model::{Event, FactValue, Frame, Job, What};
 
-/// The job that `case` is of.
 pub(super) fn of(case: &Case, knowledge: &Knowledge) -> Job {
     let text = |key: &str| {
         facts(case, key).find_map(|value| match value {
@@ -42,7 +41,7 @@ pub fn framework(events: &[Event], knowledge: &Knowledge) -> Option<String> {
     });
     let files: Vec<Cow<'_, str>> = stacks.flatten().map(path_of).collect();
     let modules: Vec<String> = events.iter().flat_map(|event| modules(&event.at.text)).collect();
-    let places = || events.iter().filter_map(|event| event.setting.place.as_deref());
+    let places = || events.iter().filter_map(|event| event.context.place.as_deref());
     let producers = || events.iter().map(|event| event.producer);
     let roles = || events.iter().flat_map(roles);
     let shows = |framework: &&Framework| {
@@ -55,7 +54,7 @@ pub fn framework(events: &[Event], knowledge: &Knowledge) -> Option<String> {
     knowledge.frameworks.iter().find(shows).map(|framework| framework.name.to_string())
 }
 
-/// Where the source of `frame` stands, below the packages: an environment's own folder may be called as a framework is.
+/// The path of a frame's source file below the installed packages: an environment's folder may be called like a framework.
 fn path_of(frame: &Frame) -> Cow<'_, str> {
     match with_slashes(&frame.file) {
         Cow::Borrowed(file) => Cow::Borrowed(installed(file).unwrap_or(file)),
@@ -63,7 +62,7 @@ fn path_of(frame: &Frame) -> Cow<'_, str> {
     }
 }
 
-/// `path` as other systems than Windows write it.
+/// `path` with slashes instead of Windows' backslashes.
 fn with_slashes(path: &str) -> Cow<'_, str> {
     match path.contains('\\') {
         true => Cow::Owned(path.replace('\\', "/")),
@@ -71,15 +70,15 @@ fn with_slashes(path: &str) -> Cow<'_, str> {
     }
 }
 
-/// What `text` names below the folders in which packages are installed: a message without its stack. Each up to the next blank, which
-/// no path of a framework has.
+/// The paths below folders of installed packages that `text` contains, for messages without a stack. Each ends at a blank, which no
+/// framework's path has.
 fn modules(text: &str) -> Vec<String> {
     let text = with_slashes(text);
     let below = text.split("-packages/").skip(1);
     below.map(|rest| rest.split(' ').next().unwrap_or_default().to_owned()).collect()
 }
 
-/// What the processes that `event` speaks of call themselves.
+/// The roles of the processes that `event` is about.
 fn roles(event: &Event) -> Vec<&str> {
     let mut roles: Vec<&str> = event.origin.role.as_deref().into_iter().collect();
     if let What::Shortage(shortage) = &event.what {

@@ -1,8 +1,8 @@
-//! What the path of a log says of who wrote it.
+//! What the path of a log tells about the process that wrote it.
 
 use std::sync::Arc;
 
-/// The rank whose log it is: `run/rank_17.log`, `rank-17/stdout.log`; not `local_rank_1.log`.
+/// The rank that a log's path names: `run/rank_17.log`, `rank-17/stdout.log`; not `local_rank_1.log`.
 pub fn rank_of_path(path: &str) -> Option<u32> {
     const WORD: &str = "rank";
     path.rsplit(['/', '\\', '!']).find_map(|part| {
@@ -18,8 +18,8 @@ pub fn rank_of_path(path: &str) -> Option<u32> {
     })
 }
 
-/// The node of a log: the name before the path of one that was read elsewhere (`gpu-17:/logs/job.log`), else a folder that is called
-/// as one (`node-3/job.log`).
+/// The node that a log's path names: before the colon if the log was read on another machine (`gpu-17:/logs/job.log`), else a folder
+/// (`node-3/job.log`).
 pub fn node_of_path(path: &str) -> Option<Arc<str>> {
     node_and_path(path)
         .map(|(node, _)| node)
@@ -27,7 +27,8 @@ pub fn node_of_path(path: &str) -> Option<Arc<str>> {
         .map(Arc::from)
 }
 
-/// The node on which a log was read, and its path there: a letter alone is a drive, and what two slashes follow an address.
+/// The node on which a log was read, and its path there. A single letter before the colon is a drive, and two slashes after it make an
+/// address.
 pub fn node_and_path(path: &str) -> Option<(&str, &str)> {
     let (node, rest) = path.split_once(':')?;
     let is_name = node.len() > 1 && !node.contains(['/', '\\', '!']) && !rest.starts_with("//");

@@ -1,8 +1,8 @@
 //! From events to incidents.
 //!
-//! In go the findings of every input; out come incidents: who ran out of memory first and how that is proven, what only
-//! followed, several ranks as one, in which phase, with which figures. Or the other failure it was. Nothing here reads a
-//! log, and nothing is weighed that no event states; why it happened is the next floor's question.
+//! The input is the findings of every input of a job; the output is incidents: which process ran out of memory first and what proves it,
+//! which failures only followed, with ranks merged, signs of the phase and figures. Or another failure, if it was not memory. Nothing here
+//! reads a log, and only what events state is used; why it happened is decided in `diagnosis`.
 
 mod figures;
 mod fingerprint;
@@ -38,65 +38,65 @@ pub(crate) use watched::{LAUNCHER, speaks as is_watched};
 use crate::hexadecimal::hexadecimal;
 use crate::knowledge::Knowledge;
 use crate::model::{
-    Citation, Clock, End, Event, Exit, Fact, Fingerprint, Frame, Incident, Job, Kind, LineNumber, Memory, OtherFailure,
-    Phase, PhaseFinding, Role, Seen, Setting, Stamps, TimelinePoint, Timestamp, Victim, What,
+    Citation, Clock, End, Event, Exit, Fact, Fingerprint, Frame, Incident, Job, Kind, LineContext, LineNumber, Memory,
+    OtherFailure, Phase, PhaseFinding, Role, Seen, Stamps, TimelinePoint, Timestamp, Victim, What,
 };
 use crate::parse::Findings;
 
 /// One input and what was found in it.
 #[derive(Serialize, Deserialize)]
-pub struct Read {
+pub struct InputFindings {
     /// As the user named it.
     pub path: Arc<str>,
     /// What it is.
     pub role: Role,
-    /// What it holds.
+    /// What was found in it.
     pub findings: Findings,
 }
 
-/// An incident, and what else its messages say that rules may ask for.
-pub struct Found {
+/// An incident, and everything else that rules and signals may use about it.
+pub struct FoundIncident {
     /// The incident.
     pub incident: Incident,
-    /// What shows what the job was doing.
+    /// The signs of the phase.
     pub signs: Vec<PhaseSign>,
-    /// The stack of whoever failed, outermost call first.
+    /// The stack of the failing process, outermost call first.
     pub frames: Vec<Frame>,
     /// The messages that prove it.
     pub messages: Vec<Citation>,
-    /// The source files that their loggers name, each with its message.
+    /// Source files named by the loggers of these messages, each with its message.
     pub places: Vec<(Arc<str>, Citation)>,
     /// The last lines before the failure, and those at the log's end.
     pub around: Vec<Citation>,
-    /// The phases of which there had been signs.
+    /// The phases of which the log had shown signs before.
     pub seen: BTreeSet<Phase>,
     /// How many signs of progress the log had shown before.
     pub progress: u64,
     /// How many of these were steps of training.
     pub steps: u64,
-    /// Named things that its messages and the job's notices say; the incident's own first.
+    /// Facts of its messages and of the job's notices; the incident's own first.
     pub facts: Vec<Fact>,
-    /// What its lines say of its time.
+    /// The time stamps around it.
     pub stamps: Stamps,
 }
 
-/// What happened.
-pub struct Outcome {
+/// What happened to a job.
+pub struct JobIncidents {
     /// What is known of the job.
     pub job: Job,
     /// Root first.
-    pub found: Vec<Found>,
-    /// What it was, when it was no lack of memory.
+    pub found: Vec<FoundIncident>,
+    /// The other failure, if it was not memory.
     pub other_failure: Option<OtherFailure>,
-    /// The stack of whoever failed first, outermost call first.
+    /// The stack of the process that failed first, outermost call first.
     pub frames: Vec<Frame>,
     /// How the job's processes ended.
     pub sequence: Vec<End>,
-    /// Its ranks, where they are many.
+    /// Its ranks, if there are many.
     pub grid: Option<Grid>,
 }
 
-impl Outcome {
+impl JobIncidents {
     /// The verdict: the kind of the first incident that the job did not recover from.
     pub fn verdict(&self) -> Kind {
         let incidents = self.found.iter().map(|found| &found.incident);
@@ -104,13 +104,13 @@ impl Outcome {
     }
 }
 
-/// More incidents than this are named by the first ones.
+/// Most incidents of a job; the first ones are kept.
 const MOST_INCIDENTS: usize = 32;
-/// More lines than this prove no more.
+/// Most lines of evidence.
 const MOST_EVIDENCE: usize = 24;
 
-/// Makes incidents of what was found.
-pub fn build(reads: Vec<Read>, knowledge: &Knowledge) -> Outcome {
+/// Builds the incidents of a job from the findings in its inputs.
+pub fn build(reads: Vec<InputFindings>, knowledge: &Knowledge) -> JobIncidents {
     let case = Case::new(reads);
     let job = job::of(&case, knowledge);
     let mut groups = root::groups(&case, knowledge);
@@ -121,33 +121,33 @@ pub fn build(reads: Vec<Read>, knowledge: &Knowledge) -> Outcome {
     let root =
         root.map(|root| &case.events[*root]).or_else(|| event_at(&case, other_failure.as_ref()?.evidence.first()?));
     let grid = grid::of(&case, &groups, root, &job);
-    let mut found: Vec<Found> = groups.into_iter().map(|group| incident(&case, group, knowledge)).collect();
+    let mut found: Vec<FoundIncident> = groups.into_iter().map(|group| incident(&case, group, knowledge)).collect();
     found.sort_by_key(|found| found.incident.recovered);
     let failed = other_failure.as_ref().map(|failure| frames_ending(&case, &failure.evidence));
     let frames = failed.or_else(|| found.first().map(|root| root.frames.clone())).unwrap_or_default();
-    Outcome { job, found, other_failure, frames, sequence, grid }
+    JobIncidents { job, found, other_failure, frames, sequence, grid }
 }
 
-/// Everything that was found, in one order.
+/// Everything found in a job's inputs, in one order.
 #[derive(Default)]
 struct Case {
     events: Vec<Event>,
     timeline: Vec<TimelinePoint>,
-    /// The last figures of series that are too many for the timeline.
+    /// The last figures of series beyond those that the timeline shows.
     last_figures: Vec<TimelinePoint>,
-    /// What the job's own processes call themselves, by pid.
+    /// The roles that the job's own processes give themselves, by pid.
     processes: BTreeMap<u32, Arc<str>>,
-    /// What was going on at the end of each of the job's own logs, by path.
-    endings: Vec<(Arc<str>, Setting)>,
+    /// The context at the end of each of the job's own logs, by path.
+    endings: Vec<(Arc<str>, LineContext)>,
     started: Option<Timestamp>,
-    /// Where its events stand.
+    /// The index of its events.
     index: Index,
 }
 
 impl Case {
-    fn new(reads: Vec<Read>) -> Case {
+    fn new(reads: Vec<InputFindings>) -> Case {
         let mut case = Case::default();
-        // A job's own words before the kernel's: where no clock decides, they came first.
+        // The job's own logs before the kernel's: if no clock decides, the job's events count as earlier.
         let (jobs, kernels): (Vec<_>, Vec<_>) = reads.into_iter().partition(|read| read.role != Role::Kernel);
         for read in jobs.into_iter().chain(kernels) {
             let Findings { mut events, mut timeline, processes, started, last, .. } = read.findings;
@@ -166,7 +166,7 @@ impl Case {
         case
     }
 
-    /// The tracebacks, each with the event it belongs to.
+    /// The tracebacks, each as event and frames.
     fn stacks(&self) -> impl Iterator<Item = (&Event, &[Frame])> {
         self.events.iter().filter_map(|event| match &event.what {
             What::Traceback(stack) => Some((event, stack.frames.as_slice())),
@@ -174,8 +174,8 @@ impl Case {
         })
     }
 
-    /// The traceback that ends in `event`: the one whose exception stands on the same line; else the nearest of the same
-    /// process, where a torn or cut log parted the two.
+    /// The traceback that ends in `event`: the one whose exception stands on the same line, else, if a damaged log separated the two, the
+    /// nearest one of the same process.
     fn stack_of(&self, event: &Event) -> Option<(&Event, &[Frame])> {
         const NEAR: u64 = 40;
         let here = &event.at.location;
@@ -184,11 +184,11 @@ impl Case {
             _ => None,
         };
         let distance = |stack: &Event| stack.at.location.line.0.abs_diff(here.line.0);
-        // Below Python's stack a library may print its own, which knows less of what the job was doing.
+        // A library may print a native stack below Python's, which tells less about the phase.
         let is_native = |stack: &Event| matches!(&stack.what, What::Traceback(stack) if stack.is_native);
         let near = || self.index.stacks_near(here, NEAR).filter_map(stack);
         let is_own = |stack: &Event| stack.origin.pid == event.origin.pid && stack.origin.rank == event.origin.rank;
-        // A message that lost its prefix may be that of a stack that kept its own, if that one has no other end.
+        // A message that lost its prefix may belong to a stack that kept its own, if that stack has no exception.
         let may_be_own = |stack: &Event| {
             (event.origin.is_anonymous() || stack.origin.is_anonymous())
                 && matches!(&stack.what, What::Traceback(stack) if stack.exception.is_none())
@@ -201,7 +201,7 @@ impl Case {
             .or_else(|| near().filter(|(stack, _)| may_be_own(stack)).min_by_key(nearest))
     }
 
-    /// The stacks of `events`; behind them the source lines above their messages, which are what an excerpt keeps.
+    /// The stacks of `events`, followed by the source lines above their messages, which an excerpt may have kept.
     fn frames_of(&self, events: &[&Event]) -> impl Iterator<Item = Cow<'_, [Frame]>> {
         let stacks = events.iter().filter_map(|event| self.stack_of(event)).map(|(_, frames)| Cow::Borrowed(frames));
         let lines = events.iter().filter_map(|event| source_line_above(event)).map(|frame| Cow::Owned(vec![frame]));
@@ -209,12 +209,12 @@ impl Case {
     }
 }
 
-/// The event that `cite` cites.
+/// The event at `cite`.
 fn event_at<'c>(case: &'c Case, cite: &Citation) -> Option<&'c Event> {
     case.events.iter().find(|event| event.at == *cite)
 }
 
-/// The stack that ends in the first of `cites` that one ends in.
+/// The stack that ends at the first of `cites` at which one ends.
 fn frames_ending(case: &Case, cites: &[Citation]) -> Vec<Frame> {
     let stack = |event: &Event| match &event.what {
         What::Traceback(stack) => Some(stack.frames.clone()),
@@ -223,16 +223,16 @@ fn frames_ending(case: &Case, cites: &[Citation]) -> Vec<Frame> {
     cites.iter().filter_map(|cite| event_at(case, cite)).find_map(stack).unwrap_or_default()
 }
 
-/// The line directly above the message of `event` as a call, if it is code.
+/// The line directly above the message of `event`, as a frame, if it is code.
 fn source_line_above(event: &Event) -> Option<Frame> {
     const NEAR: u64 = 3;
     let here = event.at.location.line.0;
     let above = |cite: &&Citation| (1..=NEAR).contains(&here.saturating_sub(cite.location.line.0));
-    let line = event.setting.recent.iter().rev().filter(above).find(|cite| is_code(&cite.text))?;
+    let line = event.context.recent.iter().rev().filter(above).find(|cite| is_code(&cite.text))?;
     Some(Frame { file: String::new(), function: String::new(), code: line.text.trim().to_owned(), at: line.clone() })
 }
 
-/// Whether `line` is a statement of Python that calls something: `scores = torch.matmul(q, k)`, `return self.attention(`.
+/// Whether `line` is a Python statement with a call: `scores = torch.matmul(q, k)`, `return self.attention(`.
 fn is_code(line: &str) -> bool {
     let Some((before, _)) = line.trim().split_once('(') else { return false };
     let is_part = |c: char| c.is_ascii_alphanumeric() || "_.,[]'\" =+-*/@:".contains(c);
@@ -242,7 +242,7 @@ fn is_code(line: &str) -> bool {
     statement && before.ends_with(is_name) && before.chars().all(is_part) && !before.contains("://")
 }
 
-fn incident(case: &Case, mut group: root::Group, knowledge: &Knowledge) -> Found {
+fn incident(case: &Case, mut group: root::Group, knowledge: &Knowledge) -> FoundIncident {
     forget_reprints(case, &mut group.events);
     let events: Vec<&Event> = group.events.iter().map(|index| &case.events[*index]).collect();
     let signs = phase::signs(case, &group, knowledge);
@@ -258,16 +258,16 @@ fn incident(case: &Case, mut group: root::Group, knowledge: &Knowledge) -> Found
         }
     }
     let mut notices: Vec<&Event> = case.events.iter().filter(|event| event.what == What::Notice).collect();
-    // Of what each process says of itself the victim's own words come first.
+    // Of the facts that each process states about itself the victim's own come first.
     notices.sort_by_key(|event| !(is_watched(event) && event.origin.pid == victim.pid));
     let facts = events.iter().copied().chain(notices).flat_map(|event| event.facts.iter().cloned()).collect();
     let messages = events.iter().map(|event| event.at.clone()).collect();
-    // Whoever reports another's death stands elsewhere in the source than the dead did.
+    // The logger of a process that reports another one's death tells nothing about the dead one's phase.
     let speaks_of_itself = |event: &&&Event| match &event.what {
         What::Shortage(shortage) => shortage.kind == Kind::GpuOom || shortage.victims.is_empty(),
         what => !matches!(what, What::Death(_)),
     };
-    let place = |event: &&Event| Some((event.setting.place.clone()?, event.at.clone()));
+    let place = |event: &&Event| Some((event.context.place.clone()?, event.at.clone()));
     let places = events.iter().filter(speaks_of_itself).filter_map(place).collect();
     let incident = Incident {
         id: id(root, &victim, case.started),
@@ -293,29 +293,29 @@ fn incident(case: &Case, mut group: root::Group, knowledge: &Knowledge) -> Found
         victims,
     };
     let at_the_end = case.endings.iter().map(|(_, ending)| ending.progress).max().unwrap_or(0);
-    let progress = if root.setting.progress > 0 { root.setting.progress } else { at_the_end };
+    let progress = if root.context.progress > 0 { root.context.progress } else { at_the_end };
     let ending = case.endings.iter().find(|(path, _)| *path == root.at.location.path).or(case.endings.last());
-    let mut around: Vec<Citation> = root.setting.recent.to_vec();
+    let mut around: Vec<Citation> = root.context.recent.to_vec();
     for cite in ending.iter().flat_map(|(_, ending)| ending.recent.iter()) {
         if !around.contains(cite) {
             around.push(cite.clone());
         }
     }
-    let mut seen = root.setting.seen.clone();
+    let mut seen = root.context.seen.clone();
     if seen.is_empty() {
         seen.extend(case.endings.iter().flat_map(|(_, ending)| ending.seen.iter().copied()));
     }
-    let Stamps { before, dated, .. } = root.setting.stamps;
+    let Stamps { before, dated, .. } = root.context.stamps;
     let dated = dated.or(case.started.filter(|time| time.clock == Clock::Wall));
     let stamps = Stamps { own: root.time, before, dated };
-    let (steps, frames) = (root.setting.steps, frames.into_owned());
-    Found { incident, signs, frames, messages, places, around, seen, progress, steps, facts, stamps }
+    let (steps, frames) = (root.context.steps, frames.into_owned());
+    FoundIncident { incident, signs, frames, messages, places, around, seen, progress, steps, facts, stamps }
 }
 
-/// Leaves out of `events` what repeats an earlier line, numbers and all, as job managers do at the end, where nobody says
-/// that it is another process's.
+/// Removes events that repeat an earlier line exactly, including its numbers, unless a prefix names the process: job managers reprint lines
+/// at the end.
 fn forget_reprints(case: &Case, events: &mut Vec<usize>) {
-    // Of each text the line on which it stood first, and whether it stood on another.
+    // For each text the line of its first occurrence, and whether it occurred on another line, too.
     let mut printed: HashMap<&str, (LineNumber, bool)> = HashMap::new();
     events.retain(|index| {
         let event = &case.events[*index];
@@ -340,8 +340,8 @@ fn deaths_of<'a>(case: &'a Case, victims: &'a [Victim]) -> impl Iterator<Item = 
     })
 }
 
-/// Digest of the root's words, host, pid and time: this very occurrence. Tracebacks rarely say when; then it is told by when the
-/// job `started`.
+/// Digest of the root's words, host, pid and time, which identifies this occurrence. Tracebacks rarely have a time; then the time at which
+/// the job `started` is used.
 fn id(root: &Event, victim: &Victim, started: Option<Timestamp>) -> String {
     let host = victim.host.as_deref().unwrap_or_default();
     let time = root.time.or(started).map(|time| time.to_string()).unwrap_or_default();

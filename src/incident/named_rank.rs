@@ -1,4 +1,4 @@
-//! The rank that a log is called after: `rank_17.log`, `rank-17/stderr.log`.
+//! Ranks taken from the names of logs: `rank_17.log`, `rank-17/stderr.log`.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -6,14 +6,14 @@ use std::sync::Arc;
 use super::log_path::rank_of_path;
 use crate::model::Event;
 
-/// The ranks after which logs are called whose lines name no other one.
+/// The ranks in the paths of logs, left out if lines of the log name another rank.
 #[derive(Default)]
 pub(super) struct NamedRanks {
     of_log: HashMap<Arc<str>, u32>,
 }
 
 impl NamedRanks {
-    /// Of the logs in which `events` stand.
+    /// Those of the logs that contain `events`.
     pub fn of<'e>(events: impl Iterator<Item = &'e Event>) -> NamedRanks {
         let (mut of_log, mut seen, mut shared) = (HashMap::new(), HashSet::new(), HashSet::new());
         for event in events {
@@ -31,7 +31,7 @@ impl NamedRanks {
         NamedRanks { of_log }
     }
 
-    /// The rank that wrote `event`, as its log is called.
+    /// The rank that the path of the event's log names.
     pub fn of_event(&self, event: &Event) -> Option<u32> {
         self.of_log.get(&event.at.location.path).copied()
     }

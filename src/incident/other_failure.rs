@@ -1,27 +1,27 @@
-//! What a job died of when it was no lack of memory.
+//! What a job died of if it was not memory.
 
 use std::collections::HashSet;
 
 use super::Case;
 use crate::model::{Citation, Event, Exit, Location, OtherFailure, OtherFailureName, What};
 
-/// As many lines say enough.
+/// Most lines of evidence.
 const MOST_EVIDENCE: usize = 6;
 
-/// The failure that the others followed; `None` when nothing failed.
+/// The failure that caused the others; `None` if nothing failed.
 pub(super) fn failure(case: &Case) -> Option<OtherFailure> {
     let named: Vec<(OtherFailureName, bool, &Event)> =
         case.events.iter().filter_map(|event| Some((name(event)?, follows(event), event))).collect();
-    // A name says more than an exit code, and what only follows is the last resort.
+    // A specific failure says more than an exit code, and a failure that tends to follow others is the last resort.
     let weight = |(name, follows, _): &(OtherFailureName, bool, &Event)| {
-        // Survivors of a lost peer abort themselves.
+        // Processes that lose a peer abort themselves, so an abort is vague.
         let vague = matches!(name, OtherFailureName::Unknown | OtherFailureName::PythonError | OtherFailureName::Abort);
-        // What the driver says of the device explains whatever the job met on it.
+        // A hardware failure that the driver reports explains all other failures.
         (*name != OtherFailureName::GpuHardware, vague, *follows)
     };
     let likeliest = named.iter().min_by_key(|found| weight(found))?;
     let (chosen, _, _) = bug_of_a_peer(&named, likeliest).unwrap_or(likeliest);
-    // The exception in which another failure ends is no proof of this one.
+    // An exception that belongs to another failure is no evidence for this one.
     let others = named.iter().filter(|(name, _, _)| name != chosen).map(|(_, _, event)| &event.at.location);
     let others: HashSet<&Location> = others.collect();
     let mut evidence: Vec<Citation> = Vec::new();
@@ -34,7 +34,7 @@ pub(super) fn failure(case: &Case) -> Option<OtherFailure> {
     Some(OtherFailure { name: *chosen, evidence })
 }
 
-/// Where the likeliest failure is one that follows, the error that another process had printed before: its peers lost it.
+/// If the likeliest failure is one that follows others, the error that another process printed before it: its peers then lost that process.
 fn bug_of_a_peer<'a>(
     named: &'a [(OtherFailureName, bool, &'a Event)],
     (likeliest, follows, lost): &(OtherFailureName, bool, &Event),

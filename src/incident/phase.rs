@@ -1,8 +1,8 @@
-//! What the input shows of what the job was doing when memory ran out.
+//! Collects the signs of the phase in which memory ran out.
 //!
-//! Every sign by itself: the stack of whoever failed; the message's own words; the remote methods that Ray's table and the
-//! victim's title name; the last mark before the end; the stacks of those that failed with it, as ranks work in step. Which of
-//! them is believed is the ranker's question.
+//! Signs are the stack of the failing process, the message's own words, remote methods in Ray's table and the victim's title, the last mark
+//! before the end, and the stacks of processes that failed with it, because ranks work in step. Each is kept by itself; `diagnosis` decides
+//! which is believed.
 
 use std::sync::Arc;
 
@@ -18,34 +18,34 @@ pub struct PhaseSign {
     pub route: Route,
     /// The phase.
     pub phase: Phase,
-    /// More closely.
+    /// The place within the phase.
     pub site: Arc<str>,
-    /// How surely the rule that found it names the phase, 0–1.
+    /// The confidence of the row that found it, 0–1.
     pub confidence: f64,
-    /// What shows it.
+    /// The lines that show it.
     pub evidence: Vec<Citation>,
 }
 
-/// How a phase was found. The first of those that an incident has is believed where nothing else is known.
+/// How a phase was found, most decisive first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Route {
-    /// A frame of the failing stack that encloses what happened beneath it.
+    /// An enclosing frame of the failing stack.
     Enclosing,
     /// An operation of the failing stack.
     Operation,
     /// Words of the message itself.
     Message,
-    /// A remote method that a monitor names.
+    /// A remote method in a monitor's message or an error's head.
     Method,
     /// An enclosing frame of another stack.
     OthersEnclosing,
-    /// The last mark, which nothing ended.
+    /// The last mark, if its phase had not ended.
     Mark,
     /// An operation of another stack.
     OthersOperation,
     /// Another frame of the failing stack than the one that decides.
     Beside,
-    /// The last mark, which something ended.
+    /// The last mark, if its phase had ended.
     EndedMark,
 }
 
@@ -65,19 +65,19 @@ impl Route {
         }
     }
 
-    /// Whether it alone is enough for what was believed before anything was weighed.
+    /// Whether it alone may decide the phase.
     pub fn decides(self) -> bool {
         !matches!(self, Route::Beside | Route::EndedMark)
     }
 }
 
-/// A phase, how it is known, and how surely.
+/// A phase with its place, confidence and evidence.
 struct FoundPhase {
     phase: Phase,
     site: Arc<str>,
     confidence: f64,
     evidence: Vec<Citation>,
-    /// Whether it is a step of training rather than what encloses one.
+    /// Whether it is part of a training step rather than something that encloses one.
     is_operation: bool,
 }
 
@@ -88,7 +88,7 @@ impl FoundPhase {
     }
 }
 
-/// Every sign of the phase of the incident that `group` makes, the most decisive route first.
+/// All signs of the phase for the incident of `group`, the most decisive route first.
 pub(super) fn signs(case: &Case, group: &Group, knowledge: &Knowledge) -> Vec<PhaseSign> {
     let events: Vec<&Event> = group.events.iter().map(|index| &case.events[*index]).collect();
     let mut signs: Vec<PhaseSign> = Vec::new();
@@ -121,7 +121,7 @@ pub(super) fn signs(case: &Case, group: &Group, knowledge: &Knowledge) -> Vec<Ph
     let surely = |found: FoundPhase, confidence: f64| FoundPhase { confidence, ..found };
     let enclosing = others().find(|found| !found.is_operation);
     signs.extend(enclosing.map(|found| surely(found, 0.7).by(Route::OthersEnclosing)));
-    // A line that closed a phase says only what the job was no longer doing.
+    // A line that ended a phase tells only what the job was no longer doing.
     signs.extend(last_mark(case, group, &events).map(|mark| {
         let route = if mark.ended { Route::EndedMark } else { Route::Mark };
         of_mark(mark).by(route)
@@ -132,14 +132,14 @@ pub(super) fn signs(case: &Case, group: &Group, knowledge: &Knowledge) -> Vec<Ph
     signs
 }
 
-/// What a job does whose stack is `frames`, outermost call first.
+/// The phase of a stack, outermost call first.
 pub fn phase_of(frames: &[Frame], knowledge: &Knowledge) -> Option<Phase> {
     of_stack(frames, knowledge).map(|found| found.phase)
 }
 
-/// The outermost enclosing frame decides, save that weights or samples on their way are `weight_sync` within anything.
-/// Without one: the optimizer's step before backward before forward, wherever they stand, as recomputation runs forward
-/// frames beneath backward ones; save that a step above them only runs the closure it was given.
+/// The outermost enclosing frame decides, except that a transfer of weights or samples overrides it. Without one the optimizer's step has
+/// precedence over backward, and backward over forward, in any order, because recomputation runs forward frames beneath backward ones; but
+/// an optimizer's step above them only runs the closure it was given.
 fn of_stack(frames: &[Frame], knowledge: &Knowledge) -> Option<FoundPhase> {
     let rows: Vec<_> = frames
         .iter()
@@ -191,7 +191,7 @@ fn of_stack(frames: &[Frame], knowledge: &Knowledge) -> Option<FoundPhase> {
             is_operation: true,
         });
     }
-    // Setting up, moving a model, gathering parameters: steps of whatever encloses them, and nothing does.
+    // Other operations, such as moving a model or gathering parameters, decide only if nothing encloses them.
     if let Some((frame, row)) = role(FrameRole::Operation) {
         let evidence = vec![frame.at.clone()];
         return Some(FoundPhase {
@@ -211,7 +211,7 @@ fn of_stack(frames: &[Frame], knowledge: &Knowledge) -> Option<FoundPhase> {
     })
 }
 
-/// The message itself may say what was being done, and so may what it names: the operator of a compiled program.
+/// The phase that the message's own words tell, or a fact in it such as the operator of a compiled program.
 fn of_message(event: &Event, knowledge: &Knowledge) -> Option<FoundPhase> {
     let named = event.facts.iter().filter_map(|fact| match &fact.value {
         FactValue::Text(words) => Some((words, &fact.at)),
@@ -219,7 +219,7 @@ fn of_message(event: &Event, knowledge: &Knowledge) -> Option<FoundPhase> {
     });
     let said = std::iter::once((&event.at.text, &event.at)).chain(named);
     let marks = said.filter_map(|(words, at)| Some((knowledge.phases.line(words)?, at)));
-    // Of equally sure ones the first.
+    // The first of equally confident ones.
     let (mark, at) = marks.reduce(|a, b| if b.0.confidence > a.0.confidence { b } else { a })?;
     Some(FoundPhase {
         phase: mark.phase,
@@ -230,8 +230,8 @@ fn of_message(event: &Event, knowledge: &Knowledge) -> Option<FoundPhase> {
     })
 }
 
-/// The remote methods that a monitor's table shows; the largest consumer counts more than the victim, whose choice says
-/// nothing.
+/// The phase of the remote methods in a monitor's table; the largest consumer counts before the victim, because the choice of the victim
+/// tells nothing.
 fn of_methods(events: &[&Event], knowledge: &Knowledge) -> Option<FoundPhase> {
     let shortages = || {
         events.iter().filter_map(|event| match &event.what {
@@ -259,13 +259,13 @@ fn of_methods(events: &[&Event], knowledge: &Knowledge) -> Option<FoundPhase> {
     })
 }
 
-/// The remote method that the head of an error of Ray's names, whose stack was left out: `ray::Worker.update_weights()`.
+/// The remote method in the head of a Ray error without its stack: `ray::Worker.update_weights()`.
 fn of_remote(events: &[&Event], knowledge: &Knowledge) -> Option<FoundPhase> {
     const NEAR: u64 = 3;
     let heads = |event: &&Event| {
         let line = event.at.location.line.0;
         let above = |cite: &&Citation| line.saturating_sub(cite.location.line.0) <= NEAR && cite.location.line.0 < line;
-        let above: Vec<Citation> = event.setting.recent.iter().rev().filter(above).cloned().collect();
+        let above: Vec<Citation> = event.context.recent.iter().rev().filter(above).cloned().collect();
         std::iter::once(event.at.clone()).chain(above)
     };
     events.iter().copied().flat_map(|event| heads(&event)).find_map(|at| {
@@ -282,10 +282,10 @@ fn of_remote(events: &[&Event], knowledge: &Knowledge) -> Option<FoundPhase> {
     })
 }
 
-/// The last sign of a phase before the failure: the victim's own, else anybody's; for a kernel's words, which stand in
-/// another log, the last of the job's log.
+/// The last mark of a phase before the failure: the process's own, else any process's; for a kernel's message, which stands in another log,
+/// the last mark of the job's log.
 fn last_mark<'a>(case: &'a Case, group: &Group, events: &[&'a Event]) -> Option<&'a PhaseMark> {
-    let own = events.iter().find_map(|event| event.setting.own.as_ref().or(event.setting.any.as_ref()));
+    let own = events.iter().find_map(|event| event.context.own.as_ref().or(event.context.any.as_ref()));
     let at_the_end = case.endings.iter().rev().find_map(|(_, ending)| ending.any.as_ref());
     match group.kind {
         Kind::HostOomCgroup | Kind::HostOomKernel | Kind::HostOomUserspace => at_the_end.or(own),

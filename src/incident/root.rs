@@ -1,4 +1,4 @@
-//! Which events are one incident, and which incident is the root.
+//! Groups events into incidents, and decides which incident is the root.
 
 use std::collections::BTreeSet;
 
@@ -16,7 +16,7 @@ pub(super) struct Group {
     pub events: Vec<usize>,
 }
 
-/// As many signs of progress after a failure show that the job went on.
+/// This many signs of progress after a failure show that the job went on.
 const ALIVE: u64 = 5;
 
 /// The incidents of a case, root first.
@@ -26,7 +26,7 @@ pub(super) fn groups(case: &Case, knowledge: &Knowledge) -> Vec<Group> {
     if let Some(times) = comparable(case) {
         order.sort_by(|a, b| times(*a).total_cmp(&times(*b)));
     }
-    // A grammar proves; what only sounds like a shortage is asked where no grammar states one.
+    // A grammar proves a shortage; the reader's are considered only if no grammar states one.
     for basis in [Basis::Grammar, Basis::Reader] {
         if groups.iter().all(|group| group.recovered) {
             let of_basis = order.iter().copied().filter(|index| case.events[*index].basis == basis);
@@ -36,8 +36,8 @@ pub(super) fn groups(case: &Case, knowledge: &Knowledge) -> Vec<Group> {
     if groups.iter().all(|group| group.recovered) {
         groups.extend(bus_error(case).or_else(|| unexplained_kill(case)));
     }
-    // What the job went through comes last; where no clock tells, what the job itself says comes before the kernel's
-    // words, unless the job was killed: then the kernel says by whom.
+    // Recovered incidents come last. If no clock decides, the job's own messages come before the kernel's, unless the job was killed: then
+    // the kernel's message explains it.
     let killed = case.events.iter().any(|event| matches!(&event.what, What::Death(death) if is_kill(death)));
     if comparable(case).is_none() {
         groups.sort_by_key(|group| (group.recovered, killed && !group.kind.is_kill()));
@@ -61,7 +61,7 @@ fn add(case: &Case, index: usize, groups: &mut Vec<Group>, knowledge: &Knowledge
     }
 }
 
-/// When each shortage happened, if all say so by the same kind of clock.
+/// The time of each shortage, if all have one by the wall clock.
 fn comparable(case: &Case) -> Option<impl Fn(usize) -> f64 + '_> {
     let shortages = || case.events.iter().filter(|event| matches!(event.what, What::Shortage(_)));
     let clocks: BTreeSet<Option<u8>> = shortages().map(|event| event.time.map(|time| time.clock as u8)).collect();
@@ -69,7 +69,7 @@ fn comparable(case: &Case) -> Option<impl Fn(usize) -> f64 + '_> {
     one_clock.then_some(|index: usize| case.events[index].time.map_or(0.0, |time| time.seconds))
 }
 
-/// "CUDA error: out of memory" where page-locked memory is asked for is a lack of the host's memory.
+/// "CUDA error: out of memory" from a call that allocates page-locked memory is a shortage of host memory.
 fn true_kind(case: &Case, event: &Event, said: Kind, knowledge: &Knowledge) -> Kind {
     let sizeless = event.figures.is_empty();
     let pins = || {
@@ -86,10 +86,10 @@ fn true_kind(case: &Case, event: &Event, said: Kind, knowledge: &Knowledge) -> K
     if said == Kind::GpuOom && sizeless && pins() { Kind::HostAllocFailure } else { said }
 }
 
-/// Whether the job went on after `event`: it says so itself, or shows progress and no end.
+/// Whether the job went on after `event`: the message says so, or progress follows and no end.
 fn recovered(case: &Case, event: &Event, severity: Severity) -> bool {
     let here = &event.at.location;
-    let went_on = case.index.progress(here) >= event.setting.progress + ALIVE;
+    let went_on = case.index.progress(here) >= event.context.progress + ALIVE;
     let died = || case.index.ends_after(here);
     match severity {
         Severity::Swallowed => false,
@@ -98,8 +98,8 @@ fn recovered(case: &Case, event: &Event, severity: Severity) -> bool {
     }
 }
 
-/// Who died of SIGBUS touched a page that could not be had, which in a training job is one of `/dev/shm`; unless somebody states
-/// another failure.
+/// A process dies of SIGBUS when it touches a page that cannot be allocated, in a training job one of `/dev/shm`. It counts only if no
+/// other failure is stated.
 fn bus_error(case: &Case) -> Option<Group> {
     let stated = |event: &Event| matches!(&event.what, What::Failure(failure) if !failure.follows);
     if case.events.iter().any(stated) {
@@ -110,7 +110,7 @@ fn bus_error(case: &Case) -> Option<Group> {
     (!events.is_empty()).then_some(Group { kind: Kind::ShmExhausted, recovered: false, events })
 }
 
-/// Killed, or gone, and nothing says by whom or why.
+/// Processes that were killed or vanished, with nothing that says by whom or why.
 fn unexplained_kill(case: &Case) -> Option<Group> {
     let deaths: Vec<(usize, &Death)> =
         case.events.iter().enumerate().filter_map(|(index, event)| death(event).map(|death| (index, death))).collect();
@@ -124,14 +124,14 @@ fn unexplained_kill(case: &Case) -> Option<Group> {
         }
         _ => false,
     });
-    // Whose words nobody knows explain less than a failure that somebody states.
+    // A kill that only the reader believes does not outweigh a stated failure.
     let surely_killed =
         deaths.iter().any(|(index, death)| death.exit == Exit::KILL && case.events[*index].basis == Basis::Grammar);
     if another_failed && !surely_killed {
         return None;
     }
     let of_host = |event: &Event| event.origin.host.clone();
-    // There somebody looked: no kernel killed for want of memory.
+    // Hosts on which the recorder saw that the kernel's OOM killer killed nothing.
     let watched: Vec<_> = case
         .events
         .iter()
@@ -140,7 +140,7 @@ fn unexplained_kill(case: &Case) -> Option<Group> {
         .collect();
     let kills = where_exit(is_kill);
     let explained = |kill: usize| {
-        // Who does not leave in time is killed; whoever cleans up after another failure kills what is left.
+        // A scheduler kills what does not end in time, and a clean-up after another failure kills the rest.
         let event = &case.events[kill];
         let Event { at, basis, .. } = event;
         let host = death(event).and_then(|death| death.victim.host.clone()).or_else(|| of_host(event));
@@ -154,7 +154,7 @@ fn unexplained_kill(case: &Case) -> Option<Group> {
         return None;
     }
     if events.is_empty() {
-        // Its launcher stops the others because one is gone; that one left no word, which a failing program does.
+        // The launcher stops the others because one process is gone. A failing program would have printed something; a killed one does not.
         let left_word = case.events.iter().any(|event| match &event.what {
             What::Death(death) => death.exit != Exit::Stopped,
             What::Failure(_) | What::Traceback(_) | What::Finished => true,
@@ -162,7 +162,7 @@ fn unexplained_kill(case: &Case) -> Option<Group> {
         });
         events = if left_word { Vec::new() } else { where_exit(|death| death.exit == Exit::Stopped) };
     }
-    // The one that its launcher saw first is the root.
+    // The kill that the launcher saw first is the root.
     events
         .sort_by_key(|index| !death(&case.events[*index]).is_some_and(|death| death.first && death.exit == Exit::KILL));
     (!events.is_empty()).then_some(Group { kind: Kind::SigkillUnattributed, recovered: false, events })

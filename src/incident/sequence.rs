@@ -1,4 +1,4 @@
-//! How the job's processes ended, one after the other.
+//! The sequence in which the job's processes ended.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -7,26 +7,26 @@ use super::Case;
 use super::root::Group;
 use super::victims::is_nobody;
 use crate::model::{
-    Clock, End, Ending, Event, Exit, LineNumber, Other, OtherFailureName, Severity, Timestamp, Victim, What,
+    Clock, End, Ending, Event, Exit, LineNumber, Mention, OtherFailureName, Severity, Timestamp, Victim, What,
 };
 
-/// More lines than this are counted by nobody.
+/// Most entries of the sequence.
 const MOST_ENDS: usize = 32;
-/// What ended alike within so many seconds ended together.
+/// Processes that ended alike within this many seconds are one entry.
 const TOGETHER: f64 = 120.0;
 
-/// How a process ended, by the message that tells most of it.
+/// How a process ended, by the message that tells most about it.
 struct Ended<'a> {
     process: Victim,
     ending: Ending,
     event: &'a Event,
     line: LineNumber,
     time: Option<Timestamp>,
-    /// Where its first message stands among all.
+    /// Index of its first event.
     place: usize,
 }
 
-/// How each process of `case` ended, first things first; what the job went through is no end. `root` is the incident that began it.
+/// How each process of `case` ended, in order. Incidents from which the job recovered are no ends.
 pub(super) fn of(case: &Case, groups: &[Group]) -> Vec<End> {
     let survived: HashSet<usize> =
         groups.iter().filter(|group| group.recovered).flat_map(|group| group.events.iter().copied()).collect();
@@ -36,11 +36,11 @@ pub(super) fn of(case: &Case, groups: &[Group]) -> Vec<End> {
     let mut known: HashMap<Key, usize> = HashMap::new();
     for (place, event) in case.events.iter().enumerate().filter(|(place, _)| !survived.contains(place)) {
         let Some(ending) = ending(event) else { continue };
-        for Said { process, line, time } in said(event) {
+        for Mention { process, line, time } in mentions(event) {
             let rank = process.rank.or_else(|| ranks.get(&process.pid?).copied());
             let process = Victim { rank, ..process };
             let index = *known.entry(Key::of(&process, event)).or_insert_with(|| match ended.last() {
-                // Two names of one process: the device that its message names, and the pid of the line.
+                // One line may name a process twice, by the device in the message and the pid in the prefix.
                 Some(last) if last.line == line && last.is_of_line(event) => ended.len() - 1,
                 _ => ended.len(),
             });
@@ -50,11 +50,11 @@ pub(super) fn of(case: &Case, groups: &[Group]) -> Vec<End> {
             }
         }
     }
-    // One message without a name, where others have theirs, is the word of one of those.
+    // If others are named, an unnamed message belongs to one of them.
     if ended.iter().any(|one| !is_nobody(&one.process)) {
         ended.retain(|one| !is_nobody(&one.process) || Some(one.place) == root);
     }
-    // A launcher names by their pids those that have told their ranks or devices, and why they ended.
+    // A launcher names by pid the processes that themselves printed rank or device and why they ended.
     let has_reason = |one: &Ended| vagueness(&one.ending) < vagueness(&Ending::Stopped);
     if ended.iter().any(|one| one.process.pid.is_none() && has_reason(one)) {
         let says_nothing = |one: &Ended| matches!(one.ending, Ending::Exited { .. } | Ending::Vanished);
@@ -66,7 +66,7 @@ pub(super) fn of(case: &Case, groups: &[Group]) -> Vec<End> {
 }
 
 impl<'a> Ended<'a> {
-    /// Takes what another event says of the same process.
+    /// Adds what another event says about the same process.
     fn learn(&mut self, more: Ended<'a>) {
         let known = std::mem::take(&mut self.process);
         if vagueness(&more.ending) < vagueness(&self.ending) {
@@ -75,39 +75,23 @@ impl<'a> Ended<'a> {
         self.process = known.or(&more.process);
     }
 
-    /// Whether it is known by a message of the very line of `event`, one to a line.
+    /// Whether its message stands in the same input as `event`, which is about one process only.
     fn is_of_line(&self, event: &Event) -> bool {
         let of_path = self.event.at.location.path == event.at.location.path;
         of_path && !matches!(&event.what, What::Shortage(shortage) if shortage.victims.len() > 1)
     }
 }
 
-/// What an event says of one process.
-pub(super) struct Said {
-    /// Of which.
-    pub process: Victim,
-    /// In which line of its input.
-    pub line: LineNumber,
-    /// When.
-    pub time: Option<Timestamp>,
-}
-
-/// What `event` says of each process that ended by what it states, those included that were folded into it.
-pub(super) fn said(event: &Event) -> impl Iterator<Item = Said> {
+/// Every process that `event` is about, including those of equal events that were merged into it.
+pub(super) fn mentions(event: &Event) -> impl Iterator<Item = Mention> {
     let (line, time) = (event.at.location.line, event.time);
-    // The first event of those that were folded may name the victims of all.
-    let folded: HashSet<&Victim> = event.others.iter().map(|other| &other.process).collect();
-    let own = event.processes().into_iter().filter(move |process| !folded.contains(process));
-    let own = own.map(move |process| Said { process, line, time });
-    let others = event.others.iter().map(|Other { process, line, time }| Said {
-        process: process.clone(),
-        line: *line,
-        time: *time,
-    });
-    own.chain(others)
+    // The kept event may already name the victims of the merged ones.
+    let merged: HashSet<&Victim> = event.others.iter().map(|other| &other.process).collect();
+    let own = event.processes().into_iter().filter(move |process| !merged.contains(process));
+    own.map(move |process| Mention { process, line, time }).chain(event.others.iter().cloned())
 }
 
-/// By what the messages about one process are told from those about others.
+/// The key by which messages are attributed to one process.
 #[derive(PartialEq, Eq, Hash)]
 enum Key {
     Rank(u32),
@@ -129,14 +113,14 @@ impl Key {
     }
 }
 
-/// The rank of each process, as far as any message names both.
+/// The rank of each pid, as far as any message names both.
 fn ranks(case: &Case) -> HashMap<u32, u32> {
     let both = |victim: &Victim| Some((victim.pid?, victim.rank?));
     let all = case.events.iter().flat_map(|event| event.processes().into_iter().chain([event.origin.process()]));
     all.filter_map(|victim| both(&victim)).collect()
 }
 
-/// How whoever `event` is about ended, where it says so.
+/// How the process that `event` is about ended, if it says so.
 pub(super) fn ending(event: &Event) -> Option<Ending> {
     match &event.what {
         What::Shortage(shortage) if shortage.severity != Severity::Pressure => {
@@ -157,7 +141,7 @@ pub(super) fn ending(event: &Event) -> Option<Ending> {
     }
 }
 
-/// How little it tells of why a process ended.
+/// How little an ending tells about its reason; lower tells more.
 pub(super) fn vagueness(ending: &Ending) -> u8 {
     match ending {
         Ending::OutOfMemory { .. } => 0,
@@ -172,14 +156,12 @@ pub(super) fn vagueness(ending: &Ending) -> u8 {
     }
 }
 
-/// The clock on which all that have a time can be told apart.
+/// The clock on which all times can be compared.
 fn clock(ended: &[Ended<'_>]) -> Option<Clock> {
-    let mut clocks = ended.iter().filter_map(|one| one.time).map(|time| time.clock);
-    let first = clocks.next()?;
-    clocks.try_fold(first, Clock::common)
+    Clock::common_to(ended.iter().filter_map(|one| one.time).map(|time| time.clock))
 }
 
-/// By the clock where one tells of all; else as it was printed, who ran out of memory first.
+/// Sorts by the clock if all have a time, else in printed order with those that ran out of memory first.
 fn order(ended: &mut [Ended<'_>], clock: Option<Clock>) {
     let ran_out = |one: &Ended| matches!(one.ending, Ending::OutOfMemory { .. });
     let is_told = clock.is_some() && ended.iter().all(|one| one.time.is_some());
@@ -193,13 +175,13 @@ fn seconds(one: &Ended, clock: Option<Clock>) -> f64 {
     one.time.zip(clock).and_then(|(time, clock)| time.seconds_on(clock)).unwrap_or(0.0)
 }
 
-/// Those that ended alike, and at about the same time, as one.
+/// Merges processes that ended alike at about the same time.
 fn together(ended: Vec<Ended>, clock: Option<Clock>) -> Vec<End> {
     let told = |time: Option<Timestamp>| time.zip(clock).and_then(|(time, clock)| time.seconds_on(clock));
     let first = ended.first().and_then(|first| told(first.time));
     let mut ends: Vec<(End, Option<f64>, bool)> = Vec::new();
     for one in ended {
-        // Of a message that was folded only its line's number is left.
+        // Of a folded event only the line number is kept, so it cannot be cited.
         let is_cited = one.line == one.event.at.location.line;
         let (time, seconds) = (one.time, told(one.time));
         let near = |other: &Option<f64>| seconds.zip(*other).is_none_or(|(this, that)| (this - that).abs() <= TOGETHER);
@@ -215,7 +197,7 @@ fn together(ended: Vec<Ended>, clock: Option<Clock>) -> Vec<End> {
                 }
             }
             None if ends.len() < MOST_ENDS => {
-                // Stamps have milliseconds; a difference of floats has more.
+                // Rounded to milliseconds, the precision of time stamps.
                 let seconds_after = seconds.zip(first).map(|(after, first)| ((after - first) * 1e3).round() / 1e3);
                 let end = End {
                     ending: one.ending,

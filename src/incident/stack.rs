@@ -1,16 +1,16 @@
-//! A stack as people want to see it: their own calls and the one that failed.
+//! Shortens a stack to what people look for: their own calls and the one that failed.
 
 use crate::knowledge::Libraries;
 use crate::model::{Call, Frame};
 
-/// As many of the user's own innermost calls are shown.
+/// How many of the user's own innermost calls are shown.
 const OWN: usize = 4;
-/// Below them: the innermost call of as many packages, each of which called the next.
+/// Below them the innermost call of each of this many packages is shown.
 const PACKAGES: usize = 3;
-/// Whose calls only start or wrap those of others.
+/// The standard library, whose calls only start or wrap others.
 const PYTHON: &str = "python";
 
-/// `frames`, outermost call first, without what libraries call within themselves.
+/// `frames`, outermost call first, without calls within libraries.
 pub fn shortened(frames: &[Frame], libraries: &Libraries) -> Vec<Call> {
     let own: Vec<usize> = (0..frames.len()).filter(|at| libraries.is_own(&frames[*at].file)).collect();
     let below = own.last().map_or(0, |last| last + 1);
@@ -40,7 +40,7 @@ pub fn shortened(frames: &[Frame], libraries: &Libraries) -> Vec<Call> {
     shown.into_iter().map(call).collect()
 }
 
-/// The line of the file, as Python prints it: `File "train.py", line 12, in main`.
+/// The line number in the file, as Python prints it: `File "train.py", line 12, in main`.
 fn file_line(text: &str) -> Option<u64> {
     let digits: String = text.split_once(", line ")?.1.chars().take_while(char::is_ascii_digit).collect();
     digits.parse().ok()

@@ -6,13 +6,13 @@ use super::log_path::node_of_path;
 use crate::model::{Event, TimelinePoint};
 use crate::parse::Findings;
 
-/// How many points of the timeline of an input are of series that are plotted.
+/// How many leading points of an input's timeline belong to plotted series.
 pub(super) fn plotted(timeline: &[TimelinePoint]) -> usize {
     series(timeline).take(Findings::SERIES).map(<[_]>::len).sum()
 }
 
-/// Memory over time around `events`. Of a job with more series than anybody looks at it is that of the logs in which they stand, then of
-/// those beside, then of the first others: what each rank held at the end is in the grid.
+/// Memory over time around `events`. If a job has too many series, those of the logs with these events are kept, then those of logs beside
+/// them, then the first others. What each rank held at the end is in the grid.
 pub(super) fn of(case: &Case, events: &[&Event]) -> Vec<TimelinePoint> {
     let series: Vec<&[TimelinePoint]> = series(&case.timeline).collect();
     if series.len() <= Findings::SERIES {
@@ -26,12 +26,12 @@ pub(super) fn of(case: &Case, events: &[&Event]) -> Vec<TimelinePoint> {
     nearest.into_iter().flat_map(|number| series[number].iter().cloned()).collect()
 }
 
-/// The points of one series after another.
+/// The points of each series.
 fn series(timeline: &[TimelinePoint]) -> impl Iterator<Item = &[TimelinePoint]> {
     timeline.chunk_by(|a, b| a.name == b.name && a.series == b.series && a.source.path == b.source.path)
 }
 
-/// Where something happened.
+/// The logs, folders and nodes of an incident's events.
 struct Near<'e> {
     logs: HashSet<&'e str>,
     folders: HashSet<&'e str>,

@@ -1,4 +1,4 @@
-//! Who was killed or refused, and who held the memory.
+//! The processes that were killed or refused memory, and those that held it.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -11,17 +11,17 @@ use crate::model::{
     Consumer, DEVICE_IN_USE, Death, Event, Exit, FactValue, Kind, PROCESS_IN_USE, RANK_IN_USE, Victim, What,
 };
 
-/// More consumers than this are named by the largest.
+/// Most consumers; the largest are kept.
 const MOST_CONSUMERS: usize = 16;
 
-/// Victims beyond this are as many as a reader can tell apart.
+/// Most victims.
 const MOST_VICTIMS: usize = 8192;
 
-/// The first victim and all of them, each with what any message says of it. Who held memory of the host when it ran out is called as that
-/// is told.
+/// The first victim and all victims, each with everything that messages say about it. For a shortage of host memory a missing role is taken
+/// from the consumers.
 pub(super) fn of(case: &Case, group: &Group, consumers: &[Consumer]) -> (Victim, Vec<Victim>) {
-    let mut crowd = Crowd::default();
-    // Whoever is killed from outside is not who speaks.
+    let mut index = VictimIndex::default();
+    // A process killed from outside does not print the message itself.
     let speaks = matches!(group.kind, Kind::GpuOom | Kind::HostAllocFailure);
     let ranks = if speaks { NamedRanks::of(case.events.iter()) } else { NamedRanks::default() };
     for event in group.events.iter().map(|index| &case.events[*index]) {
@@ -29,27 +29,27 @@ pub(super) fn of(case: &Case, group: &Group, consumers: &[Consumer]) -> (Victim,
         for victim in named(event) {
             let victim = Victim { rank: victim.rank.or_else(|| ranks.of_event(event)), ..victim };
             let victim = Victim { host: victim.host.or_else(|| node_of_kernel(event)), ..victim };
-            // Not so on a GPU: its driver counts processes as the host does, not as the container that failed.
+            // On a GPU the message's pid is not used: the driver numbers processes as the host does, not as the failing container does.
             let is_named = victim.pid.is_some() && victim.pid != event.origin.pid && !is_of_gpu(event);
             let known = match &stack {
                 _ if is_named => victim,
-                // A driver prints what a remote process raised: the process that the traceback names is the victim.
+                // A Ray driver prints a remote process's exception: the victim is the process that the traceback names.
                 Some(remote) if remote.pid.is_some() && remote.pid != event.origin.pid => {
                     Victim { pid: remote.pid, ..victim.clone().or(remote) }
                 }
                 Some(remote) => victim.clone().or(remote),
                 None => victim,
             };
-            crowd.add(known);
+            index.add(known);
         }
     }
     for death in case.events.iter().filter_map(|event| match &event.what {
         What::Death(death) if death.exit != Exit::Stopped => Some(death),
         _ => None,
     }) {
-        crowd.enrich(death);
+        index.enrich(death);
     }
-    if let [anybody] = crowd.victims.as_slice()
+    if let [anybody] = index.victims.as_slice()
         && (is_nobody(anybody) || is_device_only(anybody))
         && let Some(killed) = lone_death(case, group.kind)
         && may_use(case, anybody, &killed)
@@ -59,15 +59,15 @@ pub(super) fn of(case: &Case, group: &Group, consumers: &[Consumer]) -> (Victim,
             host: killed.host.or_else(|| anybody.host.clone()),
             ..killed
         };
-        crowd = Crowd::default();
-        crowd.add(killed);
+        index = VictimIndex::default();
+        index.add(killed);
     }
     for event in &case.events {
         if let What::Notice = event.what {
-            crowd.learn(event);
+            index.learn(event);
         }
     }
-    let mut victims = crowd.victims;
+    let mut victims = index.victims;
     forget_counted(&mut victims, group.kind);
     if let ([victim], Kind::GpuOom) = (victims.as_mut_slice(), group.kind) {
         victim.device = victim.device.or_else(|| only_said(case, DEVICE_IN_USE));
@@ -86,14 +86,14 @@ pub(super) fn of(case: &Case, group: &Group, consumers: &[Consumer]) -> (Victim,
     (first, victims)
 }
 
-/// The node whose kernel says what `event` states, where its log was read elsewhere: a job's own log may lie on a disk that nodes share, a
-/// kernel's is of its node.
+/// The node whose kernel printed `event`, if its log was read on another machine. A job's own log may lie on a disk that nodes share, but a
+/// kernel's log belongs to its node.
 fn node_of_kernel(event: &Event) -> Option<Arc<str>> {
     const KERNEL: &str = "kernel";
     (event.producer == KERNEL).then(|| node_and_path(&event.at.location.path))?.map(|(node, _)| node.into())
 }
 
-/// A kill that was only counted is that of a process which is named beside it, unless that was on another host.
+/// A kill that was only counted is that of a named victim, unless that one is on another host.
 fn forget_counted(victims: &mut Vec<Victim>, kind: Kind) {
     let Some(counted) = victims.iter().position(is_nobody).filter(|_| kind.is_host()) else { return };
     let host = victims[counted].host.clone();
@@ -106,8 +106,8 @@ fn forget_counted(victims: &mut Vec<Victim>, kind: Kind) {
     }
 }
 
-/// The one process that died, where a log names but one: a scheduler that says "somebody" means it, and so does a message that
-/// nobody signed. Of several deaths a kill is meant. Whom Ray's monitor killed, its workers' owners only miss.
+/// The only dead process that the logs name: a scheduler's message without a name and an anonymous message mean that one. Of several deaths
+/// a kill is meant. A worker killed by Ray's monitor appears to its owner only as vanished.
 fn lone_death(case: &Case, kind: Kind) -> Option<Victim> {
     let is_killed = |exit| exit == Exit::KILL || exit == Exit::Vanished && kind == Kind::HostOomRay;
     let is_failed = |exit| !kind.is_host() && exit != Exit::Stopped || kind == Kind::HostAllocFailure;
@@ -123,34 +123,26 @@ fn lone_death(case: &Case, kind: Kind) -> Option<Victim> {
     only(&is_killed).or_else(|| only(&is_failed))
 }
 
-/// Whether `killed` may be the process of which no more is known than its device: a launcher's processes each use the device of their
-/// local rank.
+/// Whether `killed` may be the victim `known`, of which only a device is known: each process of a launcher uses the device of its local
+/// rank.
 fn may_use(case: &Case, known: &Victim, killed: &Victim) -> bool {
     let notices = case.events.iter().filter(|event| event.what == What::Notice);
     let local_rank = notices.filter_map(launched).find(|(pid, _)| Some(*pid) == killed.pid).map(|(_, rank)| rank);
     known.device.is_none() || local_rank.is_some() && local_rank == known.device
 }
 
-/// The pid and the local rank of a process, as its launcher says.
+/// The pid and the local rank of a process, as its launcher states them.
 fn launched(event: &Event) -> Option<(u32, u32)> {
-    number_of(event, "launcher.pid").zip(number_of(event, "launcher.local_rank"))
+    event.number("launcher.pid").zip(event.number("launcher.local_rank"))
 }
 
-/// The number that `event` states as the fact `key`.
-fn number_of(event: &Event, key: &str) -> Option<u32> {
-    event.facts.iter().find(|fact| fact.key == key).and_then(|fact| match fact.value {
-        FactValue::Number(value) if value >= 0.0 => Some(value as u32),
-        _ => None,
-    })
-}
-
-/// The device or process that a job says it uses or is, where it never speaks of another.
+/// The number that the job's notices state as the fact `key`, if all state the same.
 fn only_said(case: &Case, key: &str) -> Option<u32> {
     let notices = case.events.iter().filter(|event| event.what == What::Notice);
     let mut said = notices.flat_map(|event| &event.facts).filter(|fact| fact.key == key);
     let first = &said.next()?.value;
     match first {
-        // A rank that is not known is -1.
+        // An unknown rank is printed as -1.
         FactValue::Number(number) if *number >= 0.0 && said.all(|other| other.value == *first) => Some(*number as u32),
         _ => None,
     }
@@ -160,7 +152,7 @@ fn is_of_gpu(event: &Event) -> bool {
     matches!(&event.what, What::Shortage(shortage) if shortage.kind == Kind::GpuOom)
 }
 
-/// Whom `event` names, who is the speaker where it names nobody; a failure without a name is nobody's death.
+/// The victims of `event`, or its writer if a shortage names none; other failures have no victim.
 fn named(event: &Event) -> Vec<Victim> {
     match &event.what {
         What::Shortage(shortage) if shortage.victims.is_empty() => vec![event.origin.process()],
@@ -169,26 +161,26 @@ fn named(event: &Event) -> Vec<Victim> {
     }
 }
 
-/// The victims, found by what is known of them.
+/// The victims, indexed by what is known about them.
 #[derive(Default)]
-struct Crowd {
+struct VictimIndex {
     victims: Vec<Victim>,
     by_pid: HashMap<u32, Vec<usize>>,
     by_rank: HashMap<u32, Vec<usize>>,
-    /// Those of whom nothing but the host is known, or not even that.
+    /// Those of which nothing but perhaps the host is known, by host.
     somebody: HashMap<Option<Arc<str>>, Vec<usize>>,
-    /// All of a host.
+    /// All victims, by host.
     by_host: HashMap<Option<Arc<str>>, Vec<usize>>,
 }
 
-impl Crowd {
-    /// Whether no more is known of `victim` than a device, on which another one is known to be.
+impl VictimIndex {
+    /// Whether only the device of `victim` is known, and another victim is on that device.
     fn is_on_known_device(&self, victim: &Victim) -> bool {
         let mut of_host = self.by_host.get(&victim.host).into_iter().flatten();
         is_device_only(victim) && of_host.any(|known| self.victims[*known].device == victim.device)
     }
 
-    /// Adds what a message says of a victim to what others say of the same one.
+    /// Adds a message's description of a victim, merged with earlier descriptions of the same one.
     fn add(&mut self, victim: Victim) {
         if victim.is_unknown() && !self.victims.is_empty() || self.is_on_known_device(&victim) {
             return;
@@ -203,8 +195,8 @@ impl Crowd {
         }
     }
 
-    /// The first one that may be `victim`: two descriptions are of one process if they share a pid, or a rank, or one of them
-    /// names nothing but the host, and nothing speaks against it.
+    /// The first known victim that may be the same: two descriptions are of one process if they share a pid or a rank, or one of them names
+    /// only the host, and nothing contradicts it.
     fn same(&self, victim: &Victim) -> Option<usize> {
         let may_be = |at: &usize| {
             let known = &self.victims[*at];
@@ -214,7 +206,7 @@ impl Crowd {
                 || known.host == victim.host && (is_nobody(victim) || is_nobody(known));
             shares && known.may_be(victim)
         };
-        // Whoever is known by nothing may be anybody, whoever is known by the host anybody there.
+        // A victim without any description may be any process, one with only a host any process there.
         let lists = [
             victim.pid.and_then(|pid| self.by_pid.get(&pid)),
             victim.rank.and_then(|rank| self.by_rank.get(&rank)),
@@ -222,7 +214,7 @@ impl Crowd {
             self.somebody.get(&None),
             self.by_host.get(&victim.host).filter(|_| is_nobody(victim)),
         ];
-        // Each list stands in the order of the victims.
+        // Each list is in the order of the victims.
         lists.into_iter().flatten().filter_map(|list| list.iter().copied().find(may_be)).min()
     }
 
@@ -235,7 +227,7 @@ impl Crowd {
         }
     }
 
-    /// Lets the one at this place be found by what is known of it now.
+    /// Updates the indices for the victim at this position.
     fn note(&mut self, at: usize) {
         let victim = &self.victims[at];
         let note = |list: &mut Vec<usize>| {
@@ -255,7 +247,7 @@ impl Crowd {
         note(self.by_host.entry(victim.host.clone()).or_default());
     }
 
-    /// A launcher's word on how a process ended tells its rank and host; with one victim and one kill they are the same.
+    /// A launcher's report of a death adds rank and host; a single victim and a single kill are taken to be the same process.
     fn enrich(&mut self, death: &Death) {
         let kill = matches!(death.exit, Exit::KILL | Exit::Vanished);
         let lone = self.victims.len() == 1 && kill && death.first && death.victim.pid.is_none();
@@ -272,9 +264,9 @@ impl Crowd {
         }
     }
 
-    /// A launcher's notice of which process is which rank, or a process' own.
+    /// A notice of a launcher or of the process itself tells the rank of a pid.
     fn learn(&mut self, event: &Event) {
-        let own = || event.origin.pid.zip(number_of(event, RANK_IN_USE));
+        let own = || event.origin.pid.zip(event.number(RANK_IN_USE));
         if let Some((pid, rank)) = launched(event).or_else(own) {
             for at in self.by_pid.get(&pid).into_iter().flatten() {
                 let victim = &mut self.victims[*at];
@@ -296,11 +288,11 @@ fn is_device_only(victim: &Victim) -> bool {
         && *victim == Victim { host: victim.host.clone(), device: victim.device, ..Victim::default() }
 }
 
-/// Who held the memory, largest first. A message that knows only pids is told what the job's own processes call themselves.
+/// The processes that held the memory, largest first. If a message has only pids, the roles are taken from the job's own processes.
 pub(super) fn consumers(case: &Case, events: &[&Event]) -> Vec<Consumer> {
     let mut consumers: Vec<Consumer> = Vec::new();
     let (mut of_path, mut of_size) = (HashSet::new(), HashSet::new());
-    // Whoever holds another device took nothing that was missing here, and many a process calls its own device 0.
+    // Only one device's table counts: holders of another device did not take memory here, and many processes call their own device 0.
     let has_device = |event: &&&Event| matches!(&event.what, What::Shortage(shortage) if shortage.kind == Kind::GpuOom && !shortage.consumers.is_empty());
     let of_device = events.iter().position(|event| has_device(&event));
     for (place, event) in events.iter().enumerate() {
@@ -308,7 +300,7 @@ pub(super) fn consumers(case: &Case, events: &[&Event]) -> Vec<Consumer> {
             && (shortage.kind != Kind::GpuOom || of_device == Some(place))
         {
             for consumer in &shortage.consumers {
-                // Several files may hold the same table; on another node the same pid holds another amount.
+                // Several files may contain the same table; on another node the same pid holds another amount.
                 let Consumer { pid, role, source, bytes, .. } = consumer;
                 let (here, so_large) = ((pid, role, &source.path), (pid, role, bytes));
                 if !of_path.contains(&here) && !of_size.contains(&so_large) {

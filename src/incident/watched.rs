@@ -1,17 +1,17 @@
-//! What `oomdoc.watch` wrote of a failure completes the log's own words of it.
+//! Merges what `oomdoc.watch` wrote about a failure with the log's own message.
 //!
-//! Both tell of one refusal in the same words. The log's stand where the job's story is; the file knows the process, the moment, what
-//! held the memory and, by a trainer's callback, the phase. Where the log says nothing of it the file stands for itself.
+//! Both report the same refusal in the same words. The log has the context of the job; the file has the process, the time, what held the
+//! memory and, from a trainer's callback, the phase. If the log lacks the message, the file's event stands alone.
 
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use crate::model::{Event, Origin, Setting, Victim, What};
+use crate::model::{Event, LineContext, Origin, Victim, What};
 
-/// Who writes these files.
+/// The producer of these files.
 const PRODUCER: &str = "watch";
 
-/// The fact of which process started the one that wrote.
+/// The fact that names the parent of the writing process.
 pub(crate) const LAUNCHER: &str = "watch.parent";
 
 /// Whether `event` is a statement of such a file.
@@ -19,8 +19,8 @@ pub(crate) fn speaks(event: &Event) -> bool {
     event.producer == PRODUCER
 }
 
-/// Makes one event of the two that tell of one refusal. `endings` are what was going on at the end of each input.
-pub(super) fn join(events: &mut Vec<Event>, endings: &[(Arc<str>, Setting)]) {
+/// Merges each pair of events about one refusal. `endings` are the contexts at the end of each input.
+pub(super) fn join(events: &mut Vec<Event>, endings: &[(Arc<str>, LineContext)]) {
     let paths: HashSet<Arc<str>> =
         events.iter().filter(|event| speaks(event)).map(|event| event.at.location.path.clone()).collect();
     if paths.is_empty() {
@@ -47,7 +47,7 @@ pub(super) fn join(events: &mut Vec<Event>, endings: &[(Arc<str>, Setting)]) {
             joined.insert(event.at.location.clone());
         }
     }
-    // Its stack is that of the log.
+    // The log already has the stack of a merged event.
     events.retain(|event| {
         let place = end_of_stack(event).unwrap_or(&event.at.location);
         !is_watched(event) || speaks(event) || !joined.contains(place)
@@ -59,7 +59,7 @@ pub(super) fn join(events: &mut Vec<Event>, endings: &[(Arc<str>, Setting)]) {
     }
 }
 
-/// Where the stack ends that `event` is.
+/// The location of the exception, if `event` is a stack.
 fn end_of_stack(event: &Event) -> Option<&crate::model::Location> {
     match &event.what {
         What::Traceback(stack) => stack.exception.as_ref().map(|exception| &exception.location),
@@ -67,7 +67,7 @@ fn end_of_stack(event: &Event) -> Option<&crate::model::Location> {
     }
 }
 
-/// Whether both tell of a refusal of one kind in the same words.
+/// Whether both state a refusal of the same kind in the same words.
 fn same_words(a: &Event, b: &Event) -> bool {
     let kind = |event: &Event| match &event.what {
         What::Shortage(shortage) => Some(shortage.kind),
@@ -76,7 +76,7 @@ fn same_words(a: &Event, b: &Event) -> bool {
     kind(a) == kind(b) && a.at.text.trim() == b.at.text.trim()
 }
 
-/// Whether nothing speaks against both being of one process.
+/// Whether nothing contradicts that both are of one process.
 fn may_be(a: &Origin, b: &Origin) -> bool {
     fn agree<T: PartialEq>(a: &Option<T>, b: &Option<T>) -> bool {
         a.is_none() || b.is_none() || a == b
@@ -84,15 +84,15 @@ fn may_be(a: &Origin, b: &Origin) -> bool {
     agree(&a.host, &b.host) && agree(&a.rank, &b.rank) && agree(&a.pid, &b.pid)
 }
 
-/// Adds the memory that its file states, and the phase.
-fn complete(event: &mut Event, endings: &[(Arc<str>, Setting)]) {
+/// Adds the memory figures and the phase that its file states.
+fn complete(event: &mut Event, endings: &[(Arc<str>, LineContext)]) {
     let Some((_, ending)) = endings.iter().find(|(path, _)| *path == event.at.location.path) else { return };
     let known: Vec<_> = event.figures.iter().map(|figure| figure.name).collect();
     event.figures.extend(ending.memory.iter().filter(|figure| !known.contains(&figure.name)).cloned());
-    event.setting.own = event.setting.own.take().or_else(|| ending.any.clone());
+    event.context.own = event.context.own.take().or_else(|| ending.any.clone());
 }
 
-/// Lets the log's event know what the file's does.
+/// Completes the log's event with what the file's event knows.
 fn learn(known: &mut Event, told: &Event) {
     let Origin { host, rank, local_rank, pid, role } = std::mem::take(&mut known.origin);
     known.origin = Origin {
@@ -103,7 +103,7 @@ fn learn(known: &mut Event, told: &Event) {
         role: role.or_else(|| told.origin.role.clone()),
     };
     known.time = known.time.or(told.time);
-    known.setting.own = told.setting.own.clone().or_else(|| known.setting.own.take());
+    known.context.own = told.context.own.clone().or_else(|| known.context.own.take());
     for figure in &told.figures {
         if known.figures.iter().all(|stated| stated.name != figure.name) {
             known.figures.push(figure.clone());

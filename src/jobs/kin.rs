@@ -1,25 +1,25 @@
-//! How much speaks for two logs being of one job: points for and against.
+//! Points for and against two logs belonging to one job.
 
 use std::collections::BTreeSet;
 
-use super::name::Apart;
+use super::name::FolderRelation;
 use super::trace::Trace;
 
-/// Logs that are so many seconds apart are of two jobs.
+/// Logs more seconds apart than this speak for two jobs.
 pub(super) const FAR: f64 = 900.0;
 
-/// What speaks for two jobs' logs being one's; against it where it is not above 0.
+/// The points for two logs belonging to one job; they do only if the sum is above 0.
 pub(super) fn kinship(a: &Trace, b: &Trace) -> i32 {
     let mut points = folders(a, b);
-    let of_session = a.place.of_session || b.place.of_session;
-    if a.place.is_alike(&b.place) {
+    let of_session = a.path.of_session || b.path.of_session;
+    if a.path.is_alike(&b.path) {
         points += 6;
-    } else if of_session && a.place.apart(&b.place) != Apart::Elsewhere {
+    } else if of_session && a.path.folder_relation(&b.path) != FolderRelation::Elsewhere {
         points += 4;
     } else {
-        points += agree(&a.place.names(), &b.place.names(), 0, -2);
+        points += agree(&a.path.names(), &b.path.names(), 0, -2);
     }
-    points += agree(&a.place.ids, &b.place.ids, 8, -8);
+    points += agree(&a.path.ids, &b.path.ids, 8, -8);
     points += agree(&a.scripts, &b.scripts, 0, -3);
     points += agree(&a.models, &b.models, 1, -2);
     points += frameworks(a, b);
@@ -29,14 +29,14 @@ pub(super) fn kinship(a: &Trace, b: &Trace) -> i32 {
         Some(_) => 2,
         None => 0,
     };
-    // What was written of a refusal, and the log that tells of the same one in the same words.
+    // A file of `oomdoc.watch` and a log that report the same refusal in the same words.
     points += if a.is_watched != b.is_watched { agree(&a.refusals, &b.refusals, 4, -4) } else { 0 };
     points += if a.has_other_launcher(b) { -8 } else { 0 };
-    // Two logs that each tell of a shortage tell of two, unless something says that they are one's.
+    // Two logs with a shortage each are two jobs, unless something speaks for one.
     points + if a.ran_out && b.ran_out { -3 } else { 0 }
 }
 
-/// What speaks for the log of a kernel telling of `job`.
+/// The points for a kernel's log being about `job`.
 pub(super) fn kinship_of_kernel(kernel: &Trace, job: &Trace) -> i32 {
     let shares_pid = !kernel.pids.is_disjoint(&job.pids);
     let near = match kernel.gap(job) {
@@ -48,19 +48,19 @@ pub(super) fn kinship_of_kernel(kernel: &Trace, job: &Trace) -> i32 {
         + near
         + if shares_pid { 5 } else { 0 }
         + agree(&kernel.hosts, &job.hosts, 1, 0)
-        + agree(&kernel.place.ids, &job.place.ids, 3, 0)
-        + agree(&kernel.place.names(), &job.place.names(), 1, -2)
+        + agree(&kernel.path.ids, &job.path.ids, 3, 0)
+        + agree(&kernel.path.names(), &job.path.names(), 1, -2)
 }
 
 fn folders(a: &Trace, b: &Trace) -> i32 {
-    match a.place.apart(&b.place) {
-        Apart::Together => 1,
-        Apart::Below => -1,
-        Apart::Elsewhere => -4,
+    match a.path.folder_relation(&b.path) {
+        FolderRelation::Together => 1,
+        FolderRelation::Below => -1,
+        FolderRelation::Elsewhere => -4,
     }
 }
 
-/// Points where both name some, and share one or none.
+/// The points if both sets have elements: `shared` if they share one, else `disjoint`.
 fn agree(a: &BTreeSet<String>, b: &BTreeSet<String>, shared: i32, disjoint: i32) -> i32 {
     match (a.is_empty() || b.is_empty(), a.is_disjoint(b)) {
         (true, _) => 0,

@@ -1,8 +1,8 @@
-//! Which inputs are of one job.
+//! Decides which inputs belong to one job.
 //!
-//! In goes all that was read; out comes what was read of each job, in the order in which the first input of each was named.
-//! What tells jobs apart, or together, are ids, ranks, names and folders, times, processes, programs and models, each with a
-//! weight: no sign alone decides. Figures of two jobs never meet on a later floor.
+//! The input is the findings of all logs; the output is a job for each log, numbered in the order in which the first log of each was named.
+//! Ids, ranks, names and folders, times, processes, programs and models give points for and against two logs belonging together; no sign
+//! alone decides. Later floors see one job at a time, so figures of two jobs are never mixed.
 
 mod kin;
 mod name;
@@ -13,27 +13,32 @@ use std::collections::{BTreeMap, HashMap};
 use kin::{kinship, kinship_of_kernel};
 use trace::Trace;
 
-use crate::incident::Read;
+use crate::incident::InputFindings;
 use crate::knowledge::Knowledge;
 use crate::model::Role;
 
 /// How inputs become reports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Grouping {
-    /// One report for each job that the inputs are of.
+    /// One report for each job.
     #[default]
     ByJob,
     /// One report for each log.
     Each,
-    /// One report over all.
+    /// One report for all inputs.
     Together,
 }
 
-/// More than these, told apart by their names, are of one job: nobody launches so many from one folder.
+/// With more distinct names than this all logs are taken for one job, because nobody launches so many jobs from one folder.
 const MOST: usize = 256;
 
-/// The job of each of `reads`, counted from 0 in the order of the first input of each. `named` are the paths that the user gave.
-pub(crate) fn of_logs(reads: &[Read], named: &[String], grouping: Grouping, knowledge: &Knowledge) -> Vec<usize> {
+/// The job of each of `reads`, numbered from 0 in the order of the first log of each. `named` are the paths that the user gave.
+pub(crate) fn of_logs(
+    reads: &[InputFindings],
+    named: &[String],
+    grouping: Grouping,
+    knowledge: &Knowledge,
+) -> Vec<usize> {
     let logs = reads.iter().filter(|read| read.role != Role::Kernel).count();
     match grouping {
         Grouping::Together => return vec![0; reads.len()],
@@ -43,12 +48,12 @@ pub(crate) fn of_logs(reads: &[Read], named: &[String], grouping: Grouping, know
     }
     let mut traces: Vec<Trace> = Vec::new();
     let mut known: HashMap<name::Key, usize> = HashMap::new();
-    // Hundreds of ranks write as many logs under one name.
+    // Logs of ranks, which may be hundreds, share one name and one trace.
     let of_read: Vec<usize> = reads
         .iter()
         .map(|read| {
             let trace = Trace::of(read, named, knowledge);
-            let key = trace.place.key();
+            let key = trace.path.key();
             match known.get(&key) {
                 Some(index) if !traces[*index].contradicts(&trace) => {
                     traces[*index].join(trace);
@@ -68,7 +73,7 @@ pub(crate) fn of_logs(reads: &[Read], named: &[String], grouping: Grouping, know
     in_order(&of_read, &grouped(&traces))
 }
 
-/// The group of each of `traces`: those that ended by themselves among each other, then each of the rest to whom it is kin most.
+/// The group of each of `traces`. Logs that tell of an end are grouped first; each of the others then joins the group it is most akin to.
 fn grouped(traces: &[Trace]) -> Vec<usize> {
     let mut group: Vec<usize> = (0..traces.len()).collect();
     let (own, others): (Vec<usize>, Vec<usize>) =
@@ -81,7 +86,7 @@ fn grouped(traces: &[Trace]) -> Vec<usize> {
             }
         }
     }
-    // Beside those that ended: what only shows memory, or what the node's kernel says of them.
+    // Then the logs that only show memory, and the nodes' kernel logs.
     let (quiet, kernels): (Vec<usize>, Vec<usize>) = others.into_iter().partition(|index| !traces[*index].is_kernel);
     let mut settled = own;
     for (place, one) in quiet.iter().enumerate() {
@@ -95,7 +100,7 @@ fn grouped(traces: &[Trace]) -> Vec<usize> {
     group
 }
 
-/// Puts `one` to the group that it is most kin to; to none where two are alike, or nothing speaks for any.
+/// Puts `one` into the group it is most akin to; into none if two groups are equal or nothing speaks for any.
 fn join_likeliest(one: usize, known: &[usize], group: &mut [usize], kinship: impl Fn(usize) -> i32) {
     let mut of_group: BTreeMap<usize, i32> = BTreeMap::new();
     for other in known {
@@ -111,7 +116,7 @@ fn join_likeliest(one: usize, known: &[usize], group: &mut [usize], kinship: imp
     }
 }
 
-/// The groups of `of_read` as numbers from 0, in the order in which they first come.
+/// The groups of `of_read`, renumbered from 0 in order of appearance.
 fn in_order(of_read: &[usize], group: &[usize]) -> Vec<usize> {
     let mut numbers: HashMap<usize, usize> = HashMap::new();
     let number = |trace: &usize| {
@@ -121,8 +126,8 @@ fn in_order(of_read: &[usize], group: &[usize]) -> Vec<usize> {
     of_read.iter().map(number).collect()
 }
 
-/// The jobs whose configuration, script or document stands at `path`, of those whose logs are `logs`: those in the nearest folder; of
-/// several there the one of the same name.
+/// The jobs to which the configuration, script or document at `path` belongs: those with `logs` in the nearest folder, and of several the
+/// one with the same name.
 pub(crate) fn of_file(path: &str, logs: &[(&str, usize)]) -> Vec<usize> {
     let nearness = |log: &str| name::shared_folders(path, log);
     let near = logs.iter().map(|(log, _)| nearness(log)).max();

@@ -1,40 +1,40 @@
-//! What names of files and folders say of whose they are.
+//! What the names of files and folders tell about the job that wrote them.
 
 use std::collections::BTreeSet;
 
 use crate::incident::node_and_path;
 use crate::knowledge::{Inputs, NameWords, is_among};
 
-/// A longer number is a job's id, not that of a rank.
+/// Most digits of a rank; a longer number is a job's id.
 const LONGEST_RANK: usize = 3;
-/// Unless it says that it is one.
+/// Most digits of a rank if the word before it says that it is one.
 const LONGEST_NAMED_RANK: usize = 6;
 
-/// Where a log stands, in what its names say.
+/// The parsed path of a log.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Place {
-    /// The folders, outermost first; none where the user named the file.
+pub(super) struct LogPath {
+    /// The folders, outermost first; empty if the user named the file itself.
     folders: Vec<String>,
-    /// The name without its parts' numbers: `train-rank3.log` is `train`.
+    /// The words of the name without parts and numbers: `train-rank3.log` is `train`.
     shape: Vec<String>,
-    /// Words that name an experiment, not a part or a program.
+    /// Words that may name an experiment: neither parts nor programs.
     pub words: BTreeSet<String>,
     /// Ids of jobs.
     pub ids: BTreeSet<String>,
-    /// Whether a session wrote it whose workers share their logs: Ray's.
+    /// Whether it belongs to a Ray session, whose workers share their logs.
     pub of_session: bool,
     /// Whether the user named the file itself.
     pub is_named: bool,
-    /// The node that it lies on, where it was read elsewhere.
+    /// The node on which it was read, if on another machine.
     pub node: Option<String>,
 }
 
-/// What logs of one job have in common: their folders and names but for the numbers of parts.
+/// What logs of one job have in common: folders and names without the numbers of parts, and ids.
 pub(super) type Key = (Vec<Vec<String>>, Vec<String>, BTreeSet<String>);
 
-impl Place {
-    /// Of the log at `path`; `is_named` where the user named it.
-    pub fn of(path: &str, is_named: bool) -> Place {
+impl LogPath {
+    /// Parses the path of a log; `is_named` says whether the user named it.
+    pub fn of(path: &str, is_named: bool) -> LogPath {
         let (node, path) = node_and_path(path).map_or((None, path), |(node, path)| (Some(node), path));
         let (folder, file) = path.rsplit_once(['/', '!']).unwrap_or(("", path));
         let folders: Vec<String> = match is_named {
@@ -44,16 +44,16 @@ impl Place {
         let file = file.to_lowercase();
         let of_session = words().session.iter().any(|name| file.starts_with(name));
         let node = node.map(str::to_lowercase);
-        let mut place = Place { of_session, is_named, node, folders: folders.clone(), ..Place::default() };
-        // Its workers are called by digests. No name has a shape with blanks.
-        place.shape = if of_session { vec!["of a session".to_owned()] } else { place.read(&file) };
+        let mut path = LogPath { of_session, is_named, node, folders: folders.clone(), ..LogPath::default() };
+        // A session's workers are named by digests, so they get one shape, which no name can have because of its blanks.
+        path.shape = if of_session { vec!["of a session".to_owned()] } else { path.read(&file) };
         for folder in &folders {
-            place.read(folder);
+            path.read(folder);
         }
-        place
+        path
     }
 
-    /// The shape of a name; notes its ids and words.
+    /// Returns the shape of a name, and adds its ids and words.
     fn read(&mut self, name: &str) -> Vec<String> {
         let tokens = tokens(name);
         let mut shape = Vec::new();
@@ -80,34 +80,36 @@ impl Place {
         shape
     }
 
-    /// What names its experiment or job: words and ids.
+    /// The words and ids that may name its experiment or job.
     pub fn names(&self) -> BTreeSet<String> {
         self.words.union(&self.ids).cloned().collect()
     }
 
-    /// What it has in common with other logs of its job.
+    /// The key that it shares with other logs of its job.
     pub fn key(&self) -> Key {
         let folder = |folder: &String| {
-            let mut place = Place::default();
-            let shape = place.read(folder);
-            // A folder that is but a number is a rank's.
-            if shape.is_empty() && place.ids.is_empty() { Vec::new() } else { vec![folder.clone()] }
+            let mut path = LogPath::default();
+            let shape = path.read(folder);
+            // A folder that is only a number belongs to a rank.
+            if shape.is_empty() && path.ids.is_empty() { Vec::new() } else { vec![folder.clone()] }
         };
         (self.folders.iter().map(folder).collect(), self.shape.clone(), self.ids.clone())
     }
 
-    /// Whether both are named as parts of one job: alike but for the numbers of ranks, in folders that are alike, too.
-    pub fn is_alike(&self, other: &Place) -> bool {
+    /// Whether both are named as parts of one job: equal except for numbers of parts, in equally named folders.
+    pub fn is_alike(&self, other: &LogPath) -> bool {
         let is_shaped = self.shape == other.shape && !(self.shape.is_empty() && self.is_named);
         self.of_session == other.of_session && is_shaped && self.key() == other.key()
     }
 
     /// How far their folders are from each other.
-    pub fn apart(&self, other: &Place) -> Apart {
+    pub fn folder_relation(&self, other: &LogPath) -> FolderRelation {
         match (self.is_named && other.is_named, self.key().0 == other.key().0) {
-            (true, _) | (_, true) => Apart::Together,
-            _ if self.folders.starts_with(&other.folders) || other.folders.starts_with(&self.folders) => Apart::Below,
-            _ => Apart::Elsewhere,
+            (true, _) | (_, true) => FolderRelation::Together,
+            _ if self.folders.starts_with(&other.folders) || other.folders.starts_with(&self.folders) => {
+                FolderRelation::Below
+            }
+            _ => FolderRelation::Elsewhere,
         }
     }
 }
@@ -116,14 +118,14 @@ fn words() -> &'static NameWords {
     &Inputs::shipped().name
 }
 
-/// How two logs' folders lie.
+/// How the folders of two logs are related.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Apart {
-    /// In one, or in those of two ranks.
+pub(super) enum FolderRelation {
+    /// In one folder, or in the folders of two ranks.
     Together,
-    /// The one's folder holds the other's.
+    /// One folder contains the other.
     Below,
-    /// In two.
+    /// In two unrelated folders.
     Elsewhere,
 }
 
@@ -141,7 +143,7 @@ fn tokens(name: &str) -> Vec<String> {
         }
         before = Some(c);
     }
-    // Digests are digits and letters in turn.
+    // Digests mix digits and letters, so they are removed as a whole.
     let whole = name.split(|c: char| !c.is_alphanumeric());
     let is_digest = |part: &&str| part.len() >= 16 && part.bytes().all(|byte| byte.is_ascii_hexdigit());
     if whole.clone().any(|part| is_digest(&part)) {
@@ -150,7 +152,7 @@ fn tokens(name: &str) -> Vec<String> {
     tokens
 }
 
-/// `20261120`, `202611201012`, `1763625600`: when, not which.
+/// `20261120`, `202611201012`, `1763625600`: a time and not an id.
 fn looks_like_time(number: &str) -> bool {
     matches!(number.len(), 8 | 12 | 14) && number.starts_with("20") || number.len() >= 10 && number.starts_with('1')
 }
@@ -164,9 +166,9 @@ pub(super) fn shared_folders(a: &str, b: &str) -> usize {
     folders(a).iter().zip(folders(b).iter()).take_while(|(a, b)| a == b).count()
 }
 
-/// Whether two files' names begin with the same word or id, one that names an experiment: `llama8b.sh` and `llama8b.log`.
+/// Whether two files' names share a word that may name an experiment, or an id: `llama8b.sh` and `llama8b.log`.
 pub(super) fn shares_name(a: &str, b: &str) -> bool {
-    let (a, b) = (Place::of(a, true), Place::of(b, true));
+    let (a, b) = (LogPath::of(a, true), LogPath::of(b, true));
     a.words.intersection(&b.words).next().is_some() || a.ids.intersection(&b.ids).next().is_some()
 }
 
@@ -175,7 +177,7 @@ mod tests {
     use super::*;
 
     fn alike(a: &str, b: &str) -> bool {
-        Place::of(a, false).is_alike(&Place::of(b, false))
+        LogPath::of(a, false).is_alike(&LogPath::of(b, false))
     }
 
     #[test]
@@ -196,7 +198,7 @@ mod tests {
 
     #[test]
     fn what_names_an_experiment_is_told_from_what_names_a_program() {
-        let words = |path: &str| Place::of(path, true).words.into_iter().collect::<Vec<_>>();
+        let words = |path: &str| LogPath::of(path, true).words.into_iter().collect::<Vec<_>>();
         assert_eq!(words("train_rank3.log"), Vec::<String>::new());
         assert_eq!(words("qwen-sft-train.log"), ["qwen", "sft"]);
         assert!(shares_name("exp/qwen.sh", "exp/qwen_train.log") && !shares_name("exp/launch.sh", "exp/train.log"));

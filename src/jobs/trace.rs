@@ -1,23 +1,23 @@
-//! What one log shows of the job that wrote it.
+//! Collects what a log shows about the job that wrote it.
 
 use std::collections::BTreeSet;
 
-use super::name::Place;
-use crate::incident::{self, Read};
+use super::name::LogPath;
+use crate::incident::{self, InputFindings};
 use crate::knowledge::{Knowledge, installed};
 use crate::model::{Clock, FactValue, Role, Severity, What};
 
-/// A pid below this may be anybody's: containers count from 1.
+/// Smallest pid that is distinctive: containers count from 1.
 const OWN_PID: u32 = 1000;
 
-/// What one log, or several that are alike, shows of the job that wrote it.
+/// What one log, or several with the same name, shows about its job.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Trace {
-    /// Where it stands.
-    pub place: Place,
+    /// Its path.
+    pub path: LogPath,
     /// Whether a kernel wrote it.
     pub is_kernel: bool,
-    /// When it begins and ends, seconds since 1970.
+    /// Its first and last time, in seconds since 1970.
     pub span: Option<(f64, f64)>,
     /// The processes that it names.
     pub pids: BTreeSet<u32>,
@@ -27,7 +27,7 @@ pub(super) struct Trace {
     pub scripts: BTreeSet<String>,
     /// The frameworks it shows.
     pub frameworks: BTreeSet<String>,
-    /// Whether one of these is what other frameworks stand or run on.
+    /// Whether other frameworks build or run on one of these.
     pub is_beneath_others: bool,
     /// The models it names.
     pub models: BTreeSet<String>,
@@ -35,21 +35,21 @@ pub(super) struct Trace {
     pub has_end: bool,
     /// Whether something ran out of memory.
     pub ran_out: bool,
-    /// The words in which that is said.
+    /// The messages that say so.
     pub refusals: BTreeSet<String>,
-    /// Whether it is what `oomdoc.watch` wrote of a process whose log tells the same.
+    /// Whether it is a file of `oomdoc.watch`, which repeats messages of a process's log.
     pub is_watched: bool,
-    /// The processes that started those it is of, each with its machine.
+    /// The parents of its processes, as host and pid.
     pub launchers: BTreeSet<String>,
 }
 
 impl Trace {
-    /// Of what was read of one log.
-    pub fn of(read: &Read, named: &[String], knowledge: &Knowledge) -> Trace {
+    /// The trace of one log.
+    pub fn of(read: &InputFindings, named: &[String], knowledge: &Knowledge) -> Trace {
         let is_named = named.iter().any(|path| **path == *read.path);
         let mut trace =
-            Trace { place: Place::of(&read.path, is_named), is_kernel: read.role == Role::Kernel, ..Trace::default() };
-        trace.hosts.extend(trace.place.node.clone());
+            Trace { path: LogPath::of(&read.path, is_named), is_kernel: read.role == Role::Kernel, ..Trace::default() };
+        trace.hosts.extend(trace.path.node.clone());
         let findings = &read.findings;
         let wall = |time: &crate::model::Timestamp| (time.clock == Clock::Wall).then_some(time.seconds);
         let times = findings.events.iter().filter_map(|event| event.time);
@@ -64,8 +64,8 @@ impl Trace {
             trace.hosts.extend(event.origin.host.as_deref().map(str::to_owned));
             for fact in &event.facts {
                 match (fact.key, &fact.value) {
-                    ("slurm.job", FactValue::Text(id)) => drop(trace.place.ids.insert(id.clone())),
-                    ("slurm.job", FactValue::Number(id)) => drop(trace.place.ids.insert(format!("{id:.0}"))),
+                    ("slurm.job", FactValue::Text(id)) => drop(trace.path.ids.insert(id.clone())),
+                    ("slurm.job", FactValue::Number(id)) => drop(trace.path.ids.insert(format!("{id:.0}"))),
                     (incident::LAUNCHER, FactValue::Number(pid)) => {
                         let host = event.origin.host.as_deref().unwrap_or_default();
                         trace.launchers.insert(format!("{host} {pid:.0}"));
@@ -100,13 +100,13 @@ impl Trace {
         trace
     }
 
-    /// Takes what another log of the same job shows.
+    /// Adds the trace of another log of the same job.
     pub fn join(&mut self, other: Trace) {
         self.span = match (self.span, other.span) {
             (Some((from, to)), Some((other_from, other_to))) => Some((from.min(other_from), to.max(other_to))),
             (own, other) => own.or(other),
         };
-        self.place.ids.extend(other.place.ids);
+        self.path.ids.extend(other.path.ids);
         self.pids.extend(other.pids);
         self.hosts.extend(other.hosts);
         self.scripts.extend(other.scripts);
@@ -120,9 +120,9 @@ impl Trace {
         self.launchers.extend(other.launchers);
     }
 
-    /// Whether it cannot be of one job with `other`, however they are named.
+    /// Whether it cannot belong to one job with `other`, even if both have the same name.
     pub fn contradicts(&self, other: &Trace) -> bool {
-        let ids = (&self.place.ids, &other.place.ids);
+        let ids = (&self.path.ids, &other.path.ids);
         let other_ids = !ids.0.is_empty() && !ids.1.is_empty() && ids.0.is_disjoint(ids.1);
         self.is_kernel != other.is_kernel
             || other_ids
@@ -130,14 +130,14 @@ impl Trace {
             || self.gap(other).is_some_and(|gap| gap > super::kin::FAR)
     }
 
-    /// Whether other processes started those that `other` is of, on a machine where both ran.
+    /// Whether the processes of both have different parents on a common host.
     pub fn has_other_launcher(&self, other: &Trace) -> bool {
         let (known, shares_host) =
             (!self.launchers.is_empty() && !other.launchers.is_empty(), !self.hosts.is_disjoint(&other.hosts));
         known && shares_host && self.launchers.is_disjoint(&other.launchers)
     }
 
-    /// The seconds between the end of the one and the beginning of the other; 0 where they overlap.
+    /// The seconds between the end of one and the beginning of the other; 0 if they overlap.
     pub fn gap(&self, other: &Trace) -> Option<f64> {
         let ((from, to), (other_from, other_to)) = (self.span?, other.span?);
         Some((other_from - to).max(from - other_to).max(0.0))

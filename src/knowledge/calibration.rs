@@ -6,17 +6,17 @@ use crate::model::Kind;
 
 /// `rules/calibration.toml`: how sure to be of a first diagnosis, by its share of all odds.
 ///
-/// The log-odds of being right are `slope × ln(share ÷ (1 − share)) + offset`, with one more offset where the first diagnosis is
-/// that none is known and one for the incident's kind (Platt, "Probabilistic outputs for support vector machines", 1999).
-/// The default changes nothing. The numbers are fitted by `oomdoc rules fit`, see docs/accuracy.md.
+/// The log-odds of being right are `slope × ln(share ÷ (1 − share)) + offset`, with another offset if the first diagnosis is `unknown` and
+/// one for the incident's kind (Platt, "Probabilistic outputs for support vector machines", 1999). The default changes nothing. The numbers
+/// are fitted by `oomdoc rules fit`, see docs/accuracy.md.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Calibration {
-    /// What the log-odds of the share are multiplied by; above 0, so that more odds never mean less confidence.
+    /// Multiplies the log-odds of the share; above 0, so that more odds never mean less confidence.
     pub slope: f64,
     /// Added always.
     pub offset: f64,
-    /// Added where `unknown` is first.
+    /// Added if `unknown` is first.
     pub unknown_offset: f64,
     /// Added for incidents of a kind.
     pub kind_offset: BTreeMap<Kind, f64>,
@@ -36,7 +36,7 @@ impl Calibration {
         logistic(self.slope * log_odds(share) + self.offset + of_unknown + of_kind)
     }
 
-    /// What no calibration can be.
+    /// What is wrong with it, if anything.
     pub(super) fn problem(&self) -> Option<&'static str> {
         let mut offsets = [self.offset, self.unknown_offset].into_iter().chain(self.kind_offset.values().copied());
         if !(self.slope.is_finite() && self.slope > 0.0) {
@@ -46,7 +46,7 @@ impl Calibration {
     }
 }
 
-/// `ln(share ÷ (1 − share))`, finite also where one cause has all odds.
+/// `ln(share ÷ (1 − share))`; finite even if one cause has all odds.
 pub fn log_odds(share: f64) -> f64 {
     const LEAST: f64 = 1e-9;
     let share = share.clamp(LEAST, 1.0 - LEAST);

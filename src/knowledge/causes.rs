@@ -12,7 +12,7 @@ use crate::model::Kind;
 pub struct CauseRule {
     /// Its name; unique among the shipped rules and among the user's.
     pub id: Arc<str>,
-    /// Whose it is; set when it is loaded.
+    /// Whether it is shipped or the user's; set when it is loaded.
     #[serde(skip)]
     pub origin: Origin,
     /// The word of the vocabulary of causes that it concludes.
@@ -21,22 +21,22 @@ pub struct CauseRule {
     pub kinds: Vec<Kind>,
     /// In a few words.
     pub title: Words,
-    /// In a sentence or two, for whoever never heard of it.
+    /// In a sentence or two, for readers who never heard of it.
     pub explanation: Words,
-    /// What it must not be taken to say.
+    /// What does not follow from it.
     pub not_concluded: Words,
     /// A condition (CEL) without which it is not considered.
     #[serde(default)]
     pub when: Option<Condition>,
     /// How likely it is before any evidence, as log-odds.
     pub prior: f64,
-    /// What speaks for or against it.
+    /// Evidence for or against it.
     #[serde(default)]
     pub evidence: Vec<EvidenceRow>,
     /// What to change, most useful first.
     #[serde(default)]
     pub patch: Vec<PatchRow>,
-    /// What people change and that does not help.
+    /// Changes that people try and that do not help.
     #[serde(default)]
     pub not_advised: Vec<NotAdvisedRow>,
     /// What to record next time to be surer.
@@ -50,7 +50,7 @@ pub struct CauseRule {
     pub example: Vec<ExampleRow>,
 }
 
-/// Whose a file of rules is.
+/// Where a file of rules comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Origin {
     /// Part of the binary.
@@ -67,7 +67,7 @@ pub type Condition = Arc<str>;
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct EvidenceRow {
-    /// Rows of one group say the same thing in several ways: only the strongest that holds counts.
+    /// Rows of one group are the same evidence in several forms: only the strongest that holds counts.
     pub group: Arc<str>,
     /// The condition.
     pub when: Condition,
@@ -81,19 +81,18 @@ pub struct EvidenceRow {
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PatchRow {
-    /// What to turn, whatever the framework calls it.
+    /// The lever to turn.
     pub lever: Arc<str>,
-    /// Which way, where the lever goes both ways.
+    /// The direction, if the lever goes both ways.
     #[serde(default)]
     pub direction: Option<Direction>,
-    /// A particular knob (`framework.knob`), where the lever has several; absent: the framework's own.
+    /// A particular knob (`framework.knob`), if the lever has several; absent: the framework's own.
     #[serde(default)]
     pub knob: Option<Arc<str>>,
-    /// What to turn it to; absent: what the knob says of this lever.
+    /// The value to set; absent: the knob's own turn of this lever.
     #[serde(default)]
     pub to: Option<String>,
-    /// What to turn it to, as an expression (CEL) over facts that is a number: the first of them that is one. Bytes where
-    /// the knob is a size.
+    /// The value as expressions (CEL) over facts, of which the first that yields a number counts; in bytes if the knob is a size.
     #[serde(default)]
     pub amount: Vec<Condition>,
     /// A condition without which it is not proposed.
@@ -107,7 +106,7 @@ pub struct PatchRow {
 pub struct NotAdvisedRow {
     /// The knob or lever that people turn.
     pub knob: Arc<str>,
-    /// The way that they turn it, where the other way helps.
+    /// The direction in which they turn it, if the other one helps.
     #[serde(default)]
     pub direction: Option<Direction>,
     /// When to warn of it; absent: always.
@@ -156,7 +155,7 @@ pub enum Must {
     TopThree,
     /// It is not the first diagnosis.
     NotFirst,
-    /// It is no diagnosis at all.
+    /// It is not among the diagnoses.
     Absent,
 }
 

@@ -7,9 +7,9 @@ use super::causes::Condition;
 
 /// How a framework reads what it is launched with: one file of `rules/dialects/`.
 ///
-/// A knob is a setting that moves memory, with all that whoever turns it should know. Most of what a launch says is none: it
-/// chooses an algorithm, names a file, decides in which numbers weights are kept. Here stands which settings these are, and
-/// what follows from all of them together, as the framework's own parsers and defaults decide it.
+/// A knob is a setting that moves memory, with everything that one should know before turning it. Most settings of a launch are not knobs:
+/// they choose an algorithm, name a file, or decide the precision of weights. A dialect lists these settings and the facts that follow from
+/// all of them together, as the framework's own parsers and defaults decide.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Dialect {
@@ -18,40 +18,40 @@ pub struct Dialect {
     /// Where this was read, with versions.
     #[serde(rename = "source")]
     _source: String,
-    /// Settings by the name under which conditions ask for them, behind `set.`.
+    /// Settings by the name that conditions use after `set.`.
     #[serde(default)]
     pub setting: BTreeMap<Arc<str>, SettingRow>,
-    /// Facts and what decides them; of several rows the first that holds.
+    /// Facts and the rows that decide them; the first that holds counts.
     #[serde(default)]
     pub fact: BTreeMap<Arc<str>, Vec<FactRow>>,
-    /// Launches and what they must be read as.
+    /// Launches and the facts that must be read from them.
     #[serde(default)]
     pub example: Vec<DialectExample>,
 }
 
-/// A setting that decides something.
+/// A setting that decides facts.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SettingRow {
-    /// Its names, the one that counts first: a flag or a key; behind `$` a variable of the environment, behind `#` a directive of the
-    /// scheduler; behind the words of a command and a blank that command's alone: `torchrun --nproc_per_node`.
+    /// Its names in order of precedence: a flag or a key; `$NAME` for an environment variable, `#NAME` for a scheduler's directive;
+    /// preceded by a command it counts only for that command: `torchrun --nproc_per_node`.
     pub keys: Vec<Arc<str>>,
-    /// Its value where nobody sets it; an empty text where that is known to be nothing. Absent: unknown then.
+    /// Its default; an empty text if the default is known to be nothing. Absent: unknown.
     #[serde(default)]
     pub default: Option<Plain>,
 }
 
-/// What decides a fact.
+/// A row that decides a fact.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FactRow {
-    /// Its value then.
+    /// The fact's value.
     #[serde(default)]
     pub is: Option<Plain>,
-    /// An expression (CEL) of its value then.
+    /// An expression (CEL) for the fact's value.
     #[serde(default)]
     pub by: Option<Condition>,
-    /// A condition (CEL); where a fact that it needs is not known, the fact that it decides is not known either.
+    /// A condition (CEL). If it needs an unknown fact, the decided fact is unknown, too.
     #[serde(default)]
     pub when: Option<Condition>,
 }
@@ -68,13 +68,13 @@ pub enum Plain {
     Text(String),
 }
 
-/// A launch and what it must be read as.
+/// A launch and the facts that must be read from it.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct DialectExample {
     /// Its files by name, in the order of their names.
     pub files: BTreeMap<String, String>,
-    /// Facts that must come out.
+    /// Facts that must be found.
     pub states: BTreeMap<Arc<str>, Plain>,
     /// Facts that must stay open.
     #[serde(default)]

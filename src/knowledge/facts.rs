@@ -12,38 +12,38 @@ pub(super) struct FactFile {
     pub fact: Vec<Fact>,
 }
 
-/// A name that conditions may use, and what stands under it.
+/// A name that conditions may use.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Fact {
     /// The name: `config.zero_stage`.
     pub name: Arc<str>,
-    /// What its values are.
+    /// The type of its values.
     pub r#type: FactType,
-    /// What a number counts.
+    /// The unit of a number.
     #[serde(default)]
     pub unit: Option<Arc<str>>,
-    /// The words it may be, where they are few.
+    /// The possible words, if they are few.
     #[serde(default)]
     pub values: Vec<Arc<str>>,
-    /// What it says.
+    /// What it means.
     pub meaning: Words,
-    /// What else shows it, where no configuration says it.
+    /// What shows it if no configuration states it.
     #[serde(default)]
     pub shown_by: Vec<Shown>,
 }
 
-/// What shows a fact.
+/// A way in which logs show a fact.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Shown {
-    /// A condition (CEL) over what the logs say.
+    /// A condition (CEL) over facts from the logs.
     pub when: Condition,
     /// The fact's value then.
     pub value: String,
 }
 
-/// What a fact's values are.
+/// The type of a fact's values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum FactType {
@@ -70,7 +70,7 @@ impl FactType {
 }
 
 impl Fact {
-    /// Whether `value`, as a rule writes it, can stand under this name.
+    /// Whether `value`, as a rule writes it, is a possible value.
     pub fn allows(&self, value: &str) -> bool {
         match self.r#type {
             FactType::Number => value.parse::<f64>().is_ok_and(f64::is_finite),

@@ -2,8 +2,8 @@ use serde::de::DeserializeOwned;
 
 use super::{KnowledgeError, Origin, RuleFile};
 
-/// The files of `rules/` that are part of the binary: path below `rules/`, content as written, and as JSON without the
-/// examples. `build.rs` makes it.
+/// The files of `rules/` that are part of the binary: path below `rules/`, content as written, and as JSON without the examples. Generated
+/// by `build.rs`.
 static SHIPPED: &[(&str, &str, &str)] = include!(concat!(env!("OUT_DIR"), "/rules.rs"));
 
 /// The files of `rules/` that are part of the binary: path below `rules/`, content as written.
@@ -11,10 +11,10 @@ pub fn shipped_files() -> impl Iterator<Item = (&'static str, &'static str)> {
     SHIPPED.iter().map(|(path, written, _)| (*path, *written))
 }
 
-/// A file of rules before it is read.
+/// A file of rules that is not parsed yet.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct File<'a> {
-    /// Whose it is.
+    /// Whether it is shipped or the user's.
     pub origin: Origin,
     /// Its path below `rules/`.
     pub path: &'a str,
@@ -28,7 +28,7 @@ enum Text<'a> {
 }
 
 impl<'a> File<'a> {
-    /// What is part of the binary, as an analysis reads it.
+    /// The files in the binary, in the form prepared by the build.
     pub fn shipped() -> Vec<File<'static>> {
         let file = |(path, _, json): &(&'static str, &'static str, &'static str)| File {
             origin: Origin::Shipped,
@@ -38,27 +38,27 @@ impl<'a> File<'a> {
         SHIPPED.iter().map(file).collect()
     }
 
-    /// A file as somebody wrote it.
+    /// A file as written, in TOML.
     pub fn written(origin: Origin, path: &'a str, content: &'a str) -> File<'a> {
         File { origin, path, text: Text::Written(content) }
     }
 
-    /// The user's own.
+    /// A user's file.
     pub fn own(file: &'a RuleFile) -> File<'a> {
         File::written(Origin::Own, &file.path, &file.content)
     }
 
-    /// Whether it is part of the binary, without what the build made an index of.
+    /// Whether it was prepared by the build, which leaves out the rows that it indexed.
     pub fn is_prepared(&self) -> bool {
         matches!(self.text, Text::Prepared(_))
     }
 
-    /// The folder of `rules/` in which it stands; empty for `rules/` itself.
+    /// Its folder below `rules/`; empty for `rules/` itself.
     pub fn folder(&self) -> &'a str {
         self.path.split_once('/').map_or("", |(folder, _)| folder)
     }
 
-    /// What it holds.
+    /// Parses its content.
     pub fn read<T: DeserializeOwned>(&self) -> Result<T, KnowledgeError> {
         let file = || self.path.to_owned();
         match self.text {
@@ -69,7 +69,7 @@ impl<'a> File<'a> {
         }
     }
 
-    /// Why it cannot be what it says.
+    /// An error about its content.
     pub fn wrong(&self, problem: impl Into<String>) -> KnowledgeError {
         KnowledgeError::Wrong { file: self.path.to_owned(), problem: problem.into() }
     }

@@ -6,7 +6,7 @@ use serde::Deserialize;
 use super::causes::Condition;
 use super::version::Version;
 
-/// `rules/frameworks.toml`: how to tell what a job ran on.
+/// `rules/frameworks.toml`: how to recognise the framework of a job.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct FrameworkFile {
@@ -19,80 +19,80 @@ pub(super) struct FrameworkFile {
 pub struct Framework {
     /// Its name.
     pub name: Arc<str>,
-    /// What stands in the paths of its source files: a folder, a module.
+    /// Parts of the paths of its source files: a folder, a module.
     #[serde(default)]
     pub paths: Vec<String>,
-    /// Its source files that loggers put before a message, where no other program has one of that name.
+    /// Names of its source files that loggers print and that no other program has.
     #[serde(default)]
     pub places: Vec<String>,
-    /// What stands in command lines that start it, or in its configuration.
+    /// Words in command lines that start it, or in its configuration.
     #[serde(default)]
     pub launched_by: Vec<String>,
     /// Keys that stand together in its configuration files and in no others; one such set is enough.
     #[serde(default)]
     pub keys: Vec<Vec<String>>,
-    /// Whose messages in a log show it, by producer.
+    /// Producers whose messages in a log show it.
     #[serde(default)]
     pub producers: Vec<String>,
-    /// How its processes call themselves: Ray actors, engine workers; a part of the name.
+    /// Parts of the names of its processes: Ray actors, engine workers.
     #[serde(default)]
     pub roles: Vec<String>,
-    /// What it stands on, nearest first: their knobs are its knobs.
+    /// Frameworks that it builds on, nearest first; their knobs are its knobs.
     #[serde(default)]
     pub uses: Vec<Arc<str>>,
-    /// Whether jobs of other frameworks run on it, though none of them has its knobs: Slurm.
+    /// Whether jobs of other frameworks run on it without having its knobs: Slurm.
     #[serde(default)]
     pub carries_others: bool,
-    /// A condition (CEL) under which its options do nothing for a job.
+    /// A condition (CEL) under which its options have no effect on a job.
     #[serde(default)]
     pub unless: Option<Condition>,
-    /// A condition (CEL) without which its options are not for a job: what is not known to hold does not.
+    /// A condition (CEL) that must be known to hold for its options to apply to a job.
     #[serde(default)]
     pub only: Option<Condition>,
-    /// How it trains, where it decides that.
+    /// How it trains, if it decides that.
     #[serde(default)]
     pub trains: Option<Trains>,
-    /// Other models on the devices that train; of several rows of one name the first that holds.
+    /// Other models on the training devices; of several rows of one name the first that holds counts.
     #[serde(default)]
     pub companion: Vec<CompanionRow>,
-    /// Facts that hold whatever the configuration says: the framework's own code sets them.
+    /// Facts that hold in every configuration because the framework's own code sets them.
     #[serde(default)]
     pub always: BTreeMap<Arc<str>, bool>,
-    /// Where settings of one of those are written, if no configuration of the user's reaches them: a place in its code,
-    /// a key or an option that passes them on.
+    /// Where settings of a framework in `uses` are made if the user's configuration does not reach them: a place in the code, or a key or
+    /// option that passes them on.
     #[serde(default)]
     pub set_in: BTreeMap<Arc<str>, Arc<str>>,
-    /// From which version on it does what the arithmetic of memory asks for.
+    /// The version from which on it has a behaviour that the memory arithmetic depends on.
     #[serde(default)]
     pub since: BTreeMap<Behaviour, Version>,
 }
 
-/// What a framework's version decides of the memory that a job needs.
+/// A behaviour of some versions that changes the memory a job needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Behaviour {
-    /// The optimizer's states are there from the first step on, not with the engine.
+    /// The optimizer's states are allocated by the first step, not with the engine.
     StatesFromFirstStep,
-    /// Offload below stage 3 keeps the 16-bit weights of the rank's part in host memory too.
+    /// Offload below stage 3 keeps the rank's part of the 16-bit weights in host memory, too.
     WeightsBesideMaster,
     /// Optimizer states are loaded without a copy of them.
     StatesLoadedInPlace,
-    /// Every rank clones the state that one exports, unless the weights are sharded.
+    /// Every rank clones the state that one rank exports, unless the weights are sharded.
     ExportOnEveryRank,
 }
 
-/// Another model on the devices that train.
+/// Another model on the training devices.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CompanionRow {
-    /// What for: `reference`, `reward`, `critic`.
+    /// Its purpose: `reference`, `reward`, `critic`.
     pub name: Arc<str>,
-    /// The fact that names it; without one, or where that says nothing, it is as large as the trained model.
+    /// The fact that names the model; if it is absent or unknown, the model is as large as the trained one.
     #[serde(default)]
     pub model: Option<Arc<str>>,
     /// Where it lives.
     pub home: CompanionHome,
-    /// A condition (CEL) under which it is there.
+    /// A condition (CEL) under which it exists.
     pub when: Condition,
 }
 
@@ -102,11 +102,11 @@ pub struct CompanionRow {
 pub enum CompanionHome {
     /// Whole on every device.
     Replicated,
-    /// Shared out as the trained model's ranks are.
+    /// Sharded over the ranks like the trained model.
     Sharded,
     /// On the host.
     Host,
-    /// As the model itself, with all its states.
+    /// Trained, too, with all its states.
     Trained,
 }
 
@@ -114,31 +114,31 @@ pub enum CompanionHome {
 #[derive(Debug, Clone, Copy, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Trains {
-    /// In which numbers.
+    /// The precision.
     pub precision: TrainsIn,
-    /// Whether PyTorch's FSDP shares states out, not ZeRO.
+    /// Whether PyTorch's FSDP shards the states, not ZeRO.
     #[serde(default)]
     pub fsdp: bool,
-    /// Whether the loss is computed on 16-bit logits in place.
+    /// Whether the loss is computed in place on 16-bit logits.
     #[serde(default)]
     pub logits_in_place: bool,
-    /// Where roll-outs are generated.
+    /// Where rollouts are generated.
     #[serde(default)]
     pub engine: EngineIs,
 }
 
-/// Where an inference engine is that generates roll-outs.
+/// Where the inference engine that generates rollouts runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum EngineIs {
     /// On devices of its own, unless `config.colocate` says otherwise.
     #[default]
     Elsewhere,
-    /// On the devices that train; it sleeps where `config.sleep_mode` says so.
+    /// On the training devices; it sleeps if `config.sleep_mode` says so.
     Beside,
 }
 
-/// In which numbers weights, gradients and states are kept.
+/// The precision of weights, gradients and states.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TrainsIn {

@@ -7,13 +7,12 @@ use super::facts::{Fact, FactFile};
 use super::file::File;
 use super::language::Words;
 
-/// `rules/glossary/`: what the words of reports and rules mean. An analysis needs none of it, so it is read only by whoever
-/// explains or checks.
+/// `rules/glossary/`: what the words of reports and rules mean. An analysis does not need it; it is read only to explain or to check rules.
 #[derive(Debug, Default)]
 pub struct Glossary {
     /// Kinds, phases and figures.
     pub words: Vec<Word>,
-    /// The names, beside those of `rules/facts.toml`, that conditions may use: what a log states of the incident.
+    /// The facts, beside those of `rules/facts.toml`, that conditions may use: what a log states about the incident.
     pub facts: Vec<Fact>,
 }
 
@@ -21,30 +20,30 @@ pub struct Glossary {
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Word {
-    /// What sort of word: `kind`, `phase`, `figure`.
+    /// The sort of word: `kind`, `phase`, `figure`.
     pub of: Arc<str>,
     /// The word.
     pub name: Arc<str>,
-    /// What it says.
+    /// What it means.
     pub meaning: Words,
-    /// Whose messages state it, in their own words.
+    /// Whose messages state it, and in which words.
     #[serde(default)]
     pub source: Option<Arc<str>>,
 }
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct WordFile {
+struct GlossaryWords {
     word: Vec<Word>,
 }
 
 impl Glossary {
-    /// What is part of the binary.
+    /// The glossary in the binary.
     pub fn shipped() -> Result<Glossary, KnowledgeError> {
         let mut glossary = Glossary::default();
         for file in File::shipped() {
             match file.path {
-                "glossary/words.toml" => glossary.words = file.read::<WordFile>()?.word,
+                "glossary/words.toml" => glossary.words = file.read::<GlossaryWords>()?.word,
                 "glossary/facts.toml" => glossary.facts = file.read::<FactFile>()?.fact,
                 _ => {}
             }
@@ -52,7 +51,7 @@ impl Glossary {
         Ok(glossary)
     }
 
-    /// What a word of the vocabulary means.
+    /// Finds a word of the vocabulary by its sort and name.
     pub fn word(&self, of: &str, name: &str) -> Option<&Word> {
         self.words.iter().find(|word| &*word.of == of && &*word.name == name)
     }

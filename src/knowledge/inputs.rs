@@ -6,14 +6,14 @@ use super::file::File;
 use super::read;
 use crate::model::Role;
 
-/// `rules/inputs.toml`: what an input is, and what its name says of the job that wrote it. The same for everybody: inputs are told apart
-/// before any rule is asked.
+/// `rules/inputs.toml`: how to tell what an input is, and what its name says about the job that wrote it. Users cannot change it, because
+/// inputs are classified before any rule is read.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Inputs {
-    /// How names end.
+    /// Endings of names.
     pub ending: Endings,
-    /// What stands in texts.
+    /// Words in texts.
     pub text: TextWords,
     /// Words of the names of files and folders.
     pub name: NameWords,
@@ -25,19 +25,19 @@ pub struct Inputs {
     pub near_miss: Vec<InputExample>,
 }
 
-/// How the names of inputs end, in small letters.
+/// Endings of the names of inputs, in lower case.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Endings {
-    /// Code, its tests, documents.
+    /// Code, tests, documents.
     pub written_by_people: Vec<String>,
     /// Launch scripts, however short.
     pub script: Vec<String>,
-    /// What programs printed.
+    /// Logs.
     pub log: Vec<String>,
-    /// Configurations, unless they are what a cluster says of a pod.
+    /// Configurations, unless the content is a cluster's description of a pod.
     pub settings: Vec<String>,
-    /// Configurations, whatever their lines look like.
+    /// Configurations, whatever the content looks like.
     pub nothing_but_settings: Vec<String>,
 }
 
@@ -45,19 +45,19 @@ pub struct Endings {
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TextWords {
-    /// Stand in no configuration, comments aside.
+    /// Words that occur in no configuration except in comments.
     pub failure: Vec<String>,
-    /// How a line begins that only says what it would print, or is there to avoid.
+    /// Beginnings of lines that only mention a failure: what they would print or help to avoid.
     pub said: Vec<String>,
-    /// What Kubernetes says of what ran.
+    /// Words of Kubernetes about a container that ran.
     pub cluster: Vec<String>,
-    /// Stand in lines of a kernel's.
+    /// Words in a kernel's lines.
     pub kernel: Vec<String>,
-    /// How lines of a kernel's begin.
+    /// Beginnings of a kernel's lines.
     pub kernel_begins: Vec<String>,
-    /// How lines of launch scripts begin.
+    /// Beginnings of lines of launch scripts.
     pub script_begins: Vec<String>,
-    /// How lines of code begin.
+    /// Beginnings of lines of code.
     pub code_begins: Vec<String>,
 }
 
@@ -65,25 +65,25 @@ pub struct TextWords {
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct NameWords {
-    /// What numbers the parts of one job.
+    /// Words before the number of a part of one job.
     pub parts: Vec<String>,
-    /// Of these the parts of which a job has thousands.
+    /// Those of them of which a job has thousands.
     pub many_parts: Vec<String>,
-    /// What numbers jobs.
+    /// Words before the number of a job.
     pub jobs: Vec<String>,
-    /// What says which of a job's programs wrote, or nothing at all.
+    /// Words that name one of a job's programs, or mean nothing.
     pub programs: Vec<String>,
-    /// How the logs of a session begin that its workers share.
+    /// Beginnings of names of a session's logs, which its workers share.
     pub session: Vec<String>,
 }
 
-/// An input.
+/// An input with a role.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct InputExample {
-    /// What it is, or what it is not.
+    /// The role that it has, or must not have.
     pub role: Role,
-    /// What it is called.
+    /// Its name.
     #[serde(default)]
     pub name: String,
     /// Its beginning.
@@ -93,7 +93,7 @@ pub struct InputExample {
 static SHIPPED: LazyLock<Inputs> = LazyLock::new(|| read::inputs(&File::shipped()).unwrap_or_default());
 
 impl Inputs {
-    /// What is part of the binary.
+    /// The words in the binary.
     pub fn shipped() -> &'static Inputs {
         &SHIPPED
     }

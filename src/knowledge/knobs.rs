@@ -14,7 +14,7 @@ mod tests;
 
 pub(super) use check::check;
 
-/// One file of `rules/knobs/`: what a framework lets one turn.
+/// One file of `rules/knobs/`: the knobs of a framework.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct KnobFile {
@@ -27,7 +27,7 @@ pub(super) struct KnobFile {
     pub knob: Vec<Knob>,
 }
 
-/// A setting that moves memory, or that people take for one that does.
+/// A setting that moves memory, or that people believe to move it.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Knob {
@@ -38,53 +38,53 @@ pub struct Knob {
     pub framework: Arc<str>,
     /// Where it is set.
     pub target: Target,
-    /// What its values are.
+    /// The type of its values.
     pub r#type: Type,
     /// How it is spelled, by version; the newest last.
     pub spelling: Vec<Spelling>,
-    /// Its value where nobody sets it, by version; the newest last.
+    /// Its default, by version; the newest last.
     #[serde(default)]
     pub default: Vec<DefaultValue>,
-    /// What it turns, and how far; nothing where it is known for its fact, or for not helping.
+    /// The levers that it turns, and how far; empty if it is listed only for its fact or for not helping.
     #[serde(default)]
     pub lever: Vec<Turn>,
-    /// The fact that its value is, for rules: `config.zero_stage`. Knobs of several frameworks share one.
+    /// The fact that its value becomes: `config.zero_stage`. Knobs of several frameworks may share one.
     #[serde(default)]
     pub fact: Option<Arc<str>>,
-    /// What a value means as that fact, where it is not the value itself: `true` of `--adam_offload` is `cpu`. A value
-    /// that neither stands here nor is allowed by the fact says nothing.
+    /// The fact's value for a value of the knob, if it is not the same: `true` of `--adam_offload` means `cpu`. A value that is neither
+    /// listed here nor allowed by the fact says nothing.
     #[serde(default)]
     pub means: BTreeMap<String, String>,
-    /// What memory it moves.
+    /// The memory that it moves, in words.
     pub moves: Words,
     /// What it costs.
     pub cost: Words,
     /// What must hold for it to work.
     #[serde(default)]
     pub constraint: Vec<Constraint>,
-    /// What is worth knowing besides, and no condition of its working.
+    /// Remarks that are not conditions.
     #[serde(default)]
     pub note: Vec<Note>,
-    /// What one types or writes to set it, with its value as `{to}`, where that is not its name and value.
+    /// What to type or write to set it, with its value as `{to}`, if that is not simply name and value.
     #[serde(default)]
     pub line: Option<Arc<str>>,
-    /// What a file of keys takes where nothing of it is set, if that is more than its name and value.
+    /// What to add to a file of keys that has nothing of it yet, if that is more than name and value.
     #[serde(default)]
     pub section: Option<Section>,
-    /// The unit of an amount of memory, where the user wrote none.
+    /// The unit of an amount of memory that the user wrote without one.
     #[serde(default)]
     pub unit: Option<Arc<str>>,
 }
 
-/// Keys that belong together, wherever a file has a place for them.
+/// Keys that are added together.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Section {
-    /// What marks each such place: they go beside it.
+    /// The key that marks each place for them: they are added beside it.
     pub beside: Arc<str>,
-    /// Values one of which anywhere in the file says that there is such a thing already.
+    /// Values that show, anywhere in the file, that such a section exists already.
     pub taken: Vec<String>,
-    /// Keys and their values: `[+]` is the first free place of a list, `{to}` the knob's value.
+    /// Keys and their values: `[+]` is the first free index of a list, `{to}` the knob's value.
     pub keys: Vec<[String; 2]>,
 }
 
@@ -98,9 +98,9 @@ pub enum Target {
     Json,
     /// A YAML file, or an override of one on a command line.
     Yaml,
-    /// The environment. An option within a variable stands behind a dot: `PYTORCH_CUDA_ALLOC_CONF.max_split_size_mb`.
+    /// The environment. An option within a variable follows a dot: `PYTORCH_CUDA_ALLOC_CONF.max_split_size_mb`.
     Env,
-    /// The training script. An argument stands behind what takes it: `torch.load.map_location`.
+    /// The training script. An argument follows its function and a dot: `torch.load.map_location`.
     Python,
     /// The machine, container or scheduler.
     System,
@@ -120,11 +120,11 @@ impl Target {
     }
 }
 
-/// What a knob's values are.
+/// The type of a knob's values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Type {
-    /// On when it stands there.
+    /// An option without a value, on if present.
     Flag,
     /// `true` or `false`.
     Bool,
@@ -158,7 +158,7 @@ impl Type {
     }
 }
 
-/// How a knob is spelled in a range of versions.
+/// The spelling of a knob in a range of versions.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Spelling {
@@ -192,21 +192,21 @@ pub struct DefaultValue {
 pub struct Turn {
     /// The lever.
     pub name: Arc<str>,
-    /// Which way, where a lever goes both ways.
+    /// The direction, if the lever goes both ways.
     #[serde(default)]
     pub direction: Option<Direction>,
     /// How to turn it, as a first step.
     pub to: To,
-    /// Never beyond this.
+    /// The value is never turned beyond this.
     #[serde(default)]
     pub limit: Option<f64>,
-    /// What it costs this way, where that is not the knob's own price.
+    /// The cost of this turn, if it is not the knob's own.
     #[serde(default)]
     pub cost: Option<Words>,
-    /// Where memory gets free by it, to choose among several knobs; empty: in every phase.
+    /// The phases in which it frees memory, to choose among several knobs; empty: all.
     #[serde(default)]
     pub phases: Vec<Phase>,
-    /// What must be set with it, or it is refused or does nothing.
+    /// Knobs that must be set with it, or it is refused or has no effect.
     #[serde(default)]
     pub with: Vec<With>,
 }
@@ -217,15 +217,15 @@ pub struct Turn {
 pub struct With {
     /// Its id.
     pub knob: Arc<str>,
-    /// Its value; absent: as much more as the other becomes less, where the user set it.
+    /// Its value; absent: raised by the factor by which the other one is lowered, if the user set it.
     #[serde(default)]
     pub to: Option<String>,
-    /// Other values that do as well.
+    /// Other values that also satisfy the need.
     #[serde(default)]
     pub fits: Vec<String>,
 }
 
-/// Which way a lever is turned.
+/// The direction in which a lever is turned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Direction {
@@ -257,20 +257,20 @@ pub enum To {
     Scale(f64),
     /// Add this.
     Add(f64),
-    /// To this value; in angle brackets stands what only the user knows.
+    /// To this value; a part in angle brackets is for the user to fill in.
     Value(String),
-    /// To what the job needs, as far as the arithmetic or the log says; else to no less than it reached.
+    /// To what the job needs according to the arithmetic or the log; else to at least what it reached.
     Need,
 }
 
-/// What must hold for a knob to be accepted and to do what it says.
+/// What must hold for a knob to be accepted and to have its effect.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Constraint {
-    /// A condition (CEL) under which it is refused or does nothing, asked of the facts as the change leaves them.
+    /// A condition (CEL) under which it is refused or has no effect, evaluated on the facts after the change.
     #[serde(default)]
     pub unless: Option<Condition>,
-    /// A condition (CEL) without which it is not for this job: what is not known to hold does not.
+    /// A condition (CEL) that must be known to hold for the knob to apply to a job.
     #[serde(default)]
     pub only: Option<Condition>,
     /// A condition (CEL) without which there is nothing to say.
@@ -297,16 +297,16 @@ pub struct Note {
     pub text: Words,
 }
 
-/// The framework of the knobs that every script has in some form.
+/// The pseudo-framework of knobs that every script has in some form.
 pub(super) const GENERIC: &str = "generic";
 
 impl Knob {
-    /// Whether it is nobody's in particular: the last resort.
+    /// Whether it belongs to no framework in particular and is the last resort.
     pub fn is_generic(&self) -> bool {
         &*self.framework == GENERIC
     }
 
-    /// How `version` spells it; `None` where that version does not have it. An unknown version is the newest.
+    /// Its spelling in `version`; `None` if that version does not have it. An unknown version counts as the newest.
     pub fn spelling_at(&self, version: Option<&str>) -> Option<&Spelling> {
         match version.and_then(|version| version.parse::<Version>().ok()) {
             Some(version) => self.spelling.iter().rev().find(|spelling| spelling.is_of(&version)),
@@ -314,15 +314,15 @@ impl Knob {
         }
     }
 
-    /// How it is spelled where its version is open: as every version takes it, if there is such a name, else as the newest
-    /// does; `None` where the newest has it no more.
+    /// Its spelling if the version is unknown: a name that all versions accept, if there is one, else the newest; `None` if the newest
+    /// version no longer has it.
     pub fn spelling_for_all(&self) -> Option<&str> {
         let newest = self.spelling_at(None)?;
         let is_everywhere = |name: &&str| self.spelling.iter().all(|spelling| spelling.names().any(|own| own == *name));
         newest.names().find(is_everywhere).or(Some(&newest.name))
     }
 
-    /// Its value in `version` where nobody sets it. An unknown version is the newest.
+    /// Its default in `version`. An unknown version counts as the newest.
     pub fn default_at(&self, version: Option<&str>) -> Option<&str> {
         let version = version.and_then(|version| version.parse::<Version>().ok());
         let is_of = |default: &&DefaultValue| version.as_ref().is_none_or(|version| begun(&default.since, version));
@@ -334,8 +334,8 @@ impl Knob {
         self.spelling.iter().flat_map(Spelling::names)
     }
 
-    /// Whether a configuration's `key` is this knob, of whatever version: leading dashes do not count, `-` and `_` are
-    /// one. A dotted name may stand below other keys: `spec.containers[0].resources.limits.memory`.
+    /// Whether a configuration's `key` is this knob in any version: leading dashes do not count, `-` and `_` are the same. A dotted name
+    /// may stand below other keys: `spec.containers[0].resources.limits.memory`.
     pub fn knows(&self, key: &str) -> bool {
         self.names().any(|name| is_named(name, key))
     }
@@ -345,14 +345,14 @@ impl Knob {
         self.names().any(|name| is_end(name, key))
     }
 
-    /// What `value` is as the fact of this knob; itself where nothing else is said.
+    /// The fact's value for the knob's `value`; the same unless `means` says otherwise.
     pub fn meaning<'v>(&'v self, value: &'v str) -> &'v str {
         let value = value.trim();
         let said = self.means.iter().find(|(known, _)| known.eq_ignore_ascii_case(value));
         said.map_or(value, |(_, meaning)| meaning)
     }
 
-    /// How it turns `lever`, that way where one is asked for.
+    /// How it turns `lever`, in `direction` if that is given.
     pub fn turns(&self, lever: &str, direction: Option<Direction>) -> Option<&Turn> {
         let fits = |turn: &&Turn| match (turn.direction, direction) {
             (Some(own), Some(asked)) => own == asked,
@@ -363,7 +363,7 @@ impl Knob {
 }
 
 impl Spelling {
-    /// The name and those that are accepted beside it.
+    /// All accepted names, the main one first.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         std::iter::once(&*self.name).chain(self.also.iter().map(|name| &**name))
     }
@@ -379,18 +379,18 @@ fn begun(since: &Option<Arc<str>>, version: &Version) -> bool {
     since.as_deref().and_then(|since| since.parse::<Version>().ok()).is_none_or(|since| since <= *version)
 }
 
-/// An option's name without what people leave out or mix up: leading dashes do not count, `-` and `_` are one.
+/// An option's name in normal form: without leading dashes and with `_` for `-`.
 pub fn plain_name(name: &str) -> String {
     name.trim_start_matches('-').replace('-', "_")
 }
 
-/// The last step of an option's or a key's name: `--zero-stage`, `zero_optimization.zero_stage` end alike.
+/// The last component of an option's or key's name in normal form: the same for `--zero-stage` and `zero_optimization.zero_stage`.
 pub fn last_step(name: &str) -> String {
     plain_name(name.rsplit_once('.').map_or(name, |(_, last)| last))
 }
 
-/// Whether [`plain_name`] of `key` is that of `name`, or ends in it below other keys. Asked of every knob and every setting,
-/// so it copies neither.
+/// Whether `key` has the same [`plain_name`] as `name`, or ends with it below other keys. It is called for every pair of knob and setting
+/// and thus copies nothing.
 pub fn is_named(name: &str, key: &str) -> bool {
     let (name, key) = (name.trim_start_matches('-').as_bytes(), key.trim_start_matches('-').as_bytes());
     let Some((above, end)) = key.len().checked_sub(name.len()).and_then(|above| key.split_at_checked(above)) else {
@@ -401,14 +401,14 @@ pub fn is_named(name: &str, key: &str) -> bool {
     (above.is_empty() || above.ends_with(b".") && name.contains(&b'.')) && is_same()
 }
 
-/// Whether `key`, of two steps at least, is the end of `name`, as where somebody shows a part of a file: `offload.offload_params`
-/// of `worker.actor.offload.offload_params`.
+/// Whether `key`, of at least two components, is the end of `name`, as in an excerpt of a file: `offload.offload_params` of
+/// `worker.actor.offload.offload_params`.
 pub fn is_end(name: &str, key: &str) -> bool {
     key.contains('.') && name.strip_suffix(key).is_some_and(|above| above.ends_with('.'))
 }
 
-/// The newest version that all of `keys` can be of, as far as they are known to `knobs`: a job that sets `--zero_stage` is
-/// no newer than OpenRLHF 0.10.1.post2. `None` where the newest of all knows them.
+/// The newest version that has all of `keys`, as far as `knobs` know them: a job that sets `--zero_stage` is no newer than OpenRLHF
+/// 0.10.1.post2. `None` if the newest version has them all.
 pub fn newest_version_with<'k, 'n>(
     knobs: impl Iterator<Item = &'k Knob>,
     keys: impl IntoIterator<Item = &'n str>,
@@ -422,7 +422,7 @@ pub fn newest_version_with<'k, 'n>(
     lasts.min_by(|a, b| a.parse::<Version>().ok().cmp(&b.parse::<Version>().ok()))
 }
 
-/// The last version in which `key` is a name of `knob`, where there is a last.
+/// The last version in which `key` is a name of `knob`, if that has ended.
 fn last_version_of(knob: &Knob, key: &str) -> Option<Arc<str>> {
     let spelled = knob.spelling.iter().rev().find(|spelling| spelling.names().any(|name| is_named(name, key)))?;
     spelled.until.clone()

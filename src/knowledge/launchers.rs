@@ -6,16 +6,16 @@ use serde::Deserialize;
 use super::file::File;
 use super::read;
 
-/// `rules/launchers.toml`: how command lines are read. Texts are read with it before anything is known of a job, so that it is the same
-/// for everybody.
+/// `rules/launchers.toml`: how command lines are read. Users cannot change it, because texts are read with it before anything is known
+/// about a job.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Launchers {
     /// Programs that start others.
     pub launcher: Vec<Launcher>,
-    /// The other words by which commands are told.
+    /// The other words by which commands are recognised.
     pub programs: Programs,
-    /// The variables that Slurm sets, by the option of the directive that decides them.
+    /// The variables that Slurm sets, by the directive's option that decides them.
     pub granted: BTreeMap<String, Vec<String>>,
     /// Command lines and the commands in them.
     #[serde(default)]
@@ -25,13 +25,13 @@ pub struct Launchers {
     pub near_miss: Vec<CommandLine>,
 }
 
-/// Programs that start others, and how they are told what.
+/// A group of programs that start others.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Launcher {
-    /// The words that they are called with.
+    /// Their names.
     pub names: Vec<String>,
-    /// What stands behind their options.
+    /// What follows their options.
     pub starts: Starts,
     /// Options that take no value.
     #[serde(default)]
@@ -39,16 +39,16 @@ pub struct Launcher {
     /// The letters of options that take no value.
     #[serde(default)]
     pub switch_letters: String,
-    /// Options whose value may be called like a program.
+    /// Options whose value may look like a program's name.
     #[serde(default)]
     pub names_something: Vec<String>,
 }
 
-/// How a launcher says what it starts.
+/// How a launcher names what it starts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Starts {
-    /// Options, then a script, or a module behind `-m`.
+    /// Options, then a script, or a module after `-m`.
     Python,
     /// Options, then any command.
     Command,
@@ -56,23 +56,23 @@ pub enum Starts {
     Container,
 }
 
-/// Words by which commands are told.
+/// Words by which commands are recognised.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Programs {
-    /// Programs that launchers start, besides Python and scripts.
+    /// Programs, other than Python and scripts, that launchers start.
     pub names: Vec<String>,
     /// Programs that read a script themselves.
     pub shells: Vec<String>,
-    /// Programs that take a script for later.
+    /// Programs that submit a script to run later.
     pub submitters: Vec<String>,
-    /// Programs that run the script that they are given as their input.
+    /// Programs that run the script on their standard input.
     pub run_input: Vec<String>,
-    /// How the names of those begin whose settings are the job's.
+    /// Beginnings of the names of programs whose settings are the job's.
     pub of_jobs: Vec<String>,
-    /// Commands that no setting is given to.
+    /// Commands whose arguments are never settings.
     pub utilities: Vec<String>,
-    /// How the files end that scripts write to have them run.
+    /// Endings of files that a script writes to have them run.
     pub written_scripts: Vec<String>,
 }
 
@@ -82,7 +82,7 @@ pub struct Programs {
 pub struct CommandLine {
     /// As one types it.
     pub line: String,
-    /// Each with what it runs.
+    /// The commands, each with its program.
     #[serde(default)]
     pub commands: Vec<String>,
 }
@@ -90,29 +90,29 @@ pub struct CommandLine {
 static SHIPPED: LazyLock<Launchers> = LazyLock::new(|| read::launchers(&File::shipped()).unwrap_or_default());
 
 impl Launchers {
-    /// What is part of the binary.
+    /// The launchers in the binary.
     pub fn shipped() -> &'static Launchers {
         &SHIPPED
     }
 
-    /// The names of launchers, each with what is known of it.
+    /// The launchers by name.
     pub fn named(&self) -> impl Iterator<Item = (&str, &Launcher)> {
         self.launcher.iter().flat_map(|launcher| launcher.names.iter().map(move |name| (name.as_str(), launcher)))
     }
 }
 
 impl Programs {
-    /// Whether a launcher may start what is called `word`.
+    /// Whether a launcher may start a program called `word`.
     pub fn is_named(&self, word: &str) -> bool {
         [&self.names, &self.shells, &self.submitters].iter().any(|known| is_among(known, word))
     }
 
-    /// Whether what is called `word` is given a script.
+    /// Whether a program called `word` takes a script.
     pub fn takes_script(&self, word: &str) -> bool {
         is_among(&self.shells, word) || is_among(&self.submitters, word)
     }
 
-    /// Whether a job's settings are given to what is called `program`.
+    /// Whether the settings given to `program` are the job's.
     pub fn is_of_jobs(&self, program: &str) -> bool {
         self.of_jobs.iter().any(|name| program.starts_with(name))
     }

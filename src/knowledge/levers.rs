@@ -5,7 +5,7 @@ use serde::Deserialize;
 use super::causes::Condition;
 use super::language::Words;
 
-/// `rules/levers.toml`: what a change turns, whatever a framework calls the knob.
+/// `rules/levers.toml`: what a change turns, independent of a framework's knobs.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct LeverFile {
@@ -18,10 +18,10 @@ pub(super) struct LeverFile {
 pub struct Lever {
     /// The word.
     pub name: Arc<str>,
-    /// Whether it helps now one way, now the other, so that each turn of it must say which.
+    /// Whether either direction may help, so that each turn must name one.
     #[serde(default)]
     pub both_ways: bool,
-    /// Whether a turn of it may take more of what ran out: an engine that may take more finds room for its cache.
+    /// Whether turning it may use more of the memory that ran out: an engine that may take more has room for its cache.
     #[serde(default)]
     pub may_fill: bool,
     /// A condition (CEL) under which no turn of it helps.

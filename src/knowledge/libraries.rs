@@ -13,12 +13,12 @@ impl Libraries {
         self.names.extend(names);
     }
 
-    /// Whether `file` is Python that no library is known to have. A remote call's actor, and a symbol of a binary, have no source file.
+    /// Whether `file` is a Python file of no known library. The actor of a remote call and a symbol of a binary have no source file.
     pub fn is_own(&self, file: &str) -> bool {
         file.ends_with(".py") && self.package(file).is_none()
     }
 
-    /// The package of a source file and its path within; `None` for a file of the user's own.
+    /// The package of a source file and the path within it; `None` for the user's own file.
     pub fn package<'f>(&self, file: &'f str) -> Option<(&'f str, &'f str)> {
         if let Some(inner) = installed(file) {
             return Some(inner.split_once('/').unwrap_or((inner.trim_end_matches(".py"), inner)));
@@ -41,17 +41,17 @@ impl Libraries {
     }
 }
 
-/// The path of a source file below the folder in which packages are installed; `None` where it stands in none.
+/// The path of a source file below the folder of installed packages; `None` if it is in none.
 pub fn installed(file: &str) -> Option<&str> {
     ["site-packages/", "dist-packages/"].into_iter().find_map(|folder| Some(file.rsplit_once(folder)?.1))
 }
 
-/// The same, also of a file of Python's own, below the folder of its version: `/usr/lib/python3.10/runpy.py` is `runpy.py`.
+/// Like [`installed`], but also for files of Python's standard library: `runpy.py` of `/usr/lib/python3.10/runpy.py`.
 pub fn in_installation(file: &str) -> Option<&str> {
     installed(file).or_else(|| file.split_once("/lib/python3")?.1.split_once('/').map(|(_, inner)| inner))
 }
 
-/// The part of a path that says something of the program: an environment is called as somebody liked (`envs/vllm/bin/`).
+/// The part of a path that tells about the program, without the environment's folder, whose name means nothing (`envs/vllm/bin/`).
 pub fn below_installation(file: &str) -> &str {
     in_installation(file).or_else(|| file.rsplit_once("/bin/").map(|(_, program)| program)).unwrap_or(file)
 }
@@ -60,7 +60,7 @@ pub fn below_installation(file: &str) -> &str {
 mod tests {
     use super::*;
 
-    /// Every stack of an environment called `vllm`, or beneath conda's `envs/`, looked like one of vLLM or of reinforcement learning.
+    /// Every stack in an environment called `vllm`, or below conda's `envs/`, looked like one of vLLM or of reinforcement learning.
     #[test]
     fn the_name_of_an_environment_says_nothing_of_the_program() {
         for (file, below) in [

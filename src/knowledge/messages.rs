@@ -1,8 +1,7 @@
-//! `rules/messages/`: messages of one line, as their programs print them, and what they state.
+//! `rules/messages/`: one-line messages as their programs print them, and what they state.
 //!
-//! One file a producer. A row is found by literals; patterns with named slots say what the numbers and words in it are;
-//! the row says what the message proves: that memory ran out, that a process ended, that something else failed, or
-//! nothing but figures and facts.
+//! Each producer has one file. A row is found by literals; patterns with named slots tell what the numbers and words in it are; the row
+//! tells what the message proves: that memory ran out, that a process ended, that something else failed, or only figures and facts.
 
 mod template;
 
@@ -21,16 +20,16 @@ pub use template::{Piece, SlotName, SlotType, Template, VictimPart};
 pub struct MessageFile {
     /// Its name in reports.
     pub producer: Name,
-    /// What its series of figures are called; its own name where that does not say it better.
+    /// The name of its series of figures; the producer's name if absent.
     #[serde(default)]
     pub series: Option<Box<str>>,
-    /// Which files of which versions print so.
+    /// The upstream files and versions that print these messages.
     #[serde(default)]
     pub source: Option<Box<str>>,
     /// The messages.
     #[serde(default)]
     pub message: Vec<Message>,
-    /// Messages of each version, and what must be read in them.
+    /// Messages of each version, and what must be read from them.
     #[serde(default)]
     pub example: Vec<MessageExample>,
     /// Lines that look like them and state nothing.
@@ -38,64 +37,64 @@ pub struct MessageFile {
     pub near_miss: Vec<NearMiss>,
 }
 
-/// One message, or several that state things alike.
+/// One message, or several that state the same.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Message {
-    /// Literals of which one stands on the line; where there are none, the first words of each pattern.
+    /// Literals of which one must occur in the line; if empty, the first words of each pattern.
     #[serde(default, deserialize_with = "one_or_many")]
     pub text: Vec<Box<str>>,
-    /// One of these must stand there, too.
+    /// One of these must occur in the line, too.
     #[serde(default, deserialize_with = "one_or_many")]
     pub within: Vec<Box<str>>,
-    /// None of these may: then it is somebody else's, or means something else.
+    /// None of these may occur: then the line belongs to another program or means something else.
     #[serde(default, deserialize_with = "one_or_many")]
     pub without: Vec<Box<str>>,
-    /// Where the values stand. Each is read by itself; of several values of one name the first counts.
+    /// Patterns of the values. Each is matched by itself; of several values of one name the first counts.
     #[serde(default, deserialize_with = "one_or_many")]
     pub pattern: Vec<Box<str>>,
-    /// Whether it is the message only where one of the patterns is read in whole.
+    /// Whether the line is the message only if one of the patterns matches in full.
     #[serde(default)]
     pub exact: bool,
-    /// Memory ran out: whose.
+    /// Set if memory ran out: the kind.
     #[serde(default)]
     pub kind: Option<Kind>,
-    /// How that ended.
+    /// How the shortage ended.
     #[serde(default = "fatal")]
     pub severity: Severity,
-    /// A process ended: how.
+    /// Set if a process ended: how.
     #[serde(default)]
-    pub exit: Option<Exit>,
-    /// Something else failed: what.
+    pub exit: Option<StatedExit>,
+    /// Set if something else failed: what.
     #[serde(default)]
     pub failure: Option<OtherFailureName>,
     /// Whether that failure tends to follow the death of another process.
     #[serde(default)]
     pub follows: bool,
-    /// Whether its figures are memory at this moment: points of the timeline.
+    /// Whether its figures measure memory at this moment and become points of the timeline.
     #[serde(default)]
     pub moment: bool,
-    /// What was being done, where the message says so.
+    /// The phase, if the message tells it.
     #[serde(default)]
     pub phase: Option<Phase>,
-    /// Who was killed or refused, where no slot says it.
+    /// Who was killed or refused, if no slot tells it.
     #[serde(default)]
     pub who: Who,
-    /// Where the words must stand to be the message and no mention of it.
+    /// Where the words must stand to count as a statement and not as a mention.
     #[serde(default)]
     pub said: Option<Said>,
-    /// Literals by which it is found in gigabytes, each within one of its texts or examples. There are few of them in all:
-    /// prefer one that is searched for already.
+    /// Literals for which the whole input is searched, each part of one of its texts or examples. Their total number is limited: prefer one
+    /// that is searched for already.
     #[serde(default, deserialize_with = "one_or_many")]
     pub anchor: Vec<Box<str>>,
     #[serde(skip)]
     templates: OnceLock<Vec<Template>>,
 }
 
-/// How a process ended, as a row says it.
+/// How a process ended, as a row writes it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Exit {
+pub enum StatedExit {
     /// By SIGKILL.
     Killed,
     /// By the signal in the slot `signal`.
@@ -112,14 +111,14 @@ pub enum Exit {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Who {
-    /// Whoever printed the message.
+    /// The process that printed the message.
     #[default]
     Speaker,
-    /// Another process, of which no more is known than the slots say.
+    /// Another process, known only by the slots.
     Another,
 }
 
-/// Where words must stand to be the message.
+/// Where words must stand to count as a statement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Said {
@@ -127,9 +126,9 @@ pub enum Said {
     Anywhere,
     /// Not in quotes or the arguments of a call.
     Unquoted,
-    /// At the beginning of a message, or behind words that report a failure.
+    /// At the beginning of a message, or after words that report a failure.
     Reported,
-    /// At the beginning of a message: of the line, or behind a label.
+    /// At the beginning of a message: of the line, or after a label.
     First,
 }
 
@@ -137,11 +136,11 @@ pub enum Said {
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct MessageExample {
-    /// Which versions write so.
+    /// The versions that print it.
     pub version: String,
     /// The message.
     pub text: String,
-    /// What must come out, as in `oomdoc::parse::Example`.
+    /// What must be read from it, as in `oomdoc::parse::Example`.
     pub states: Vec<(String, String)>,
 }
 
@@ -171,7 +170,7 @@ fn one_or_many<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Box<str
 }
 
 impl MessageFile {
-    /// What its series of figures are called.
+    /// The name of its series of figures.
     pub fn series(&self) -> &str {
         self.series.as_deref().unwrap_or(self.producer.as_str())
     }
@@ -181,7 +180,7 @@ impl MessageFile {
         self.message.iter().find_map(Message::problem)
     }
 
-    /// The facts that its messages state, and whether each is words; `None` where it may be either.
+    /// The facts that its messages state, and whether the value is text; `None` if it may be either.
     pub fn facts(&self) -> impl Iterator<Item = (&'static str, Option<bool>)> {
         self.message.iter().flat_map(Message::templates).flat_map(Template::slots).filter_map(
             |(name, value)| match name {
@@ -193,19 +192,19 @@ impl MessageFile {
 }
 
 impl Message {
-    /// Literals of which one stands on its line.
+    /// Literals of which one occurs in its line.
     pub fn triggers(&self) -> impl Iterator<Item = &str> {
         let first_words = self.pattern.iter().filter_map(|pattern| Template::first_words(pattern));
         let is_silent = self.text.is_empty();
         self.text.iter().map(|text| &**text).chain(first_words.filter(move |_| is_silent))
     }
 
-    /// Its patterns, read when it is first met.
+    /// Its patterns, parsed when first used.
     pub fn templates(&self) -> &[Template] {
         self.templates.get_or_init(|| self.pattern.iter().filter_map(|text| Template::read(text).ok()).collect())
     }
 
-    /// Whether it proves something, rather than only telling of it.
+    /// Whether it proves a shortage, an end or a failure.
     pub fn is_statement(&self) -> bool {
         self.kind.is_some() || self.exit.is_some() || self.failure.is_some()
     }
@@ -245,8 +244,8 @@ impl Message {
                 of_it("is of kind `none`; what is no shortage is a `failure`, or nothing")
             }
             _ if self.exact && self.pattern.is_empty() => of_it("is `exact` without a pattern"),
-            Some(Exit::Signal) if !has(SlotName::Signal) => of_it("needs a slot `signal`"),
-            Some(Exit::Status) if !has(SlotName::Status) => of_it("needs a slot `status`"),
+            Some(StatedExit::Signal) if !has(SlotName::Signal) => of_it("needs a slot `signal`"),
+            Some(StatedExit::Status) if !has(SlotName::Status) => of_it("needs a slot `status`"),
             _ => None,
         }
     }

@@ -1,8 +1,8 @@
-//! All of `rules/`: what oomdoc knows that is no code.
+//! Everything in `rules/`: what oomdoc knows that is not code.
 //!
-//! In go the TOML files, those embedded in the binary or a user's folder; out comes [`Knowledge`], checked: every word
-//! in it is of the vocabulary, every row can apply. Whoever needs a part of it receives it as an argument; nothing here
-//! knows of logs or incidents.
+//! The input is TOML files, embedded in the binary or from a user's folder; the output is a checked [`Knowledge`]: every word in it belongs
+//! to the vocabulary, and every row can apply. Other floors receive the parts that they need as arguments; nothing here knows of logs or
+//! incidents.
 
 mod calibration;
 mod causes;
@@ -60,10 +60,10 @@ pub use language::{Language, Words};
 pub use launchers::{Launcher, Launchers, Programs, Starts, is_among};
 pub use levers::Lever;
 pub use libraries::{Libraries, below_installation, in_installation, installed};
-pub use messages::{Exit, Message, MessageFile, Piece, Said, SlotName, SlotType, Template, VictimPart, Who};
+pub use messages::{Message, MessageFile, Piece, Said, SlotName, SlotType, StatedExit, Template, VictimPart, Who};
 #[cfg(test)]
 pub use models::Model;
-pub use models::{Experts, Found, HfConfigError, Models, Shape};
+pub use models::{Experts, HfConfigError, ModelMatch, Models, Shape};
 pub use part::Part;
 pub use phases::{FrameRole, Mark, Phases};
 pub use prices::{Price, Prices};
@@ -76,28 +76,28 @@ pub use snapshot::SnapshotRules;
 pub use terms::{closed_up, in_terms, phase_in_words};
 pub use version::Version;
 
-/// A file of `rules/` that does not hold what it should.
+/// An error in a file of `rules/`.
 #[derive(Debug, Error)]
 pub enum KnowledgeError {
-    /// It is no TOML, or none of the expected shape.
+    /// It is not TOML, or has not the expected fields.
     #[error("rules/{file}: {error}")]
     Malformed {
         /// Path below `rules/`.
         file: String,
-        /// Where and what.
+        /// The parser's error.
         #[source]
         error: Box<toml::de::Error>,
     },
-    /// It is part of the binary, and not as it should have been prepared: a fault of the build.
+    /// The build prepared it wrongly for the binary.
     #[error("rules/{file}, as prepared: {error}")]
     Unprepared {
         /// Path below `rules/`.
         file: String,
-        /// Where and what.
+        /// The parser's error.
         #[source]
         error: Box<serde_json::Error>,
     },
-    /// It is well-formed and says something that cannot be.
+    /// It is well-formed but its content is impossible.
     #[error("rules/{file}: {problem}")]
     Wrong {
         /// Path below `rules/`.
@@ -126,7 +126,7 @@ impl KnowledgeError {
         }
     }
 
-    /// The byte at which it stands, where one can be told.
+    /// The byte at which the error stands, if it is known.
     pub fn offset(&self) -> Option<usize> {
         let KnowledgeError::Malformed { error, .. } = self else { return None };
         Some(error.span()?.start)
@@ -138,40 +138,40 @@ impl KnowledgeError {
 pub struct RuleFile {
     /// Its path as below `rules/`: `causes/nvlink.toml`.
     pub path: String,
-    /// What it holds.
+    /// Its content.
     pub content: String,
 }
 
-/// What oomdoc knows. Reading a log takes signs of phases, of shortage and frameworks; the other parts of the shipped base are read once
-/// there is an incident.
+/// What oomdoc knows. Reading a log takes only the signs of phases and shortages, the messages and the frameworks; the other parts of the
+/// shipped base are read once there is an incident.
 pub struct Knowledge {
     /// Signs of phases.
     pub phases: Arc<Phases>,
     /// General signs of shortage.
     pub signs: Arc<Signs>,
-    /// Messages of one line, by producer.
+    /// One-line messages, by producer.
     pub messages: Arc<[MessageFile]>,
-    /// Why memory runs out.
+    /// The causes for which memory runs out.
     pub causes: Part<Vec<CauseRule>>,
-    /// What frameworks let one turn, by framework, the most useful of a lever first.
+    /// The knobs of all frameworks; of one lever the most useful first.
     pub knobs: Part<Vec<Knob>>,
-    /// What knobs turn.
+    /// The levers that knobs turn.
     pub levers: Part<Vec<Lever>>,
-    /// The names that conditions may use of a configuration.
+    /// The facts of a configuration that conditions may use.
     pub facts: Part<Vec<Fact>>,
-    /// How frameworks read what they are launched with.
+    /// How frameworks read their launch settings.
     pub dialects: Part<Vec<Dialect>>,
-    /// How frameworks are told, those on top first.
+    /// How to recognise frameworks, those on top first.
     pub frameworks: Vec<Framework>,
     /// Published models and their shapes.
     pub models: Part<Models>,
-    /// What changes cost that make a job fit.
+    /// The prices of changes that make a job fit.
     pub prices: Part<Prices>,
-    /// How sure to be of a diagnosis.
+    /// How shares of the odds become confidence.
     pub calibration: Calibration,
-    /// How signals are weighed.
+    /// The weights of signals.
     pub ranking: Part<Ranking>,
-    /// What must not be kept or sent.
+    /// What secrets look like, which must not be kept or sent.
     pub secrets: Part<Vec<Secret>>,
 }
 
@@ -182,7 +182,7 @@ impl fmt::Debug for Knowledge {
 }
 
 impl Knowledge {
-    /// What is part of the binary.
+    /// The knowledge in the binary.
     pub fn shipped() -> Result<Knowledge, KnowledgeError> {
         let files = File::shipped();
         Ok(Knowledge {
@@ -207,8 +207,7 @@ impl Knowledge {
         })
     }
 
-    /// What is part of the binary, with the user's `own` files over it: a cause or a knob of a known name takes the place
-    /// of the shipped one, everything else is added.
+    /// The knowledge in the binary with the user's `own` files added: a cause or knob of a known name replaces the shipped one.
     pub fn with_own(own: &[RuleFile]) -> Result<Knowledge, KnowledgeError> {
         if own.is_empty() {
             return Knowledge::shipped();
@@ -217,16 +216,16 @@ impl Knowledge {
         Knowledge::of(&files)
     }
 
-    /// What is secret by what is part of the binary and by the user's `own` files, and nothing else of them.
+    /// Only the secrets of the binary and of the user's `own` files.
     pub fn secrets_with(own: &[RuleFile]) -> Result<Vec<Secret>, KnowledgeError> {
         let files: Vec<File<'_>> = File::shipped().into_iter().chain(own.iter().map(File::own)).collect();
         read::secrets(&files)
     }
 
-    /// What `files` hold: path below `rules/`, content.
+    /// The knowledge in `files`, given as path below `rules/` and content.
     pub fn load<'a>(files: impl Iterator<Item = (&'a str, &'a str)>) -> Result<Knowledge, KnowledgeError> {
         let files: Vec<File<'_>> = files.map(|(path, content)| File::written(Origin::Shipped, path, content)).collect();
-        // Nobody's own, and read as shipped: here they are only checked.
+        // These are never replaced by a user's and are read from the binary; here they are only checked.
         read::inputs(&files)?;
         read::launchers(&files)?;
         read::progress(&files)?;
@@ -269,14 +268,14 @@ impl Knowledge {
         })
     }
 
-    /// Adds what else is secret.
+    /// Adds further secrets.
     pub fn add_secrets(&mut self, more: impl Iterator<Item = Secret>) -> Result<(), KnowledgeError> {
         let all: Vec<Secret> = self.secrets.read()?.iter().cloned().chain(more).collect();
         self.secrets = all.into();
         Ok(())
     }
 
-    /// Reads every part that was not asked for yet: an error here is one of the shipped base.
+    /// Reads every part that was not read yet; an error here is one of the shipped base.
     pub fn complete(&self) -> Result<(), KnowledgeError> {
         self.causes.read()?;
         self.knobs.read()?;
@@ -296,21 +295,22 @@ impl Knowledge {
         Ok(&self.ranking.libraries)
     }
 
-    /// Whether jobs of other frameworks stand or run on `framework`: what a part of their log shows may be no more than that.
+    /// Whether jobs of other frameworks build or run on `framework`, so that a part of a log that shows only `framework` may belong to
+    /// another one.
     pub fn is_beneath_others(&self, framework: &str) -> bool {
         self.frameworks.iter().any(|known| {
             (&*known.name == framework && known.carries_others) || known.uses.iter().any(|used| &**used == framework)
         })
     }
 
-    /// Whose knobs a job on `framework` has, its own first; the last is nobody's in particular.
+    /// The frameworks whose knobs a job on `framework` has, its own first; the last is the generic one.
     pub fn stack<'k>(&'k self, framework: Option<&'k str>) -> Vec<&'k str> {
         let known = framework.and_then(|name| self.frameworks.iter().find(|known| &*known.name == name));
         let uses = known.map_or(PLAIN_PYTORCH.to_vec(), |known| known.uses.iter().map(|name| &**name).collect());
         framework.into_iter().chain(uses).chain([GENERIC]).collect()
     }
 
-    /// The knobs that turn `lever` for a job on `framework`, that way where one is asked for, in the order of its stack.
+    /// The knobs that turn `lever` for a job on `framework`, in `direction` if that is given, in the order of its stack.
     pub fn knobs_for<'k>(
         &'k self,
         framework: Option<&'k str>,
@@ -323,7 +323,7 @@ impl Knowledge {
     }
 }
 
-/// What a job of an unknown framework stands on.
+/// What a job of an unknown framework is built on.
 const PLAIN_PYTORCH: &[&str] = &["torch", "system"];
 
 #[cfg(test)]

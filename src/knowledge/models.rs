@@ -9,7 +9,7 @@ mod names;
 mod parameters;
 
 pub use hf_config::HfConfigError;
-pub use names::Found;
+pub use names::ModelMatch;
 
 /// One file of `rules/models/`: the models of one family.
 #[derive(Debug, Deserialize)]
@@ -41,11 +41,11 @@ struct ModelRow {
 pub struct Model {
     /// Its name.
     pub name: Arc<str>,
-    /// Its family, as people call it.
+    /// Its family.
     pub family: Arc<str>,
-    /// How paths and names spell it; upper case and separators do not matter.
+    /// Its spellings in paths and names; case and separators do not matter.
     pub aliases: Vec<String>,
-    /// Parameters in all, as its card or the index of its files says.
+    /// Total parameters according to its model card or the index of its files.
     pub published: u64,
     /// What it is built of.
     pub shape: Shape,
@@ -114,7 +114,7 @@ pub struct Shape {
 pub enum Bias {
     /// The projections to queries, keys and values.
     QueryKeyValue,
-    /// The projection behind attention.
+    /// The projection after attention.
     AttentionOutput,
     /// The matrices of the MLP.
     Mlp,
@@ -180,7 +180,7 @@ impl Shape {
         self.head_dim.unwrap_or(self.hidden / self.heads.max(1))
     }
 
-    /// The part that no transformer has so much or so little of; below these bounds no product of parts overflows.
+    /// The first field outside the bounds of real transformers. Within the bounds no product of fields overflows.
     fn out_of_bounds(&self) -> Option<&'static str> {
         let experts = self.experts.as_ref();
         let latent = self.latent_attention.as_ref();
@@ -206,7 +206,7 @@ impl Shape {
         parts.into_iter().find(|(_, least, size, most)| !(least..=most).contains(&size)).map(|(part, ..)| part)
     }
 
-    /// Whether it can be that of a transformer.
+    /// Whether all fields are within the bounds of real transformers.
     pub fn is_sound(&self) -> bool {
         self.out_of_bounds().is_none()
     }
@@ -221,7 +221,7 @@ impl Shape {
 #[derive(Debug, Default)]
 pub struct Models {
     models: Vec<Model>,
-    aliases: Vec<(names::Name, usize)>,
+    aliases: Vec<(names::NormalizedName, usize)>,
 }
 
 impl Models {
@@ -240,14 +240,14 @@ impl Models {
             if let Some(part) = shape.out_of_bounds() {
                 return Err(wrong(format!("{} cannot have such a number of `{part}`", row.name)));
             }
-            // A shape that does not add up to the model's size is a slip of the pen.
+            // A shape whose parameters do not add up to the published number has a mistake.
             let (counted, published) = (shape.parameters(), row.published);
             if counted.abs_diff(published) > published / 100 {
                 let problem = format!("the shape of {} has {counted} parameters, {published} are published", row.name);
                 return Err(wrong(problem));
             }
             for alias in &row.aliases {
-                let name = names::Name::of(alias);
+                let name = names::NormalizedName::of(alias);
                 if let Some((_, known)) = self.aliases.iter().find(|(known, _)| *known == name) {
                     let of = self.models.get(*known).map_or(&row.name, |model| &model.name);
                     return Err(wrong(format!("`{alias}` of {} is {of} already", row.name)));

@@ -11,7 +11,7 @@ use crate::model::word::keep;
 pub struct Name(&'static str);
 
 impl Name {
-    /// Its letters.
+    /// The name as text.
     pub const fn as_str(self) -> &'static str {
         self.0
     }

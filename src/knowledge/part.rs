@@ -3,24 +3,24 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 
 use super::KnowledgeError;
 
-/// A part of what oomdoc knows that is read when it is first asked for.
+/// A part of [`Knowledge`](super::Knowledge) that is read when it is first used.
 ///
-/// It reads as an empty one where it cannot be read; [`Knowledge::complete`](super::Knowledge::complete) says why that is.
+/// If it cannot be read, it is empty; [`Knowledge::complete`](super::Knowledge::complete) returns the error.
 #[derive(Debug)]
 pub struct Part<T> {
     read: OnceLock<T>,
     load: fn() -> Result<T, KnowledgeError>,
-    /// Held by whoever reads it: the others wait and read nothing twice.
+    /// Held while one thread reads it, so that others wait and nothing is read twice.
     reading: Mutex<()>,
 }
 
 impl<T> Part<T> {
-    /// What `load` reads, once somebody asks.
+    /// A part that `load` reads on first use.
     pub(super) fn later(load: fn() -> Result<T, KnowledgeError>) -> Part<T> {
         Part { read: OnceLock::new(), load, reading: Mutex::default() }
     }
 
-    /// Reads it now, unless that was done.
+    /// Reads it now, unless it was read already.
     pub(super) fn read(&self) -> Result<&T, KnowledgeError> {
         if let Some(read) = self.read.get() {
             return Ok(read);

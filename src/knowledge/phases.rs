@@ -11,7 +11,7 @@ mod frames;
 use frames::Frames;
 pub use frames::{FrameRole, FrameRow};
 
-/// One file of `rules/phases/`: how one framework shows what it is doing.
+/// One file of `rules/phases/`: how one framework shows its phases.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct PhaseFile {
@@ -35,15 +35,15 @@ pub(super) struct PhaseFile {
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct LineRow {
-    /// Words that stand in it, one of these.
+    /// One of these occurs in the line.
     #[serde(default)]
     text: Vec<String>,
-    /// Words that are all of it, as of a heading, but for what is no letter around them.
+    /// One of these is the whole line, except for non-letters around it: a heading.
     #[serde(default)]
     heading: Vec<String>,
     phase: Phase,
     site: Arc<str>,
-    /// That it says the phase is over.
+    /// Whether the line says that the phase is over.
     #[serde(default)]
     ends: bool,
     #[serde(default = "likely")]
@@ -54,10 +54,10 @@ struct LineRow {
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct BarRow {
-    /// How labels begin or, where other output precedes them, end; one of these.
+    /// The label begins with one of these, or ends with it if other output precedes it.
     #[serde(default)]
     label: Vec<String>,
-    /// That it is a bar without a label within another one that stands still.
+    /// Whether the row is for an unlabelled bar nested in another one.
     #[serde(default)]
     nested: bool,
     phase: Phase,
@@ -66,11 +66,11 @@ struct BarRow {
     confidence: f64,
 }
 
-/// A remote method of an actor, as it stands in Ray's messages and process titles.
+/// A remote method of an actor, as Ray's messages and process titles name it.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct MethodRow {
-    /// How its name ends or begins, whole words, one of these.
+    /// The name begins or ends with one of these, whole words only.
     name: Vec<String>,
     phase: Phase,
     site: Arc<str>,
@@ -82,29 +82,29 @@ fn likely() -> f64 {
     0.7
 }
 
-/// What a line, bar or method says of the phase.
+/// The sign of a phase in a line, bar or method name.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Mark {
     /// The phase.
     pub phase: Phase,
     /// In a few words.
     pub site: Arc<str>,
-    /// Whether the phase is over.
+    /// Whether it says that the phase is over.
     pub ends: bool,
-    /// How surely, 0–1.
+    /// Its confidence, 0–1.
     pub confidence: f64,
 }
 
 /// Words by which a line tells the phase.
-struct Words {
+struct PhaseWords {
     text: String,
-    /// Whether they are all that the line says.
+    /// Whether they must be the whole line.
     is_heading: bool,
     mark: Mark,
 }
 
-impl Words {
-    /// Whether they count in `line`, in which they stand.
+impl PhaseWords {
+    /// Whether they count in `line`, which contains them.
     fn count_in(&self, line: &str) -> bool {
         !self.is_heading || line.trim_matches(|c: char| !c.is_alphanumeric()) == self.text
     }
@@ -113,14 +113,14 @@ impl Words {
 /// All signs of phases.
 pub struct Phases {
     frames: Frames,
-    lines: Vec<Words>,
+    lines: Vec<PhaseWords>,
     bars: Vec<(String, Mark)>,
     nested_bar: Option<Mark>,
     methods: Vec<(String, Mark)>,
 }
 
 impl Phases {
-    /// The row for a frame; of several the one that asks for most.
+    /// The row for a frame; of several the most specific one.
     pub fn frame(&self, file: &str, function: &str, code: &str) -> Option<&FrameRow> {
         self.frames.find(file, function, code)
     }
@@ -130,22 +130,22 @@ impl Phases {
         self.lines.iter().map(|words| words.text.as_str())
     }
 
-    /// Whether the words at `index` of [`Phases::words`] count in `line`, in which they stand.
+    /// Whether the words at `index` of [`Phases::words`] count in `line`, which contains them.
     pub fn counts(&self, index: usize, line: &str) -> bool {
         self.lines[index].count_in(line)
     }
 
-    /// What the words at `index` of [`Phases::words`] say.
+    /// The mark of the words at `index` of [`Phases::words`].
     pub fn mark(&self, index: usize) -> &Mark {
         &self.lines[index].mark
     }
 
-    /// What a line says; of several words those that end last, and of these the longest.
+    /// The mark of a line; of several words those that end last count, and of these the longest.
     pub fn line(&self, body: &str) -> Option<&Mark> {
         let index = |two: &[u8]| usize::from(two[0]) << 8 | usize::from(two[1]);
         let mut pairs = vec![false; 1 << 16];
         body.as_bytes().windows(2).for_each(|two| pairs[index(two)] = true);
-        // Of thousands of words hardly one stands there: most end as nothing in the line does.
+        // Hardly any of the thousands of words occurs in a line, and the last two bytes rule out most.
         let may_stand = |word: &str| word.as_bytes().last_chunk::<2>().is_none_or(|two| pairs[index(two)]);
         let end = |word: &str| may_stand(word).then(|| body.rfind(word)).flatten().map(|at| at + word.len());
         let known = self.lines.iter().filter_map(|words| Some((end(&words.text)?, words)));
@@ -154,7 +154,7 @@ impl Phases {
         found.max_by_key(|(end, length, _)| (*end, *length)).map(|(_, _, mark)| mark)
     }
 
-    /// What a progress bar's label says, or that it has none and counts within another bar.
+    /// The mark of a progress bar, by its label or because it is nested in another bar.
     pub fn bar(&self, label: &str, nested: bool) -> Option<&Mark> {
         if nested {
             return self.nested_bar.as_ref();
@@ -162,8 +162,7 @@ impl Phases {
         longest(&self.bars, |known| label.starts_with(known) || label.ends_with(known))
     }
 
-    /// What a remote method's name says: `WorkerDict.actor_rollout_update_actor`, `tokenize_shard`,
-    /// `MapBatches(tokenize)`.
+    /// The mark of a remote method's name: `WorkerDict.actor_rollout_update_actor`, `tokenize_shard`, `MapBatches(tokenize)`.
     pub fn method(&self, name: &str) -> Option<&Mark> {
         let own = name.rsplit(['.', ':']).next().unwrap_or(name);
         longest(&self.methods, |words| {
@@ -179,19 +178,19 @@ fn longest(rows: &[(String, Mark)], fits: impl Fn(&str) -> bool) -> Option<&Mark
     rows.iter().filter(|(text, _)| fits(text)).max_by_key(|(text, _)| text.len()).map(|(_, mark)| mark)
 }
 
-/// Gathers the files.
+/// Collects the rows of the files.
 #[derive(Default)]
 pub(super) struct Builder {
     frames: Frames,
     known_words: HashSet<String>,
-    lines: Vec<Words>,
+    lines: Vec<PhaseWords>,
     bars: Vec<(String, Mark)>,
     nested_bar: Option<Mark>,
     methods: Vec<(String, Mark)>,
 }
 
 impl Builder {
-    /// One that knows the frames of the files that are part of the binary, whose rows stand in no file then.
+    /// A builder with the indexed frames of the binary, whose prepared files have no frame rows.
     pub(super) fn with_prepared_frames() -> Builder {
         Builder { frames: Frames::prepared(), ..Builder::default() }
     }
@@ -218,7 +217,7 @@ impl Builder {
                     return Err(wrong(format!("the line `{text}` has a row already")));
                 }
                 let mark = mark(row.phase, row.site.clone(), row.ends, row.confidence)?;
-                self.lines.push(Words { text, is_heading, mark });
+                self.lines.push(PhaseWords { text, is_heading, mark });
             }
         }
         for row in rows.bar {

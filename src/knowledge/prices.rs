@@ -2,7 +2,7 @@ use serde::Deserialize;
 
 use super::language::Words;
 
-/// `rules/prices.toml`: what each change costs that `estimate --fit` may make.
+/// `rules/prices.toml`: what each change that `estimate --fit` may make costs.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Prices {
@@ -30,14 +30,14 @@ pub struct Prices {
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Price {
-    /// Beside the prices of other changes: of two, the cheaper one is made.
+    /// Relative to other changes; the cheaper of two is made first.
     pub price: u32,
     /// In words.
     pub cost: Words,
 }
 
 impl Price {
-    /// Of the same change, so many steps further.
+    /// The price of the same change taken `steps` further.
     pub fn further(&self, steps: u32) -> Price {
         Price { price: self.price + steps, cost: self.cost.clone() }
     }

@@ -6,29 +6,28 @@ use serde::Deserialize;
 use super::file::File;
 use super::{KnowledgeError, read};
 
-/// `rules/progress.toml`: what tells how far a job got. The same for everybody.
+/// `rules/progress.toml`: lines that tell how far a job got. Users cannot change it.
 #[derive(Debug, Default)]
 pub struct Progress {
     lines: Vec<(String, Regex)>,
 }
 
-/// The file.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct ProgressFile {
-    line: Vec<Row>,
+    line: Vec<ProgressRow>,
     #[serde(default)]
     example: Vec<Example>,
     #[serde(default)]
-    near_miss: Vec<NearMiss>,
+    near_miss: Vec<ProgressNearMiss>,
 }
 
 /// A kind of line.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Row {
+struct ProgressRow {
     name: String,
-    /// How it is told from others; its group `number` counts up.
+    /// A regular expression for the line; its group `number` is the progress.
     is: String,
 }
 
@@ -40,17 +39,17 @@ struct Example {
     number: f64,
 }
 
-/// What looks like progress and is none.
+/// A line that looks like progress but is none.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct NearMiss {
+struct ProgressNearMiss {
     text: String,
 }
 
 static SHIPPED: LazyLock<Progress> = LazyLock::new(|| read::progress(&File::shipped()).unwrap_or_default());
 
 impl Progress {
-    /// What is part of the binary.
+    /// The patterns in the binary.
     pub fn shipped() -> &'static Progress {
         &SHIPPED
     }
@@ -58,7 +57,7 @@ impl Progress {
     pub(super) fn of(file: &File<'_>) -> Result<Progress, KnowledgeError> {
         let ProgressFile { line, example, near_miss } = file.read()?;
         let mut progress = Progress::default();
-        for Row { name, is } in line {
+        for ProgressRow { name, is } in line {
             let pattern = Regex::new(&is).map_err(|error| file.wrong(error.to_string()))?;
             if !pattern.capture_names().flatten().any(|group| group == NUMBER) {
                 return Err(file.wrong(format!("the pattern of {name} has no group `{NUMBER}`")));
@@ -70,13 +69,15 @@ impl Progress {
                 return Err(file.wrong(format!("{text:?} does not say {line} {number}")));
             }
         }
-        if let Some(NearMiss { text }) = near_miss.iter().find(|miss| progress.numbers(&miss.text).next().is_some()) {
+        if let Some(ProgressNearMiss { text }) =
+            near_miss.iter().find(|miss| progress.numbers(&miss.text).next().is_some())
+        {
             return Err(file.wrong(format!("{text:?} is taken for progress")));
         }
         Ok(progress)
     }
 
-    /// What `line` says, by the kinds of lines that it is of.
+    /// The progress that `line` states, with the name of each kind of line that it matches.
     pub fn numbers<'p>(&'p self, line: &str) -> impl Iterator<Item = (&'p str, f64)> {
         self.lines.iter().filter_map(move |(name, pattern)| {
             let number = pattern.captures(line)?.name(NUMBER)?.as_str().parse().ok()?;

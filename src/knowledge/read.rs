@@ -1,4 +1,4 @@
-//! The parts of what oomdoc knows, each out of the files of its folder.
+//! Reads each part of [`Knowledge`](super::Knowledge) from the files of its folder.
 
 use super::causes::CauseRule;
 use super::dialects::Dialect;
@@ -7,7 +7,7 @@ use super::knobs::{Knob, KnobFile};
 use super::levers::{Lever, LeverFile};
 use super::messages::MessageFile;
 use super::phases::{Builder, Phases};
-use super::ranking::{Learned, Ranking, Weights, WordFile};
+use super::ranking::{Learned, Ranking, RankingWords, Weights};
 use super::secrets::{Secret, SecretFile};
 use super::signs::{SignFile, Signs};
 use super::{
@@ -17,7 +17,7 @@ use super::{
 
 type Outcome<T> = Result<T, KnowledgeError>;
 
-/// The shipped files that stand in no folder.
+/// The shipped files outside any folder.
 const FILES: [&str; 9] = [
     "calibration.toml",
     "facts.toml",
@@ -57,12 +57,12 @@ pub(super) fn signs(files: &[File<'_>]) -> Outcome<Signs> {
     Ok(signs)
 }
 
-/// By file.
+/// The messages by file.
 pub(super) fn messages<'f, 'a>(files: &'f [File<'a>]) -> Outcome<Vec<(&'f File<'a>, MessageFile)>> {
     of("messages", files).map(|file| Ok((file, file.read()?))).collect()
 }
 
-/// A user's own rule takes the place of the shipped one; two of one owner are a slip.
+/// A user's rule replaces the shipped one of the same id; two of the same origin are an error.
 pub(super) fn causes(files: &[File<'_>]) -> Outcome<Vec<CauseRule>> {
     let mut causes: Vec<CauseRule> = Vec::new();
     for file in of("causes", files) {
@@ -79,7 +79,7 @@ pub(super) fn causes(files: &[File<'_>]) -> Outcome<Vec<CauseRule>> {
     Ok(causes)
 }
 
-/// By file. A user's own knob takes the place of the shipped one.
+/// The knobs by file. A user's knob replaces the shipped one of the same id.
 pub(super) fn knobs<'f, 'a>(files: &'f [File<'a>]) -> Outcome<Vec<(&'f File<'a>, Vec<Knob>)>> {
     let mut knobs: Vec<(&File<'_>, Vec<Knob>)> = Vec::new();
     for file in of("knobs", files) {
@@ -150,7 +150,7 @@ pub(super) fn calibration(files: &[File<'_>]) -> Outcome<Calibration> {
     }
 }
 
-/// What was learned adds to what is written; what a user's own incidents taught stands in place of the shipped.
+/// Learned weights add to written ones; weights learned from a user's incidents replace the shipped learned ones.
 pub(super) fn ranking(files: &[File<'_>]) -> Outcome<Ranking> {
     let mut ranking = Ranking::default();
     let (mut phases, mut causes) = (Learned::default(), Learned::default());
@@ -159,7 +159,7 @@ pub(super) fn ranking(files: &[File<'_>]) -> Outcome<Ranking> {
             Some("phases.toml") => phases = file.read()?,
             Some("causes.toml") => causes = file.read()?,
             _ => {
-                let WordFile { library, words } = file.read()?;
+                let RankingWords { library, words } = file.read()?;
                 ranking.libraries.extend(library);
                 ranking.written.extend(words);
             }

@@ -1,7 +1,7 @@
-//! Sentences of the rules, told again in another language.
+//! Translates sentences of the rules in a finished report.
 //!
-//! A report keeps its sentences as they were filled in. Each is of a rule or a knob, so that the same row says it in the reader's
-//! language, with the same values. A sentence that no row says stays as it is.
+//! A report keeps its sentences as they were filled in. Each comes from a row of a rule or knob, so the same row with the same values gives
+//! it in the reader's language. A sentence that matches no row stays as it is.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -11,7 +11,7 @@ use super::{Knowledge, Language, Words, closed_up, in_terms, phase_in_words, rea
 use crate::knowledge::file::File;
 use crate::model::{Incident, Phase};
 
-/// What sets a cause before the next one: the beginning of a sentence that goes on with what speaks against that.
+/// The beginning of a sentence that goes on with the evidence against the next cause.
 pub const LESS_LIKELY: (&str, &str) = ("“{title}” is less likely:", "“{title}”的可能性较小：");
 
 /// Titles of the shipped causes.
@@ -20,19 +20,19 @@ static TITLES: LazyLock<BTreeMap<String, Words>> = LazyLock::new(|| {
     rules.into_iter().map(|rule| (rule.cause.to_string(), rule.title)).collect()
 });
 
-/// What `cause` is called in every language, where it is a shipped one.
+/// The title of `cause` in every language, if it is a shipped one.
 pub fn titles(cause: &str) -> Option<&'static Words> {
     TITLES.get(cause)
 }
 
-/// `title` of `cause` in `language`; as it is where a rule of the user's gave it.
+/// `title` of `cause` in `language`; unchanged if a user's rule gave it.
 pub fn title_in<'t>(cause: &str, title: &'t str, language: Language) -> &'t str {
     titles(cause)
         .filter(|words| words.en == title || words.zh == title)
         .map_or(title, |words| words.in_language(language))
 }
 
-/// Tells the titles and sentences of `incident` in `language`, as far as `knowledge` has them.
+/// Translates the titles and sentences of `incident` to `language`, as far as `knowledge` has them.
 pub fn retell(incident: &mut Incident, knowledge: &Knowledge, language: Language) {
     let teller = Teller::new(knowledge, language);
     let again = |text: &mut String| {
@@ -51,7 +51,7 @@ pub fn retell(incident: &mut Incident, knowledge: &Knowledge, language: Language
     }
 }
 
-/// `text` as the other one of a pair of `table` says it, where it is all that the first says; values are told by `tell`.
+/// Translates `text` by the first pair of `table` whose first template matches all of it; `tell` translates the values.
 pub fn again(text: &str, table: &[(&str, &str)], tell: &dyn Fn(&str) -> String) -> Option<String> {
     table.iter().find_map(|(from, to)| {
         let (values, rest) = held(text, from)?;
@@ -93,13 +93,13 @@ impl<'k> Teller<'k> {
         known.map_or(Cow::Borrowed(title), |words| Cow::Owned(words.in_language(self.language).to_owned()))
     }
 
-    /// `text`, sentence by sentence; `None` where one is of no row.
+    /// Translates `text` sentence by sentence; `None` if a sentence matches no row.
     fn tell(&self, text: &str) -> Option<String> {
         let (mut told, mut rest): (Vec<String>, &str) = (Vec::new(), text.trim());
         while !rest.is_empty() {
             let said = self.sentences.iter().filter_map(|(en, zh)| {
                 let (from, to) = if self.language == Language::Zh { (en, zh) } else { (zh, en) };
-                // What is in the reader's language already is left as it is.
+                // A sentence may already be in the reader's language.
                 [from, to].into_iter().find_map(|from| Some((held(rest, from)?, *to)))
             });
             let ((values, behind), to) = said.min_by_key(|((_, behind), _)| behind.len())?;
@@ -109,7 +109,7 @@ impl<'k> Teller<'k> {
         Some(told.join(self.language.blank()))
     }
 
-    /// `template` with the values that the same names had.
+    /// Fills `template` with the values of the same names.
     fn filled(&self, template: &str, values: &[(&str, &str)]) -> Option<String> {
         let (mut filled, mut rest) = (String::new(), template);
         while let Some((before, after)) = rest.split_once('{') {
@@ -134,10 +134,10 @@ impl<'k> Teller<'k> {
     }
 }
 
-/// The values of `template`'s names, where `text` begins as it says, and what stands behind.
+/// Matches `template` at the beginning of `text`; returns the values of its names and the rest of `text`.
 fn held<'t, 'n>(text: &'t str, template: &'n str) -> Option<(Vec<(&'n str, &'t str)>, &'t str)> {
     let (first, mut template) = template.split_once('{').map_or((template, ""), |(first, rest)| (first, rest));
-    // Blanks between Chinese words were closed up when it was filled in.
+    // Blanks between Chinese characters were removed when it was filled in.
     let mut rest = text.strip_prefix(first).or_else(|| text.strip_prefix(first.trim_end()))?;
     let mut values = Vec::new();
     while !template.is_empty() {

@@ -11,21 +11,22 @@ pub use example::example;
 /// A row of `rules/redaction/*.toml`: what a secret looks like.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Secret {
-    /// What stands in its place, in ‹›: `hf-token`.
+    /// The name that replaces it, in ‹›: `hf-token`.
     pub name: String,
-    /// A regular expression of the crate `regex`; its groups whose names begin with `secret` are what is masked, without one all of it.
+    /// A regular expression of the crate `regex`; the groups whose names begin with `secret` are masked, or the whole match if there is
+    /// none.
     pub pattern: String,
-    /// Whether it is told by the name before it, and not by its own shape.
+    /// Whether it is recognised by the name before it, and not by its own shape.
     pub is_named: bool,
-    /// Literals of which one stands in all that `pattern` finds, in any case; without one every text is asked.
+    /// Literals, in any case, of which one occurs in every match of `pattern`; if empty, every text is searched.
     pub triggers: Vec<String>,
-    /// Whatever `pattern` found is none if this finds something in all of it.
+    /// A match of `pattern` is no secret if this matches within it.
     pub unless: Option<String>,
-    /// It is none if one of these finds something in what would be masked.
+    /// It is no secret if one of these matches the part that would be masked.
     pub harmless: Vec<String>,
-    /// Texts in which something is masked, as they are written: [`example`] says what they stand for.
+    /// Texts in which something is masked, with placeholders that [`example`] fills in.
     pub examples: Vec<String>,
-    /// Texts in which nothing is, though they look alike; written as `examples`.
+    /// Similar texts in which nothing is masked, with the same placeholders.
     pub counter_examples: Vec<String>,
 }
 
@@ -33,8 +34,8 @@ pub struct Secret {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct SecretFile {
-    secret: Vec<Row>,
-    /// Values that are no secret, whatever name stands before them: `None`, `${PASSWORD}`.
+    secret: Vec<SecretRow>,
+    /// Values that are never a secret, whatever name precedes them: `None`, `${PASSWORD}`.
     #[serde(default)]
     harmless: Option<String>,
 }
@@ -42,11 +43,11 @@ pub(super) struct SecretFile {
 /// A row as it is written.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Row {
+struct SecretRow {
     name: String,
-    /// What it looks like; or
+    /// A regular expression; or
     pattern: Option<String>,
-    /// what it is called, in small letters, words joined by `_`; in capitals: only if it is written so.
+    /// names in lower case with words joined by `_`; a name in capitals counts only in capitals.
     #[serde(default)]
     names: Vec<String>,
     #[serde(default)]
@@ -59,7 +60,7 @@ struct Row {
 }
 
 impl SecretFile {
-    /// Adds the rows to `secrets`. Patterns that were not tested with the binary are read already here, which takes time.
+    /// Adds the rows to `secrets`. A user's patterns are compiled here to check them, which takes time; tests check the shipped ones.
     pub fn read(self, file: &str, origin: Origin, secrets: &mut Vec<Secret>) -> Result<(), KnowledgeError> {
         let wrong = |problem| KnowledgeError::Wrong { file: file.to_owned(), problem };
         for row in self.secret {
@@ -73,7 +74,7 @@ impl SecretFile {
     }
 }
 
-impl Row {
+impl SecretRow {
     fn read(self, harmless: Option<&str>) -> Result<Secret, String> {
         let (pattern, triggers) = match (self.pattern, self.names.is_empty()) {
             (Some(pattern), true) => (pattern, self.triggers),
@@ -99,16 +100,16 @@ impl Row {
 }
 
 impl Secret {
-    /// One that a user's settings describe: by its own shape, or by `names` before it.
+    /// A secret that a user's settings describe by its own shape or by `names` before it.
     pub fn told(name: &str, pattern: Option<&str>, names: &[String]) -> Result<Secret, String> {
-        let row = Row {
+        let row = SecretRow {
             name: name.to_owned(),
             pattern: pattern.map(str::to_owned),
             names: names.to_vec(),
             triggers: Vec::new(),
             unless: None,
             harmless: None,
-            // Nobody is asked for one there: what it finds is seen at once.
+            // Settings need no example, because its effect is visible at once.
             examples: vec![String::new()],
             counter_examples: Vec::new(),
         };
@@ -117,7 +118,7 @@ impl Secret {
         Ok(Secret { examples: Vec::new(), ..secret })
     }
 
-    /// Whether all its patterns are some.
+    /// Checks that all its patterns compile.
     fn check(&self) -> Result<(), String> {
         for pattern in [&self.pattern].into_iter().chain(&self.unless).chain(&self.harmless) {
             Regex::new(pattern).map_err(|error| format!("`{}` has a pattern that is none: {error}", self.name))?;

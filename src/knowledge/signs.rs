@@ -7,17 +7,17 @@ use serde::de::IgnoredAny;
 use super::KnowledgeError;
 use crate::model::FigureName;
 
-/// One file of `rules/signs/`: how people and programs say that memory ran out, whoever they are.
+/// One file of `rules/signs/`: general words with which people and programs say that memory ran out.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct SignFile {
     /// Where this was read.
     #[serde(rename = "source")]
     _source: String,
-    /// Literals of which one stands in every line that is worth judging, as they are written.
+    /// Literals of which one occurs, exactly as written, in every line worth judging.
     #[serde(default)]
     triggers: Vec<Arc<str>>,
-    /// Literals that say that a device computes here.
+    /// Literals which show that the job computes on a device.
     #[serde(default)]
     device_marks: Vec<Arc<str>>,
     #[serde(default)]
@@ -26,18 +26,18 @@ pub(super) struct SignFile {
     amount: Vec<AmountRow>,
     #[serde(default)]
     number: Vec<NumberRow>,
-    /// A test reads them.
+    /// Read by a test only.
     #[serde(default, rename = "example")]
     _example: IgnoredAny,
     #[serde(default, rename = "near_miss")]
     _near_miss: IgnoredAny,
 }
 
-/// As many words may stand where a sign has `…`.
+/// Most words that `…` in a sign stands for.
 const GAP: usize = 3;
 
-/// Words that mean something, wherever they are said. They are written as plain text is: in small letters, names split
-/// into their words, everything but letters and numbers a blank.
+/// Words with a meaning. They are written as plain text: in lower case, names split into their words, everything but letters and numbers
+/// replaced by a blank.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SignRow {
@@ -45,27 +45,27 @@ pub struct SignRow {
     pub means: Meaning,
     /// One of these. `…` stands for up to three words: `not enough … memory`.
     pub words: Vec<Arc<str>>,
-    /// How much it weighs.
+    /// Their weight.
     pub weight: f64,
-    /// Whose memory they speak of.
+    /// The memory that they are about.
     #[serde(default)]
     pub memory: Option<MemoryOf>,
-    /// One of these must stand in the same sentence; none: they mean it by themselves.
+    /// One of these must occur in the same sentence; if empty, the words suffice.
     #[serde(default)]
     pub needs: Vec<Arc<str>>,
-    /// One of these must stand on the same line besides: what is done about it may be another sentence.
+    /// One of these must occur on the same line, perhaps in another sentence.
     #[serde(default)]
     pub with: Vec<Arc<str>>,
     /// Where they count.
     #[serde(default)]
     pub place: Place,
-    /// That they count only where they are written as one name: `MemoryError`, not `memory error`.
+    /// Whether they count only if written as one name: `MemoryError`, not `memory error`.
     #[serde(default)]
     pub one_name: bool,
-    /// What they speak against; absent: either.
+    /// What they speak against, a shortage or a kill; absent: both.
     #[serde(default)]
     pub of: Option<Meaning>,
-    /// That they also say that whoever speaks tries again.
+    /// Whether they also say that the work is tried again.
     #[serde(default)]
     pub retries: bool,
 }
@@ -80,13 +80,13 @@ pub enum Meaning {
     Kill,
     /// Something failed.
     Failing,
-    /// It is no failure that is spoken of: a hint, a test's name, a help text.
+    /// The line is not about a failure: advice, a test's name, a help text.
     Against,
-    /// Only whose memory is spoken of.
+    /// It only tells whose memory the line is about.
     Memory,
 }
 
-/// Where words count, seen from a sign of shortage or of a kill.
+/// Where words count, relative to a sign of a shortage or a kill.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Place {
@@ -97,9 +97,9 @@ pub enum Place {
     Before,
     /// Directly before it.
     DirectlyBefore,
-    /// Behind it in the same sentence.
+    /// After it in the same sentence.
     Behind,
-    /// Directly behind it.
+    /// Directly after it.
     DirectlyBehind,
     /// At the beginning of the line.
     Start,
@@ -113,11 +113,11 @@ pub enum Place {
 pub enum MemoryOf {
     /// An accelerator's.
     Device,
-    /// The machine's, as a process asks for it.
+    /// The host's, as a process requests it.
     Host,
-    /// The machine's, as the kernel gives it out.
+    /// The host's, as the kernel manages it.
     Kernel,
-    /// What a control group, container or pod may use.
+    /// What a cgroup, container or pod may use.
     Container,
     /// What a daemon in user space watches.
     Daemon,
@@ -125,29 +125,29 @@ pub enum MemoryOf {
     Job,
     /// What Ray's monitor watches.
     Ray,
-    /// Memory that processes share: /dev/shm, an object store.
+    /// Shared memory: /dev/shm, an object store.
     Shared,
 }
 
-/// What an amount of memory is, by the words beside it.
+/// The figure that an amount of memory is, by the words beside it.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct AmountRow {
     /// The figure.
     pub figure: FigureName,
-    /// It counts for these memories; none: for all.
+    /// The memories for which the row counts; if empty, all.
     #[serde(default)]
     pub memory: Vec<MemoryOf>,
     /// Words directly before it.
     #[serde(default)]
     pub before: Vec<Arc<str>>,
-    /// Words directly behind it.
+    /// Words directly after it.
     #[serde(default)]
     pub behind: Vec<Arc<str>>,
     /// Words directly before a number that counts bytes though it has no unit.
     #[serde(default)]
     pub bytes: Vec<Arc<str>>,
-    /// The same, where nothing else stands between them and the last comma: `, size 59187712`, not `vocab size 151936`.
+    /// The same, but only directly after a comma: `, size 59187712`, not `vocab size 151936`.
     #[serde(default)]
     pub bytes_alone: Vec<Arc<str>>,
 }
@@ -160,48 +160,48 @@ pub struct NumberRow {
     pub is: NumberOf,
     /// Words directly before it.
     pub words: Vec<Arc<str>>,
-    /// What must stand between; nothing: a blank, a colon, an equals sign, a bracket, a hash.
+    /// What must stand between words and number; if empty: a blank, a colon, an equals sign, a bracket, a hash.
     #[serde(default)]
     pub between: Vec<Arc<str>>,
-    /// A smaller number is something else: one of a pool's workers has a pid and a place in the pool.
+    /// A smaller number is something else: a pool's worker has a pid and an index in the pool.
     #[serde(default)]
     pub least: u32,
 }
 
-/// What a number says of a process.
+/// What a number is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum NumberOf {
-    /// Its id.
+    /// A process id.
     Pid,
-    /// Its rank.
+    /// A rank.
     Rank,
-    /// Its device.
+    /// The number of a device.
     Device,
 }
 
-/// General signs of shortage, and of what speaks for and against them.
+/// General signs of a shortage, and signs for and against them.
 #[derive(Debug, Default)]
 pub struct Signs {
     triggers: Vec<Arc<str>>,
     device_marks: Vec<Arc<str>>,
     rows: Vec<SignRow>,
-    /// What each amount is.
+    /// The rows that name amounts.
     pub amounts: Vec<AmountRow>,
-    /// What each number is.
+    /// The rows that name numbers.
     pub numbers: Vec<NumberRow>,
-    /// The search for all words, and the row of each; made when the first line is judged.
+    /// The search for all words; built when the first line is judged.
     search: OnceLock<Option<Search>>,
 }
 
-/// A search for the words of all rows, up to their gap, and what each belongs to.
+/// A search for the words of all rows up to their gap, with the row of each.
 #[derive(Debug)]
 struct Search {
     heads: AhoCorasick,
     of: Vec<Wanted>,
 }
 
-/// The row of some words, and what must stand behind a gap.
+/// The row of some words, and the words after their gap.
 #[derive(Debug)]
 struct Wanted {
     row: usize,
@@ -220,7 +220,7 @@ pub struct FoundSign<'s> {
 }
 
 impl Signs {
-    /// Adds what a file holds.
+    /// Adds the rows of a file.
     pub(super) fn add(&mut self, path: &str, file: SignFile) -> Result<(), KnowledgeError> {
         let SignFile { triggers, device_marks, sign, amount, number, .. } = file;
         let written = sign.iter().flat_map(|row| row.words.iter().chain(&row.needs));
@@ -243,12 +243,12 @@ impl Signs {
         Ok(())
     }
 
-    /// Literals of which one stands in every line that is worth judging.
+    /// Literals of which one occurs in every line worth judging.
     pub fn triggers(&self) -> impl Iterator<Item = &str> {
         self.triggers.iter().map(|literal| &**literal)
     }
 
-    /// Literals that say that a device computes here.
+    /// Literals which show that the job computes on a device.
     pub fn device_marks(&self) -> impl Iterator<Item = &str> {
         self.device_marks.iter().map(|literal| &**literal)
     }
@@ -290,7 +290,7 @@ impl Signs {
     }
 }
 
-/// Where `tail` ends that stands behind `from` in `text`, with at most [`GAP`] words between.
+/// The end of `tail` after `from` in `text`, with at most [`GAP`] words between.
 fn behind_gap(text: &str, from: usize, tail: &str) -> Option<usize> {
     let rest = text[from..].strip_prefix(' ')?;
     let starts = std::iter::once(0).chain(rest.match_indices(' ').map(|(at, _)| at + 1));
@@ -305,7 +305,7 @@ fn is_plain(words: &str) -> bool {
     !words.is_empty() && words.trim() == words && !words.contains("  ") && !words.contains(odd)
 }
 
-/// Whether what stands from `start` to `end` is no part of a longer word or number. Chinese has no blanks.
+/// Whether the text from `start` to `end` is not part of a longer word or number. Chinese has no blanks.
 fn is_whole(text: &str, start: usize, end: usize) -> bool {
     let (first, last) = (text[start..end].chars().next(), text[start..end].chars().next_back());
     let (before, behind) = (text[..start].chars().next_back(), text[end..].chars().next());

@@ -8,27 +8,27 @@ use super::language::{Language, Words};
 use super::read;
 use crate::model::Phase;
 
-/// `rules/snapshot.toml`: for what memory is, by the stack with which it was asked for. The same for everybody.
+/// `rules/snapshot.toml`: the purpose of memory, by the stack that allocated it. Users cannot change it.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SnapshotRules {
-    /// What memory is for.
+    /// The purposes of memory.
     pub category: Vec<Category>,
-    /// Calls that tell it, the most telling first.
-    frame: Vec<FrameRow>,
-    /// What a phase tells where no call does.
+    /// Calls that tell the purpose, the most telling first.
+    frame: Vec<CategoryFrame>,
+    /// The category of a phase, used if no call tells one.
     phase: BTreeMap<Phase, Arc<str>>,
-    /// In words, what no row knows.
+    /// The words for memory that no row knows.
     unknown: Words,
-    /// Stacks and what they tell, innermost call first.
+    /// Stacks and their categories, innermost call first.
     #[serde(default)]
     pub example: Vec<StackExample>,
-    /// Stacks and what they do not tell.
+    /// Stacks and categories that they must not have.
     #[serde(default)]
     pub near_miss: Vec<StackExample>,
 }
 
-/// What memory is for.
+/// A purpose of memory.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Category {
@@ -38,18 +38,18 @@ pub struct Category {
     pub words: Words,
 }
 
-/// A call that tells what memory is for that was asked for beneath it.
+/// A call that tells the purpose of memory allocated beneath it.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct FrameRow {
+struct CategoryFrame {
     category: Arc<str>,
-    /// A part of the source file's path, from a folder's border on, one of these; absent: any file.
+    /// Parts of the source file's path, beginning at a folder's border, one of which must match; absent: any file.
     #[serde(default)]
     file: Vec<String>,
-    /// Functions, one of these; absent: any function of the file.
+    /// Functions, one of which must match; absent: any function of the file.
     #[serde(default)]
     functions: Vec<String>,
-    /// Words within the name of a C++ function, one of these.
+    /// Parts of the name of a C++ function, one of which must match.
     #[serde(default)]
     symbols: Vec<String>,
 }
@@ -58,7 +58,7 @@ struct FrameRow {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct StackExample {
-    /// What it tells, or does not.
+    /// The category that it has, or must not have.
     pub category: Arc<str>,
     /// `file:function`, innermost first.
     pub stack: Vec<String>,
@@ -76,22 +76,22 @@ impl StackExample {
 static SHIPPED: LazyLock<SnapshotRules> = LazyLock::new(|| read::snapshot(&File::shipped()).unwrap_or_default());
 
 impl SnapshotRules {
-    /// What no row knows.
+    /// The name of the category of memory that no row knows.
     pub const UNKNOWN: &str = "unknown";
 
-    /// What is part of the binary.
+    /// The rules in the binary.
     pub fn shipped() -> &'static SnapshotRules {
         &SHIPPED
     }
 
-    /// It, unless a row says what cannot be.
+    /// Checks that every category exists and that no row matches every call.
     pub(super) fn checked(self) -> Result<SnapshotRules, String> {
         let is_known = |name: &Arc<str>| self.category.iter().any(|category| category.name == *name);
         let named = self.frame.iter().map(|row| &row.category).chain(self.phase.values());
         if let Some(name) = named.into_iter().find(|name| !is_known(name)) {
             return Err(format!("no [[category]] is called `{name}`"));
         }
-        let asks = |row: &FrameRow| !(row.file.is_empty() && row.functions.is_empty() && row.symbols.is_empty());
+        let asks = |row: &CategoryFrame| !(row.file.is_empty() && row.functions.is_empty() && row.symbols.is_empty());
         match self.frame.iter().find(|row| !asks(row)) {
             Some(row) => {
                 Err(format!("a frame of `{}` fits every call; give it `file`, `functions` or `symbols`", row.category))
@@ -105,17 +105,17 @@ impl SnapshotRules {
         self.frame.iter().position(|row| row.fits(file, function))
     }
 
-    /// The number of a row's category.
+    /// Index of a row's category.
     pub fn category_of_row(&self, row: usize) -> usize {
         self.frame.get(row).map_or(self.unknown(), |row| self.number(&row.category))
     }
 
-    /// The number of the category that a phase tells.
+    /// Index of a phase's category.
     pub fn category_of_phase(&self, phase: Phase) -> usize {
         self.phase.get(&phase).map_or(self.unknown(), |name| self.number(name))
     }
 
-    /// The number of what no row knows.
+    /// Index that stands for memory that no row knows.
     pub fn unknown(&self) -> usize {
         self.category.len()
     }
@@ -124,12 +124,12 @@ impl SnapshotRules {
         self.category.iter().position(|category| &*category.name == name).unwrap_or(self.unknown())
     }
 
-    /// The name of the category with this number.
+    /// Name of the category with this index.
     pub fn name(&self, number: usize) -> Arc<str> {
         self.category.get(number).map_or_else(|| SnapshotRules::UNKNOWN.into(), |category| Arc::clone(&category.name))
     }
 
-    /// The category called `name` in words of `language`; a name of another version's stands for itself.
+    /// The words of `language` for the category called `name`; `name` itself if it is unknown, as from another version.
     pub fn words<'n>(&'n self, name: &'n str, language: Language) -> &'n str {
         let category = self.category.iter().find(|category| &*category.name == name).map(|category| &category.words);
         let words = category.or((name == SnapshotRules::UNKNOWN).then_some(&self.unknown));
@@ -137,7 +137,7 @@ impl SnapshotRules {
     }
 }
 
-impl FrameRow {
+impl CategoryFrame {
     fn fits(&self, file: &str, function: &str) -> bool {
         let at_border = |part: &String| {
             file.match_indices(part.as_str()).any(|(start, _)| start == 0 || file.as_bytes()[start - 1] == b'/')

@@ -1,6 +1,6 @@
-//! Terms of the arithmetic and of phases as a reader's language says them.
+//! Terms of the arithmetic and of phases in the reader's language.
 //!
-//! The arithmetic and the facts speak English, term by term; whoever shows their words passes them through here.
+//! The arithmetic and the facts produce English, term by term; their words are translated here before they are shown.
 
 use std::borrow::Cow;
 
@@ -33,7 +33,7 @@ pub fn phase_in_words(phase: Phase, language: Language) -> &'static str {
     }
 }
 
-/// `words`, which were put together in English of terms known here, in `language`.
+/// Translates `words`, composed of the English terms known here, to `language`.
 pub fn in_terms(words: &str, language: Language) -> Cow<'_, str> {
     match language {
         Language::En => Cow::Borrowed(words),
@@ -43,7 +43,7 @@ pub fn in_terms(words: &str, language: Language) -> Cow<'_, str> {
 
 fn chinese(words: &str) -> String {
     let mut terms: Vec<&(&str, &str)> = TERMS.iter().collect();
-    // What stands within a longer term is no term of its own.
+    // Longer terms first, so that no part of one is taken for a term of its own.
     terms.sort_by_key(|(english, _)| std::cmp::Reverse(english.len()));
     let (mut said, mut rest) = (String::new(), words);
     let mut is_within = false;
@@ -74,7 +74,7 @@ fn is_of_word(character: char) -> bool {
     character.is_ascii_alphanumeric() || character == '_'
 }
 
-/// `text` without the blanks that stand between two Chinese characters, or beside a Chinese sign.
+/// `text` without blanks between two Chinese characters or beside Chinese punctuation.
 pub fn closed_up(text: &str) -> String {
     let characters: Vec<char> = text.chars().collect();
     let is_wide =
@@ -96,9 +96,9 @@ fn is_sign(character: char) -> bool {
     "，。；：、（）“”".contains(character)
 }
 
-/// What sums, formulas, assumptions and layouts are made of.
+/// The terms of sums, formulas, assumptions and layouts.
 const TERMS: &[(&str, &str)] = &[
-    // Quantities that a request is for.
+    // What a requested amount may be.
     ("all parameters", "全部参数"),
     ("a rank's part of the parameters", "每个 rank 分到的参数"),
     ("gradient bucket", "梯度通信桶"),

@@ -9,11 +9,11 @@ use serde::Deserialize;
 pub struct Version {
     release: Vec<u64>,
     stage: Stage,
-    /// Of several pre- or post-releases, which.
+    /// The number of the pre- or post-release.
     number: u64,
 }
 
-/// What stands behind the numbers.
+/// The suffix after the release's numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Stage {
     Dev,

@@ -5,7 +5,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use super::Amount;
-use crate::knowledge::{Found, Shape};
+use crate::knowledge::{ModelMatch, Shape};
 use crate::model::Bytes;
 
 /// A number of parameters known within bounds.
@@ -160,11 +160,11 @@ impl ModelSize {
     }
 }
 
-impl From<Found<'_>> for ModelSize {
-    fn from(found: Found<'_>) -> ModelSize {
+impl From<ModelMatch<'_>> for ModelSize {
+    fn from(found: ModelMatch<'_>) -> ModelSize {
         match found {
-            Found::Model(model) => ModelSize::of_shape(model.shape.clone()),
-            Found::Size(count) => ModelSize { parameters: Parameters::named(count), shape: None },
+            ModelMatch::Model(model) => ModelSize::of_shape(model.shape.clone()),
+            ModelMatch::Size(count) => ModelSize { parameters: Parameters::named(count), shape: None },
         }
     }
 }

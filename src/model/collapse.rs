@@ -2,14 +2,14 @@ use serde::{Deserialize, Serialize};
 
 use super::{Citation, Kind, OtherFailureName, Victim};
 
-/// How a job came down: the call that failed, and how its processes ended.
+/// How a job failed: the call that failed, and how its processes ended.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Collapse {
-    /// The stack of whoever failed first, outermost call first, libraries folded; empty where none was printed.
+    /// The stack of the process that failed first, outermost call first, with the calls of libraries left out; empty if none was printed.
     pub stack: Vec<Call>,
-    /// How each process ended, first things first, those that ended alike together.
+    /// How the processes ended, in order of time; processes that ended alike are one entry.
     pub sequence: Vec<End>,
 }
 
@@ -20,35 +20,35 @@ pub struct Collapse {
 pub struct Call {
     /// Source file as printed, or the actor class of a remote call.
     pub file: String,
-    /// Line of that file, where it was printed.
+    /// Line of that file, if it was printed.
     pub file_line: Option<u64>,
     /// Function or remote method.
     pub function: String,
-    /// The source line; empty where it was not printed.
+    /// The source line; empty if it was not printed.
     pub code: String,
-    /// Whether the file is of no known library: the user's own.
+    /// Whether the file belongs to the user, that is, to no known library.
     pub is_own: bool,
-    /// Calls left out before this one.
+    /// Number of calls left out before this one.
     pub folded_before: usize,
     /// Where the log shows it.
     pub source: Citation,
 }
 
-/// How some processes ended.
+/// How one or several processes ended.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct End {
-    /// How.
+    /// In which way they ended.
     #[serde(flatten)]
     pub ending: Ending,
-    /// Which processes; of very many the first.
+    /// The processes; if there are very many, only the first ones.
     pub processes: Vec<Victim>,
-    /// How many in all.
+    /// The number of all these processes.
     pub count: usize,
-    /// When the first of them did, as the log says.
+    /// When the first of them ended, as the log writes it.
     pub time: Option<String>,
-    /// Seconds after the first end of the job, where one clock tells.
+    /// Seconds since the first end in the job, if both were written by comparable clocks.
     pub seconds_after: Option<f64>,
     /// The line that says so of the first of them.
     pub source: Citation,
@@ -60,33 +60,33 @@ pub struct End {
 #[serde(tag = "how", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Ending {
-    /// It was refused memory, or killed for want of it.
+    /// It was refused memory, or killed because memory was short.
     OutOfMemory {
         /// What ran out.
         kind: Kind,
     },
-    /// By a signal, which says nothing of why.
+    /// A signal ended it; the reason is not known.
     Signal {
-        /// Its number.
+        /// Number of the signal.
         signal: i32,
     },
-    /// Something else failed in it.
+    /// It failed of something other than memory.
     Failed {
-        /// What.
+        /// What failed.
         failure: OtherFailureName,
     },
-    /// Its launcher stopped it because another one had died.
+    /// Its launcher stopped it because another process had died.
     Stopped,
-    /// With a status, which says nothing of why.
+    /// It exited with a status; the reason is not known.
     Exited {
-        /// It.
+        /// The status.
         status: i32,
     },
-    /// It was gone.
+    /// It disappeared: a connection closed, a pid was gone.
     Vanished,
 }
 
 impl End {
-    /// More processes than these are counted.
+    /// At most this many processes are listed; the others are only counted.
     pub const MOST_PROCESSES: usize = 64;
 }

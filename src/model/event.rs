@@ -6,64 +6,73 @@ use serde::{Deserialize, Serialize};
 use super::word::Word;
 use super::{Basis, Citation, Consumer, Figure, Kind, LineNumber, OtherFailureName, Phase, Stamps, Timestamp, Victim};
 
-/// One thing that one message of a log states, read by the grammar of whoever printed it.
+/// One statement of one message in a log, read by the grammar of the program that printed it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Event {
-    /// What it states.
+    /// What the message states.
     pub what: What,
-    /// Whose words they are: `torch`, `kernel`, `ray` …
+    /// The program whose message it is: `torch`, `kernel`, `ray` …
     #[serde(with = "super::word")]
     pub producer: Word,
-    /// On what it rests.
+    /// How the message was recognised.
     pub basis: Basis,
     /// The line that states it.
     pub at: Citation,
-    /// Further lines of the same message that carry its weight.
+    /// Further lines of the same message that are worth quoting.
     pub evidence: Vec<Citation>,
-    /// The numbers in it.
+    /// The numbers in the message.
     pub figures: Vec<Figure>,
-    /// Other things in it that rules may ask for.
+    /// Other values in the message that rules may ask for.
     pub facts: Vec<Fact>,
-    /// Which process wrote it.
+    /// The process that wrote the message.
     pub origin: Origin,
-    /// When, by the clock of whoever wrote it.
+    /// When it was written, by the clock of the writer.
     pub time: Option<Timestamp>,
-    /// How many more times the same was said (Ray's `[repeated 6x across cluster]`, or folded here).
+    /// How many more times the same was printed (Ray's `[repeated 6x across cluster]`, or equal events that were merged into this one).
     pub repeated: u64,
-    /// Whom it was said of besides, where alike events were folded into this one.
+    /// The other processes of which the same was said, if equal events were merged into this one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub others: Vec<Other>,
-    /// What was going on when it was written.
-    pub setting: Setting,
+    pub others: Vec<Mention>,
+    /// What the input had shown up to this line.
+    #[serde(rename = "setting")]
+    pub context: LineContext,
 }
 
-/// Another process of which the same was said.
+/// A process that an event is about, and the line that says so.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Other {
-    /// Which.
+pub struct Mention {
+    /// The process.
     pub process: Victim,
-    /// In which line of the same input.
+    /// The line of the same input that says so.
     pub line: LineNumber,
-    /// When.
+    /// When that line was written.
     pub time: Option<Timestamp>,
 }
 
-impl Other {
-    /// Of all events of one input together no more are kept.
+impl Mention {
+    /// At most this many are kept for all events of one input together.
     pub const MOST: usize = 1 << 14;
 }
 
 impl Event {
-    /// Who ended by what it states, as far as it says; nobody where it states no end.
+    /// The number that it states as the fact `key`.
+    pub fn number(&self, key: &str) -> Option<u32> {
+        self.facts.iter().find(|fact| fact.key == key).and_then(|fact| match fact.value {
+            FactValue::Number(value) if value >= 0.0 => Some(value as u32),
+            _ => None,
+        })
+    }
+
+    /// The processes that ended by this event, as far as it names them; empty if it does not state an end.
     pub fn processes(&self) -> Vec<Victim> {
         let origin = self.origin.process();
         match &self.what {
-            // The reporter of a death is not the dead; only the machine is the same.
+            // The process that reports a death is not the one that died; only the host is the same.
             What::Death(death) => vec![death.victim.clone().on(&origin.host)],
             What::Shortage(shortage) if !shortage.victims.is_empty() => {
                 shortage.victims.iter().map(|victim| victim.clone().on(&origin.host)).collect()
             }
-            // Who reports a kill from outside is not the killed.
+            // The process that reports a kill is not the one that was killed.
             What::Shortage(shortage) if shortage.kind.is_kill() => {
                 vec![Victim { host: origin.host, ..Victim::default() }]
             }
@@ -77,35 +86,35 @@ impl Event {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum What {
-    /// Memory ran out, by the word of the allocator, kernel or monitor that refused or killed.
+    /// Memory ran out, according to the allocator, kernel or monitor that refused it or killed a process.
     Shortage(Shortage),
-    /// A process ended. Why is not said, or only guessed.
+    /// A process ended; the reason is not stated, or only guessed.
     Death(Death),
-    /// Something failed that is not memory.
+    /// Something other than memory failed.
     Failure(Failure),
-    /// A Python traceback ended.
+    /// A stack was printed; the event stands at its end.
     Traceback(Traceback),
-    /// Memory figures at a moment; they make the timeline.
+    /// Memory figures at one moment; the timeline consists of these.
     Memory {
-        /// Of which allocator or process.
+        /// The allocator or process that they belong to.
         series: Arc<str>,
     },
-    /// A process ended as it should.
+    /// A process ended normally.
     Finished,
-    /// Something worth knowing of the job, said in passing: limits, sizes, settings.
+    /// Something about the job that is worth keeping: limits, sizes, settings.
     Notice,
 }
 
 /// Memory ran out.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Shortage {
-    /// Whose memory.
+    /// Which memory ran out.
     pub kind: Kind,
-    /// How it ended.
+    /// How the shortage ended.
     pub severity: Severity,
-    /// Who was killed or refused, as far as this message says.
+    /// The processes that were killed or refused memory, as far as this message says.
     pub victims: Vec<Victim>,
-    /// Who held the memory, largest first.
+    /// The processes that held the memory, largest first.
     pub consumers: Vec<Consumer>,
 }
 
@@ -115,22 +124,22 @@ pub struct Shortage {
 pub enum Severity {
     /// The request was refused or the process killed.
     Fatal,
-    /// Whoever prints it also says that it goes on without what it could not do.
+    /// The message also says that the program continues without what it could not do.
     Swallowed,
-    /// Whoever prints it also says that it tries again.
+    /// The message also says that the program tries again.
     Retried,
-    /// It was close; nothing failed yet.
+    /// Memory was nearly used up; nothing failed yet.
     Pressure,
 }
 
 /// The end of a process.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Death {
-    /// How.
+    /// How it ended.
     pub exit: Exit,
-    /// Which process.
+    /// The process.
     pub victim: Victim,
-    /// Whether whoever reports it calls it the first.
+    /// Whether the message calls it the first process that failed.
     pub first: bool,
 }
 
@@ -138,24 +147,23 @@ pub struct Death {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Exit {
-    /// By this signal.
+    /// It was ended by the signal of this number.
     Signal(i32),
-    /// With this status.
+    /// It exited with this status.
     Code(i32),
-    /// It was gone: a connection closed, a pid vanished.
+    /// It disappeared: a connection closed, a pid was gone.
     Vanished,
-    /// Its launcher stopped it because another one had died.
+    /// Its launcher stopped it because another process had died.
     Stopped,
 }
 
 impl Exit {
-    /// SIGKILL.
+    /// SIGKILL, the signal that ends a process at once.
     pub const KILL: Exit = Exit::Signal(9);
-    /// SIGBUS.
+    /// SIGBUS, which also ends a process when shared memory is full.
     pub const BUS: Exit = Exit::Signal(7);
 
-    /// Reads an exit status as launchers print it: negative numbers and 128 + n are signals, DeepSpeed's launcher
-    /// exits with 256 − n.
+    /// Reads an exit status as launchers print it: negative numbers and 128 + n are signals; DeepSpeed's launcher exits with 256 − n.
     pub fn from_status(status: i32) -> Exit {
         match status {
             -64..0 => Exit::Signal(-status),
@@ -166,23 +174,23 @@ impl Exit {
     }
 }
 
-/// A failure that is not memory.
+/// A failure of something other than memory.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Failure {
-    /// Which.
+    /// What failed.
     pub name: OtherFailureName,
-    /// Whether it tends to follow the death of another process: a timeout, a lost peer.
+    /// Whether such a failure usually follows the death of another process: a timeout, a lost peer.
     pub follows: bool,
 }
 
 /// A stack as it was printed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Traceback {
-    /// Outermost call first.
+    /// The calls, outermost first.
     pub frames: Vec<Frame>,
     /// The exception at its end.
     pub exception: Option<Citation>,
-    /// Whether it is another program's than Python's: symbols without source lines, printed behind the message.
+    /// Whether it is a stack of native code: symbols without source lines, printed after the message.
     pub is_native: bool,
 }
 
@@ -193,14 +201,14 @@ pub struct Frame {
     pub file: String,
     /// Function or remote method.
     pub function: String,
-    /// The source line, where it was printed.
+    /// The source line, if it was printed.
     pub code: String,
-    /// Where it stands.
+    /// Where the log shows it.
     pub at: Citation,
 }
 
 impl Frame {
-    /// What stands for the file of a remote call.
+    /// Written as the file of a remote call.
     pub const REMOTE: &str = "ray";
 }
 
@@ -215,61 +223,61 @@ pub struct Origin {
     pub local_rank: Option<u32>,
     /// Process id.
     pub pid: Option<u32>,
-    /// Actor class, engine process, daemon.
+    /// Actor class, engine process or daemon.
     pub role: Option<Arc<str>>,
 }
 
 impl Origin {
-    /// Whether the line said nothing of who wrote it.
+    /// Whether the line says nothing about its writer.
     pub fn is_anonymous(&self) -> bool {
         *self == Origin::default()
     }
 
-    /// It as the process that an event is about.
+    /// The same process, as events name it.
     pub fn process(&self) -> Victim {
         Victim { host: self.host.clone(), rank: self.rank, device: None, pid: self.pid, role: self.role.clone() }
     }
 }
 
-/// What was going on when a line was written.
+/// What the input had shown up to a line.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct Setting {
+pub struct LineContext {
     /// The last sign of a phase from the same origin.
     pub own: Option<PhaseMark>,
-    /// The last sign of a phase from anybody in the same input.
+    /// The last sign of a phase from any origin in the same input.
     pub any: Option<PhaseMark>,
     /// The last memory figures that were printed, one of each name.
     pub memory: Arc<[Figure]>,
-    /// How many signs of progress the input had shown.
+    /// Number of signs of progress so far.
     pub progress: u64,
-    /// How many of these were steps of training: lines that state a step's loss.
+    /// How many of those were training steps: lines that print a step's loss.
     pub steps: u64,
-    /// The phases that the input had shown signs of.
+    /// The phases of which there were signs.
     pub seen: BTreeSet<Phase>,
     /// The source file that the line's logger names, without its folders: `core.py`.
     pub place: Option<Arc<str>>,
-    /// The lines before it, where it is a failure.
+    /// The lines before this one, if it is a failure.
     pub recent: Arc<[Citation]>,
-    /// The last times that the input had named by then.
+    /// The last times that the input had named.
     pub stamps: Stamps,
 }
 
 /// A sign of a phase: a line, a progress bar, a remote method.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PhaseMark {
-    /// The phase it stands for.
+    /// The phase that it shows.
     pub phase: Phase,
-    /// What it says in a few words.
+    /// What the program was doing, in a few words.
     pub site: Arc<str>,
     /// Whether it says that the phase is over.
     pub ended: bool,
-    /// How surely it names the phase, 0–1.
+    /// How reliably it shows the phase, 0–1.
     pub confidence: f64,
     /// The line.
     pub at: Citation,
 }
 
-/// A named thing that a message says beside its figures.
+/// A named value that a message states, other than a figure.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Fact {
     /// Its name, as rules ask for it: `kernel.constraint`.
@@ -281,23 +289,23 @@ pub struct Fact {
     pub at: Citation,
 }
 
-/// The fact of which device a job says it computes on.
+/// Name of the fact that says which device a job computes on.
 pub const DEVICE_IN_USE: &str = "device.in_use";
 
-/// The fact of which process speaks: a runtime prints its own number in passing.
+/// Name of the fact that holds the process id which a runtime printed of itself.
 pub const PROCESS_IN_USE: &str = "process.in_use";
 
-/// The fact of which rank speaks, said in passing.
+/// Name of the fact that holds the rank which a process printed of itself.
 pub const RANK_IN_USE: &str = "rank.in_use";
 
-/// The fact that the kernel killed nobody for want of memory, whoever was killed.
+/// Name of the fact that the kernel killed no process because of memory, even if a process was killed.
 pub const NO_OOM_KILL: &str = "recorder.no_oom_kill";
 
 /// The value of a fact.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FactValue {
-    /// Words.
+    /// A text.
     Text(String),
     /// A number.
     Number(f64),

@@ -1,10 +1,10 @@
-//! What of events are words that stem from inputs, as `texts.rs` has it of reports.
+//! The texts of events that come from inputs, as `texts.rs` lists those of reports.
 
 use std::sync::Arc;
 
 use super::{
-    Death, Event, Fact, FactValue, Failure, Frame, Origin, Other, PhaseMark, Setting, Shortage, Text, Texts, Traceback,
-    What,
+    Death, Event, Fact, FactValue, Failure, Frame, LineContext, Mention, Origin, PhaseMark, Shortage, Text, Texts,
+    Traceback, What,
 };
 
 impl Texts for Event {
@@ -21,7 +21,7 @@ impl Texts for Event {
             time: _,
             repeated: _,
             others,
-            setting,
+            context,
         } = self;
         what.texts(see);
         at.texts(see);
@@ -29,8 +29,8 @@ impl Texts for Event {
         figures.texts(see);
         facts.texts(see);
         origin.texts(see);
-        others.iter_mut().for_each(|Other { process, line: _, time: _ }| process.texts(see));
-        setting.texts(see);
+        others.iter_mut().for_each(|Mention { process, line: _, time: _ }| process.texts(see));
+        context.texts(see);
     }
 }
 
@@ -78,9 +78,9 @@ impl Texts for Fact {
     }
 }
 
-impl Texts for Setting {
+impl Texts for LineContext {
     fn texts(&mut self, see: &mut dyn FnMut(Text<'_>)) {
-        let Setting { own, any, memory, progress: _, steps: _, seen: _, place, recent, stamps: _ } = self;
+        let LineContext { own, any, memory, progress: _, steps: _, seen: _, place, recent, stamps: _ } = self;
         own.texts(see);
         any.texts(see);
         shared(memory, see);
@@ -89,7 +89,7 @@ impl Texts for Setting {
     }
 }
 
-/// Many events share these: one that is as it was stays shared.
+/// Many events share one slice; it stays shared if none of its texts was changed.
 fn shared<T: Texts + Clone + PartialEq>(items: &mut Arc<[T]>, see: &mut dyn FnMut(Text<'_>)) {
     let mut own = items.to_vec();
     own.texts(see);

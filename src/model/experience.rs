@@ -5,27 +5,28 @@ use serde::{Deserialize, Serialize};
 
 use super::{Fingerprint, Kind, Phase, Seen};
 
-/// How often something was tried here, and how it went.
+/// How often a change was tried, and with what result.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Outcomes {
-    /// The trouble went away.
+    /// How often the problem went away.
     pub worked: u64,
-    /// It did not.
+    /// How often it did not.
     pub failed: u64,
 }
 
 impl Outcomes {
-    /// Outcomes make nothing more than so much likelier or less likely, as a factor of its odds.
+    /// Outcomes change the odds of a cause by at most this factor.
     pub const MOST: f64 = 3.0;
 
-    /// How often it was tried.
+    /// Number of times it was tried.
     pub fn tried(self) -> u64 {
         self.worked + self.failed
     }
 
-    /// What they add to the log-odds: those of the mean of a Beta(1 + worked, 1 + failed), within ± ln [`Outcomes::MOST`].
+    /// What the outcomes add to the log-odds of a cause: the log-odds of the mean of Beta(1 + worked, 1 + failed), within ± ln
+    /// [`Outcomes::MOST`].
     pub fn log_odds(self) -> f64 {
         let limit = Outcomes::MOST.ln();
         ((self.worked as f64 + 1.0) / (self.failed as f64 + 1.0)).ln().clamp(-limit, limit)
@@ -41,61 +42,61 @@ impl std::iter::Sum for Outcomes {
     }
 }
 
-/// What an analysis is told of the history.
+/// The part of the history that an analysis uses.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Experience {
-    /// The occurrences of each trouble, by [`Fingerprint::group`].
+    /// The occurrences of each problem, by [`Fingerprint::group`].
     pub groups: BTreeMap<String, Group>,
-    /// What was tried, and how it went.
+    /// Which changes were tried, and with what result.
     pub tallies: Vec<Tally>,
 }
 
-/// The occurrences of one trouble.
+/// The occurrences of one problem.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Group {
-    /// How many.
+    /// Number of occurrences.
     pub count: u64,
-    /// The time of the first, RFC 3339.
+    /// Time of the first, RFC 3339.
     pub first: String,
-    /// The time of the last.
+    /// Time of the last, RFC 3339.
     pub last: String,
-    /// The last ones, newest first, at most [`Group::RECENT`].
+    /// The last occurrences, newest first, at most [`Group::RECENT`].
     pub recent: Vec<Occurrence>,
-    /// What made it go away, the newest first.
+    /// The changes that solved the problem, newest first.
     #[serde(default)]
     pub worked: Vec<String>,
 }
 
-/// One time that a trouble came up.
+/// One occurrence of a problem.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Occurrence {
-    /// The incident.
+    /// Id of the incident.
     pub id: String,
-    /// When, RFC 3339.
+    /// Its time, RFC 3339.
     pub time: String,
 }
 
-/// How one change went with one cause.
+/// The outcomes of one change against one cause.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tally {
     /// What ran out.
     pub kind: Kind,
-    /// In which phase.
+    /// The phase in which it ran out.
     pub phase: Phase,
-    /// For what cause it was made.
+    /// The cause for which the change was made.
     pub cause: Arc<str>,
-    /// What was changed.
+    /// The setting that was changed.
     pub knob: String,
-    /// How it went.
+    /// How often it worked and how often it did not.
     pub outcomes: Outcomes,
 }
 
 impl Group {
-    /// So many occurrences are known one by one.
+    /// At most this many occurrences are kept individually.
     pub const RECENT: usize = 32;
 
-    /// Counts one more.
+    /// Adds an occurrence.
     pub fn add(&mut self, occurrence: Occurrence) {
         if self.count == 0 || occurrence.time < self.first {
             self.first.clone_from(&occurrence.time);
@@ -109,7 +110,7 @@ impl Group {
         self.recent.truncate(Group::RECENT);
     }
 
-    /// What is known beside the occurrence `id`.
+    /// What is known apart from the occurrence `id`.
     fn beside(&self, id: &str) -> Seen {
         let others: Vec<&Occurrence> = self.recent.iter().filter(|known| known.id != id).collect();
         let is_known = others.len() < self.recent.len();
@@ -117,7 +118,7 @@ impl Group {
         if count == 0 {
             return Seen::default();
         }
-        // Where all are known one by one, the oldest other one is the first.
+        // If all are kept individually, the oldest of the others is the first.
         let oldest = others.last().filter(|_| others.len() as u64 == count).map(|oldest| &oldest.time);
         Seen {
             count,
@@ -130,13 +131,13 @@ impl Group {
 }
 
 impl Experience {
-    /// The other times that an incident's trouble came up.
+    /// The other occurrences of an incident's problem.
     pub fn seen(&self, fingerprint: &Fingerprint, id: &str) -> Seen {
         let group = self.groups.get(&fingerprint.group()).filter(|_| fingerprint.is_telling());
         group.map(|group| group.beside(id)).unwrap_or_default()
     }
 
-    /// How the remedies for `cause` went, in incidents of a kind and phase; of one knob where it is named.
+    /// The outcomes of the changes made for `cause` in incidents of this kind and phase; only of `knob`, if it is given.
     pub fn outcomes(&self, kind: Kind, phase: Phase, cause: &str, knob: Option<&str>) -> Outcomes {
         let is_it = |tally: &&Tally| {
             tally.kind == kind

@@ -4,54 +4,54 @@ use serde::{Deserialize, Serialize};
 
 use super::{Basis, Citation, Figure, Kind, Location, Outcomes, Patch, PatchSet, Phase, TimelinePoint, When};
 
-/// One failure: its root and all that belongs to it, several ranks as one.
+/// One failure: its root event and all that belongs to it, with the ranks that failed alike as one.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Incident {
-    /// Digest of the root's cited words, host, pid and time: this very occurrence.
+    /// Digest of the root's cited words, host, pid and time: it identifies this occurrence.
     pub id: String,
-    /// What groups occurrences of the same trouble.
+    /// Groups the occurrences of the same problem.
     pub fingerprint: Fingerprint,
     /// What ran out.
     pub kind: Kind,
-    /// On what the kind rests.
+    /// How the kind was recognised.
     #[serde(default)]
     pub basis: Basis,
     /// Whether the same work was retried and went on.
     pub recovered: bool,
-    /// When the job's log begins, as it says.
+    /// When the job's log begins, as the log writes it.
     pub started: Option<String>,
-    /// When the root was written.
+    /// When the root was written, as the log writes it.
     pub failed_at: Option<String>,
-    /// When that was as a calendar has it; absent where nothing says so.
+    /// The same as a calendar time; absent if nothing states it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub when: Option<When>,
     /// What the job was doing.
     pub phase: PhaseFinding,
-    /// Who was killed or refused first.
+    /// The process that was killed or refused memory first.
     pub victim: Victim,
-    /// All who were killed or refused, the first one included.
+    /// All processes that were killed or refused memory, including the first.
     pub victims: Vec<Victim>,
-    /// Who held the memory, largest first.
+    /// The processes that held the memory, largest first.
     pub consumers: Vec<Consumer>,
-    /// The numbers that belong to it.
+    /// The numbers that belong to the incident.
     pub figures: Vec<Figure>,
     /// Memory over time.
     pub timeline: Vec<TimelinePoint>,
-    /// What the job should have needed beside what it did.
+    /// The memory that the job should need by calculation, next to what the log states.
     pub memory: Memory,
     /// The lines that prove the kind.
     pub evidence: Vec<Citation>,
     /// Causes, likeliest first; never empty.
     pub diagnoses: Vec<Diagnosis>,
-    /// Rules that could not be asked, and for want of what.
+    /// Rules that could not be evaluated, with the input that is missing.
     pub not_checked: Vec<String>,
     /// What to record next time, as commands.
     pub capture_next: Vec<String>,
-    /// Whether it was seen before.
+    /// Whether the problem occurred before.
     pub seen: Seen,
-    /// That it is known and accepted, and raises no alarm; absent where nobody said so.
+    /// Why it is accepted and raises no alarm; absent if it is not accepted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ignored: Option<Ignored>,
 }
@@ -60,36 +60,36 @@ pub struct Incident {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Ignored {
-    /// In the words of whoever accepts it.
+    /// The reason that the user gave.
     pub reason: String,
-    /// The last day on which it is, UTC; absent where it has no end.
+    /// The last day (UTC) on which it is accepted; absent if there is no end.
     #[serde(default)]
     pub until: Option<String>,
     /// The line that says so: `oomdoc.toml:12`.
     pub by: String,
 }
 
-/// What groups occurrences of the same trouble; versioned, so that an upgrade never regroups.
+/// Groups occurrences of the same problem; it has a version, so that an upgrade does not regroup them.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Fingerprint {
-    /// Version of the recipe.
+    /// Version of the way in which it is made.
     pub version: u32,
     /// Digest of the parts.
     pub key: String,
-    /// What went into it.
+    /// The values that it was made from.
     pub parts: Vec<String>,
 }
 
 impl Fingerprint {
-    /// The name of the group, unlike that of any other version.
+    /// Name of the group, which includes the version.
     pub fn group(&self) -> String {
         format!("{}-{}", self.version, self.key)
     }
 
-    /// Whether it says more than what ran out and in which phase: a role, a frame or a cause. Incidents of which nothing else
-    /// is known have nothing in common.
+    /// Whether it has a role, a frame or a cause besides the kind and the phase. Incidents that share only a kind and a phase are not the
+    /// same problem.
     pub fn is_telling(&self) -> bool {
         const KIND_AND_PHASE: usize = 2;
         self.parts.iter().skip(KIND_AND_PHASE).any(|part| part != Phase::Unknown.as_str())
@@ -103,16 +103,16 @@ impl Fingerprint {
 pub struct PhaseFinding {
     /// The phase.
     pub name: Phase,
-    /// More closely: the innermost known place.
+    /// The innermost known place in it.
     pub site: Option<String>,
-    /// 0–1.
+    /// How likely the phase is, 0–1.
     pub confidence: f64,
-    /// The frames or lines that say so.
+    /// The frames or lines that show it.
     pub evidence: Vec<Citation>,
-    /// Whether a rule knew it, or words made it likely.
+    /// Whether a rule determined it, or the words of the log made it likely.
     #[serde(default)]
     pub basis: Basis,
-    /// What else it may have been, likeliest first.
+    /// Other possible phases, likeliest first.
     #[serde(default)]
     pub alternatives: Vec<PhaseShare>,
 }
@@ -125,7 +125,7 @@ impl Default for PhaseFinding {
 }
 
 impl PhaseFinding {
-    /// The first of `ranked`, likeliest first, and what else it may have been; nobody knows why yet.
+    /// The first of `ranked`, which is sorted with the likeliest first, with the others as alternatives and without evidence.
     pub fn ranked(ranked: &[(Phase, f64)]) -> PhaseFinding {
         let Some(((name, confidence), others)) = ranked.split_first() else { return PhaseFinding::default() };
         let others = others.iter().take_while(|(_, share)| *share >= PhaseShare::LEAST);
@@ -142,34 +142,34 @@ impl PhaseFinding {
 pub struct PhaseShare {
     /// The phase.
     pub name: Phase,
-    /// 0–1.
+    /// How likely it is, 0–1.
     pub confidence: f64,
 }
 
 impl PhaseShare {
-    /// A phase that is less likely than this is not named beside the likeliest.
+    /// A phase that is less likely than this is not listed as an alternative.
     pub const LEAST: f64 = 0.05;
 }
 
-/// A process that was killed or refused memory. Each part as far as the input says.
+/// A process that was killed or refused memory. A field is absent if the input does not say.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Victim {
-    /// Node.
+    /// Its node.
     pub host: Option<Arc<str>>,
     /// Global rank.
     pub rank: Option<u32>,
-    /// Device as the process counts them.
+    /// Number of the device, as the process counts.
     pub device: Option<u32>,
     /// Process id.
     pub pid: Option<u32>,
-    /// Actor class, process name.
+    /// Actor class or process name.
     pub role: Option<Arc<str>>,
 }
 
 impl Victim {
-    /// Fills what is missing here from `other`.
+    /// Takes the fields that are missing here from `other`.
     pub fn or(self, other: &Victim) -> Victim {
         Victim {
             host: self.host.or_else(|| other.host.clone()),
@@ -183,12 +183,12 @@ impl Victim {
         }
     }
 
-    /// It on `host`, unless another one is known.
+    /// The same process with `host`, if it has no host yet.
     pub(crate) fn on(self, host: &Option<Arc<str>>) -> Victim {
         Victim { host: self.host.or_else(|| host.clone()), ..self }
     }
 
-    /// What is known of it, as pairs of a name and the words for it.
+    /// The known fields as pairs of a name and a text.
     pub fn iter_words(&self) -> impl Iterator<Item = (&'static str, String)> + '_ {
         let number = |name, value: Option<u32>| value.map(|value| (name, value.to_string()));
         let words = |name, value: &Option<Arc<str>>| value.as_ref().map(|value| (name, value.to_string()));
@@ -203,12 +203,12 @@ impl Victim {
         .flatten()
     }
 
-    /// Whether nothing is known of it.
+    /// Whether no field is known.
     pub fn is_unknown(&self) -> bool {
         *self == Victim::default()
     }
 
-    /// Whether both say the same wherever both say anything, and both say something of the same thing.
+    /// Whether no known field contradicts the same field of `other`; the roles are not compared.
     pub fn may_be(&self, other: &Victim) -> bool {
         let agree = |same: Option<bool>| same.unwrap_or(true);
         fn both<T: PartialEq>(a: &Option<T>, b: &Option<T>) -> Option<bool> {
@@ -221,8 +221,7 @@ impl Victim {
     }
 }
 
-/// Whether `role` is what the kernel keeps of a process' title, 15 bytes, where `whole` names it: `ray::RolloutWor` of the
-/// actor class `RolloutWorker`.
+/// Whether `role` is `whole` as the kernel shortens a process title, to 15 bytes: `ray::RolloutWor` for the actor class `RolloutWorker`.
 fn is_cut_from(role: &str, whole: &str) -> bool {
     let title = role.strip_prefix("ray::").unwrap_or(role);
     role.len() == 15 && title.len() < whole.len() && whole.starts_with(title)
@@ -237,101 +236,101 @@ pub struct Consumer {
     pub pid: Option<u32>,
     /// Command, actor or cgroup.
     pub role: Option<String>,
-    /// How much.
+    /// The amount that it held.
     pub bytes: super::Bytes,
-    /// Where it is said.
+    /// Where the log states it.
     pub source: Location,
-    /// The words that say it.
+    /// The words that state it.
     pub text: String,
 }
 
 impl Consumer {
-    /// Whether it is called as Ray calls the processes that it starts for a job.
+    /// Whether it has the title that Ray gives to the processes it starts for a job.
     pub fn is_worker_of_ray(&self) -> bool {
         self.role.as_deref().and_then(ray_title).is_some()
     }
 }
 
-/// What a worker of Ray runs, by the title that it gives the process: `ray::Actor.method`, before 1.0 `ray_Actor:method()`.
+/// What a worker of Ray runs, read from its process title: `ray::Actor.method`, or `ray_Actor:method()` before Ray 1.0.
 pub fn ray_title(command: &str) -> Option<&str> {
     command.strip_prefix("ray::").or_else(|| command.strip_prefix("ray_"))
 }
 
-/// What the job should have needed beside what it did.
+/// The memory that the job should need by calculation, next to what the log states.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Memory {
-    /// By the arithmetic of training.
+    /// Computed from the settings of the job.
     pub predicted: Vec<Figure>,
-    /// By the log.
+    /// Stated by the log.
     pub observed: Vec<Figure>,
-    /// How the one explains the other.
+    /// How the computed figures explain the observed ones.
     pub explains: Option<String>,
 }
 
-/// A cause and how sure of it.
+/// A cause and how likely it is.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Diagnosis {
     /// A word of the vocabulary of causes.
     pub cause: Arc<str>,
-    /// The rule that says so.
+    /// The rule that found it.
     pub rule: Arc<str>,
-    /// 0–1; those of one incident sum to at most 1.
+    /// How likely it is, 0–1; those of one incident sum to at most 1.
     pub confidence: f64,
-    /// In a few words.
+    /// The cause in a few words.
     pub title: String,
-    /// In a sentence or two.
+    /// The explanation in a sentence or two.
     pub why: String,
     /// The lines that support it.
     pub evidence: Vec<Citation>,
-    /// Whether a rule's own evidence holds, or words made it likely.
+    /// Whether a rule's own evidence holds, or the words of the log made it likely.
     #[serde(default)]
     pub basis: Basis,
     /// What to change.
     pub patches: Vec<Patch>,
-    /// The cheapest of them that suffice together, where the first does not alone and the arithmetic knows.
+    /// The cheapest patches that together free enough memory, if the first alone does not and the needs can be computed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub set: Option<PatchSet>,
     /// What not to change, and why.
     pub not_advised: Vec<NotAdvised>,
-    /// How its remedies went here before, in incidents of the same kind and phase; absent where nobody said.
+    /// The outcomes of its remedies in earlier incidents of the same kind and phase; absent if none were reported.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub outcomes: Option<Outcomes>,
 }
 
-/// A change that people try and that does not help here.
+/// A change that people often try but that does not help here.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct NotAdvised {
-    /// The knob.
+    /// The setting.
     pub knob: String,
-    /// Why not.
+    /// Why it does not help.
     pub why: String,
 }
 
-/// What the history knows of the same trouble.
+/// What the history knows about the same problem.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Seen {
-    /// How often.
+    /// How often it occurred.
     pub count: u64,
-    /// First time.
+    /// Time of the first occurrence.
     pub first: Option<String>,
-    /// Last time.
+    /// Time of the last occurrence.
     pub last: Option<String>,
-    /// What made it go away.
+    /// The changes that solved it.
     pub worked: Vec<String>,
-    /// Incidents like it, the likest first; absent where nobody asked for them.
+    /// Similar incidents, the most similar first; absent if they were not asked for.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub earlier: Vec<Earlier>,
 }
 
-/// An incident of the history that is like another one.
+/// An incident of the history that is similar to another one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
@@ -342,8 +341,8 @@ pub struct Earlier {
     pub time: String,
     /// Its cause in a few words.
     pub title: String,
-    /// How like it is, 0–100; 100 is the same trouble.
+    /// How similar it is, 0–100; 100 means the same problem.
     pub likeness: u8,
-    /// What made its trouble go away.
+    /// The changes that solved its problem.
     pub worked: Vec<String>,
 }

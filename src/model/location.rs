@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Deserializer, Serialize};
 
-/// Number of a physical line (ended by `\n`), from 1.
+/// Number of a physical line (ended by `\n`), starting at 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(transparent)]
@@ -14,7 +14,7 @@ pub struct LineNumber(pub u64);
 impl LineNumber {
     /// The first line of a file.
     pub const FIRST: LineNumber = LineNumber(1);
-    /// That of what has no lines: a memory snapshot is a pickle.
+    /// The line number of an input without lines: a memory snapshot is a pickle.
     pub const NONE: LineNumber = LineNumber(0);
 }
 
@@ -24,7 +24,7 @@ impl fmt::Display for LineNumber {
     }
 }
 
-/// Number of a byte within its physical line, from 1.
+/// Number of a byte within its physical line, starting at 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(transparent)]
@@ -38,13 +38,13 @@ pub struct Location {
     /// The input as the user named it; `-` is standard input.
     #[serde(deserialize_with = "shared")]
     pub path: Arc<str>,
-    /// Physical line; 0 in an input that has no lines, which is a memory snapshot.
+    /// Physical line; 0 in a memory snapshot, which has no lines.
     pub line: LineNumber,
-    /// Byte within the line; 0 where there are no lines.
+    /// Byte within the line; 0 if there are no lines.
     pub column: Column,
 }
 
-/// A path that is kept once for all that is read of it one after another: what travels names it again and again.
+/// Reads a path, and returns the path that was read before if it is equal: transferred data repeats the same path many times.
 fn shared<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Arc<str>, D::Error> {
     thread_local! { static LAST: RefCell<Option<Arc<str>>> = const { RefCell::new(None) }; }
     let path = Cow::<'de, str>::deserialize(deserializer)?;
@@ -60,12 +60,12 @@ impl Location {
         Location { path: path.into(), line, column }
     }
 
-    /// An input that has no lines; which entry of it is meant says the text beside it.
+    /// An input without lines; the text next to the location says which entry is meant.
     pub fn of_whole(path: &Arc<str>) -> Location {
         Location { path: Arc::clone(path), line: LineNumber::NONE, column: Column(0) }
     }
 
-    /// Whether it is a line.
+    /// Whether the location has a line.
     pub fn is_line(&self) -> bool {
         self.line != LineNumber::NONE
     }
@@ -85,8 +85,8 @@ pub struct Citation {
     /// Where the first byte of `text` stands.
     #[serde(flatten)]
     pub location: Location,
-    /// A part of that physical line as it stands there, at most [`Citation::LONGEST`] bytes. Of a memory snapshot, which has no lines,
-    /// the entry as Python writes it: `device_traces[0][41]: {'action': 'oom', …}`.
+    /// A part of that physical line, verbatim, at most [`Citation::LONGEST`] bytes. For a memory snapshot, which has no lines, it is the
+    /// entry as Python writes it: `device_traces[0][41]: {'action': 'oom', …}`.
     pub text: String,
     /// Whether a secret in `text` was masked, so that it is no longer verbatim.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]

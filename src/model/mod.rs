@@ -1,7 +1,7 @@
-//! The nouns of a post-mortem: what ran out, where, when, with which figures, and what was said of it.
+//! The data types of a report: what ran out, where, when, which figures and which words state it.
 //!
-//! Everything else in the library passes these values on. Nothing here reads a file, knows a log format or
-//! holds a regular expression; every amount carries its unit and every statement the place where it stands.
+//! The rest of the library exchanges these values. Nothing here reads a file, knows a log format or uses a regular expression; every amount
+//! has its unit, and every statement the place where it stands.
 
 mod collapse;
 pub(crate) mod event;
@@ -41,10 +41,10 @@ pub use time::{TimeSource, When};
 pub use units::Bytes;
 pub use vocabulary::{Basis, FigureName, Kind, OtherFailureName, Phase, UnknownWord};
 
-// What reports are not made of.
+// Types that are not part of a report.
 pub(crate) use event::{
-    DEVICE_IN_USE, Death, Event, Exit, Fact, FactValue, Failure, Frame, NO_OOM_KILL, Origin, Other, PROCESS_IN_USE,
-    PhaseMark, RANK_IN_USE, Setting, Severity, Shortage, Traceback, What,
+    DEVICE_IN_USE, Death, Event, Exit, Fact, FactValue, Failure, Frame, LineContext, Mention, NO_OOM_KILL, Origin,
+    PROCESS_IN_USE, PhaseMark, RANK_IN_USE, Severity, Shortage, Traceback, What,
 };
 pub(crate) use experience::{Experience, Group, Occurrence, Tally};
 pub(crate) use one_line::one_line;

@@ -1,10 +1,10 @@
-/// `words` without what a screen would obey: line ends, control characters, changes of the direction of writing. A name is anything that
-/// a file system takes, and could pretend to be a line of ours.
+/// Returns `words` without the characters that a terminal acts on: line ends, control characters, changes of writing direction. A file name
+/// may contain any of them, and could otherwise imitate a line of oomdoc's output.
 pub fn one_line(words: &str) -> String {
     words.chars().filter(|c| (!c.is_control() || *c == '\t') && !is_separator(*c)).collect()
 }
 
-/// Whether `c` turns around how what follows is shown, or ends a line or paragraph.
+/// Whether `c` changes the writing direction or ends a line or paragraph.
 fn is_separator(c: char) -> bool {
     matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }

@@ -1,4 +1,4 @@
-//! What to change, and what that would do.
+//! Changes of the configuration and their effects.
 
 use std::fmt;
 use std::sync::Arc;
@@ -12,55 +12,55 @@ use super::{Bytes, Outcomes};
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Patch {
-    /// What it turns, whatever the framework calls it.
+    /// What it changes, independent of the framework.
     pub lever: Arc<str>,
-    /// As the user's framework version spells it.
+    /// The setting, as the user's framework version spells it.
     pub knob: String,
-    /// Its value now.
+    /// The current value.
     pub from: Option<String>,
-    /// Its value then; absent where nobody knows from what to count, or how much is needed.
+    /// The new value; absent if the current value or the amount that is needed is not known.
     pub to: Option<Scalar>,
-    /// What is known of its value then, where that is not all.
+    /// How to change the value, if the new value is not fully known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub change: Option<Change>,
-    /// What must be set with it, or it is refused or does nothing.
+    /// Settings that must be changed too; without them this one is refused or has no effect.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub with: Vec<Partner>,
     /// Where it is set: `cli`, `json`, `yaml`, `env`, `python`, `system`.
     pub target: String,
-    /// The user's own file, where it is known.
+    /// The user's own file that sets it, if it is known.
     pub file: Option<String>,
     /// The edit as a unified diff.
     pub diff: Option<String>,
-    /// What to type or to write where no file was given that sets it.
+    /// What to type or write, if none of the given files sets it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub line: Option<String>,
-    /// The settings that make the edit; no part of what is written or kept.
+    /// The settings that the edit changes; not written or stored.
     #[serde(skip)]
     #[doc(hidden)]
     pub edits: Vec<Edit>,
-    /// What it moves.
+    /// How much memory it frees or adds.
     pub effect: PatchEffect,
-    /// What the incident's moment needs then.
+    /// How much memory is needed at the moment of the incident after the change.
     #[serde(default)]
     pub needs: PatchNeeds,
-    /// Whether that is no more than there is; absent where the arithmetic does not say.
+    /// Whether that is available; absent if it cannot be computed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub suffices: Option<bool>,
-    /// What it costs.
+    /// What the change costs.
     pub cost: Option<String>,
-    /// What must hold for it to work, then what else is worth knowing.
+    /// The condition under which it works, followed by the note.
     pub constraint: Option<String>,
-    /// The latter alone: the end of `constraint` that is no condition.
+    /// The note alone: the end of `constraint` that is not a condition.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
-    /// How it went here before, for the same cause in incidents of the same kind and phase; absent where nobody said.
+    /// Its outcomes for the same cause in earlier incidents of the same kind and phase; absent if none were reported.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub outcomes: Option<Outcomes>,
 }
 
 impl Patch {
-    /// What must hold for it to work: [`Patch::constraint`] without the [`Patch::note`] behind it.
+    /// The condition under which it works: [`Patch::constraint`] without the [`Patch::note`] at its end.
     pub fn condition(&self) -> Option<&str> {
         let both = self.constraint.as_deref()?;
         let condition = self.note.as_deref().and_then(|note| both.strip_suffix(note)).unwrap_or(both).trim_end();
@@ -68,7 +68,7 @@ impl Patch {
     }
 }
 
-/// A value of a setting, of the type that it has.
+/// A value of a setting, with its type.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(untagged)]
@@ -78,9 +78,9 @@ pub enum Scalar {
     Flag(bool),
     /// A whole number.
     Integer(i64),
-    /// Another number.
+    /// A number with a fraction.
     Number(f64),
-    /// Anything else; in angle brackets stands what only the user knows.
+    /// Any other value; a part in angle brackets is one that only the user knows.
     Text(String),
 }
 
@@ -95,7 +95,7 @@ impl fmt::Display for Scalar {
     }
 }
 
-/// How far to turn what is not known.
+/// How to change a value that is not known.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
@@ -105,7 +105,7 @@ pub enum Change {
     Times(f64),
     /// Add this to it.
     Add(f64),
-    /// To no less than this: more may be needed, and nothing says how much.
+    /// Set it to at least this: more may be needed, and nothing says how much.
     AtLeast(Scalar),
 }
 
@@ -119,29 +119,29 @@ impl fmt::Display for Change {
     }
 }
 
-/// A setting without which another one is refused or does nothing.
+/// A setting that another one requires: without it, the other one is refused or has no effect.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Partner {
-    /// As the user's framework version spells it.
+    /// The setting, as the user's framework version spells it.
     pub knob: String,
     /// Its value.
     pub to: Scalar,
 }
 
-/// One setting of one of the user's files.
+/// A change of one setting in one of the user's files.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Edit {
     /// The file.
     pub file: Arc<str>,
-    /// As the file spells it.
+    /// The setting, as the file spells it.
     pub key: String,
-    /// Its value then.
+    /// The new value.
     pub to: Scalar,
-    /// How a script gives it.
+    /// How the file sets it.
     pub given: Given,
-    /// To which of the script's commands.
+    /// The number of the script's command that it belongs to.
     pub command: Option<usize>,
 }
 
@@ -160,18 +160,18 @@ pub enum Given {
     Directive,
 }
 
-/// Several patches that do together what none of them does alone.
+/// Several patches that free enough memory together, but not alone.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct PatchSet {
-    /// Their knobs, each of one of the diagnosis' patches.
+    /// The settings; each belongs to one of the diagnosis' patches.
     pub knobs: Vec<String>,
-    /// What the incident's moment needs then.
+    /// How much memory is needed at the moment of the incident after all these changes.
     pub needs: PatchNeeds,
 }
 
-/// How many bytes a patch moves; negative frees.
+/// How many bytes a patch adds; a negative amount is freed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
@@ -182,7 +182,7 @@ pub struct PatchEffect {
     pub host_bytes: Option<Bytes>,
 }
 
-/// What the moment of the incident needs once a patch is applied, as far as the arithmetic knows.
+/// How much memory is needed at the moment of the incident after a patch, as far as it can be computed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
@@ -193,14 +193,14 @@ pub struct PatchNeeds {
     pub host: Option<Need>,
 }
 
-/// An amount that is needed, of what there is.
+/// An amount of memory that is needed, and the capacity for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Need {
-    /// Needed.
+    /// The amount that is needed.
     pub bytes: Bytes,
-    /// There is so much, where that is known.
+    /// The amount that exists, if it is known.
     pub capacity: Option<Bytes>,
 }
 

@@ -9,53 +9,54 @@ use super::{Bytes, FigureName, LineNumber};
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Ranks {
-    /// How many ranks are known; `rows` may have fewer.
+    /// Number of known ranks; `rows` may have fewer.
     pub count: usize,
-    /// The one with which it began, where that is known.
+    /// The rank that failed first, if it is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub first: Option<u32>,
-    /// When the first end was, by the clock that tells of all.
+    /// The time of the first end, by a clock that is common to all ranks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub began: Option<String>,
-    /// How many ranks ended in which way, of all that are known.
+    /// The number of ranks per state, over all known ranks.
     pub states: Vec<StateCount>,
-    /// What the `bytes` of a row measure that names no figure of its own.
+    /// What the `bytes` of a row measure if the row does not name its own figure.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub figure: Option<FigureName>,
-    /// The nodes, which rows name by their place here.
+    /// The nodes; rows refer to them by index.
     pub nodes: Vec<Arc<str>>,
-    /// The ranks in order; of more than [`Ranks::MOST`] those that tell most.
+    /// The ranks in order; if there are more than [`Ranks::MOST`], those that say most.
     pub rows: Vec<RankRow>,
-    /// Ranks that held far more than the others, most first.
+    /// Ranks that held far more than the others, largest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub outliers: Vec<Outlier>,
 }
 
-/// One rank. What is absent is not known.
+/// One rank. A field is absent if it is not known.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct RankRow {
     /// Global rank.
     pub rank: u32,
-    /// Its node: a place in `nodes`.
+    /// Index of its node in `nodes`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub node: Option<usize>,
     /// How it ended.
     pub state: RankState,
-    /// What it held at its end, by the last figure of its own.
+    /// The memory that it held at its end, by the last figure that it printed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bytes: Option<Bytes>,
-    /// What that measures, where it is not the figure of most ranks.
+    /// What `bytes` measures, if it is not the figure of most ranks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub figure: Option<FigureName>,
-    /// Seconds from the first end to its own; of one that says nothing of its end, to its last line: negative before the first end.
+    /// Seconds from the first end in the job to its own end. If the rank prints nothing about its end, seconds to its last line: negative
+    /// if that is before the first end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seconds_after: Option<f64>,
-    /// The input with the line that says how it ended: a place in the report's `inputs`.
+    /// The input with the line that says how it ended, as an index in the report's `inputs`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub input: Option<usize>,
-    /// That line; of one that says nothing of its end its last one.
+    /// That line; the last line of a rank that prints nothing about its end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub line: Option<LineNumber>,
 }
@@ -65,9 +66,9 @@ pub struct RankRow {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct StateCount {
-    /// In which.
+    /// The way in which they ended.
     pub state: RankState,
-    /// How many.
+    /// Number of ranks.
     pub count: usize,
 }
 
@@ -77,22 +78,22 @@ pub struct StateCount {
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum RankState {
-    /// It was refused memory, or killed for want of it.
+    /// It was refused memory, or killed because memory was short.
     RanOut,
-    /// It was killed or gone, and nothing says why.
+    /// It was killed or disappeared, and nothing says why.
     Killed,
-    /// Something else failed in it.
+    /// It failed of something other than memory.
     Failed,
     /// Nothing says how it ended.
     Silent,
     /// It ended because others did: a collective that did not end, a lost peer, the launcher.
     Followed,
-    /// As it should.
+    /// It ended normally.
     Finished,
 }
 
 impl RankState {
-    /// All, the most telling first.
+    /// All states, the ones that explain most first.
     pub const ALL: [RankState; 6] = [
         RankState::RanOut,
         RankState::Killed,
@@ -103,38 +104,38 @@ impl RankState {
     ];
 }
 
-/// One rank, or all of one node, that held far more than the others.
+/// One rank, or all ranks of one node, that held far more than the others.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Outlier {
-    /// Which.
+    /// The ranks.
     pub ranks: Vec<u32>,
-    /// The node that they are all of, where they are all of it.
+    /// Their node, if they are all ranks of one node.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub node: Option<Arc<str>>,
-    /// What is compared.
+    /// The figure that was compared.
     pub figure: FigureName,
-    /// What it held; of several the median.
+    /// The amount that the rank held; the median, if there are several ranks.
     pub bytes: Bytes,
-    /// What the median of all ranks held.
+    /// The median of all ranks.
     pub median: Bytes,
     /// `rank 1717 held 11.00 GiB more than the median`, in the report's language.
     pub words: String,
 }
 
 impl Ranks {
-    /// A job of fewer ranks needs no grid.
+    /// Jobs with fewer ranks get no grid.
     pub const FEWEST: usize = 8;
-    /// More rows than these are counted.
+    /// At most this many rows are kept; further ranks are only counted.
     pub const MOST: usize = 1 << 14;
 
-    /// How the first rank ended, and which it is.
+    /// The row of the rank that failed first.
     pub fn first_row(&self) -> Option<&RankRow> {
         self.row(self.first?)
     }
 
-    /// What is known of a rank.
+    /// The row of a rank.
     pub fn row(&self, rank: u32) -> Option<&RankRow> {
         let place = self.rows.binary_search_by_key(&rank, |row| row.rank).ok()?;
         self.rows.get(place)
@@ -150,7 +151,7 @@ impl Ranks {
         row.figure.or(self.figure)
     }
 
-    /// The rows for which `is_wanted` holds, and the outliers among them; what counts all ranks stays.
+    /// The rows for which `is_wanted` holds, and the outliers among them; the counts stay those of all ranks.
     pub fn narrowed(&self, is_wanted: impl Fn(&RankRow) -> bool) -> Ranks {
         let rows: Vec<RankRow> = self.rows.iter().filter(|row| is_wanted(row)).cloned().collect();
         let is_there = |rank: &u32| rows.binary_search_by_key(rank, |row| row.rank).is_ok();

@@ -4,70 +4,70 @@ use serde::{Deserialize, Serialize};
 
 use super::{Bytes, Citation, Collapse, Incident, Kind, Location, OtherFailureName, Ranks, Snapshot};
 
-/// Name of the report's format. Fields may be added to it, never renamed.
+/// Name of the report's format. Fields may be added, but never renamed.
 pub const SCHEMA: &str = "oomdoc.report/1";
 
-/// The post-mortem.
+/// The analysis of a failed job.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Report {
-    /// [`SCHEMA`].
+    /// The name of this format, [`SCHEMA`].
     pub schema: String,
-    /// Of oomdoc.
+    /// The version of oomdoc.
     pub version: String,
-    /// Kind of the root incident; `none` when there is none or all are recovered.
+    /// Kind of the root incident; `none` if there is none or all recovered.
     pub verdict: Kind,
-    /// What was read.
+    /// The inputs that were read.
     pub inputs: Vec<InputSummary>,
     /// What is known of the job.
     pub job: Job,
-    /// Root first, then those that only followed.
+    /// The root incident first, then those that followed from it.
     pub incidents: Vec<Incident>,
-    /// What it was instead, when the job failed of something else.
+    /// What failed instead, if the job did not fail because of memory.
     pub other_failure: Option<OtherFailure>,
-    /// In which call it failed, and how its processes ended.
+    /// The call in which the job failed, and how its processes ended.
     #[serde(default)]
     pub failure: Collapse,
-    /// What happened and why, in a sentence of the report's language.
+    /// What happened and why, as one sentence in the report's language.
     #[serde(default)]
     pub summary: String,
-    /// What PyTorch's memory snapshots show, each device by itself; absent where none was read.
+    /// What PyTorch's memory snapshots show, one entry per device; absent if none was read.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub snapshots: Vec<Snapshot>,
-    /// Lines beside those that prove it, for a page that is read away from the log; absent where nobody asked for them.
+    /// Lines around the evidence, for a report that is read without the log; absent if they were not asked for.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub neighbours: Vec<Citation>,
-    /// The nodes on which the inputs were read; absent where they were read here.
+    /// The nodes on which the inputs were read; absent if they were read on this machine.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub nodes: Option<Nodes>,
-    /// Every rank of a large job; absent where fewer than eight are known.
+    /// Every rank of a large job; absent if fewer than eight are known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ranks: Option<Ranks>,
 }
 
-/// The nodes of a job whose logs were read where they lie.
+/// The nodes of a job whose logs were read on the nodes themselves.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Nodes {
-    /// How many were asked.
+    /// Number of nodes that were asked.
     pub count: u64,
-    /// Those that gave nothing: what happened there is not part of the report.
+    /// The nodes that returned nothing; what happened on them is not part of the report.
     pub unanswered: Vec<String>,
-    /// Those whose clocks are apart from the others', by when each gave up the same collective operation.
+    /// The nodes whose clocks differ from the others', found by when each gave up the same collective operation.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub clocks: Vec<ClockSkew>,
 }
 
-/// A node whose clock is apart from the others'.
+/// A node whose clock differs from the others'.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct ClockSkew {
     /// The node.
     pub node: String,
-    /// Seconds that its clock is ahead; negative where it is behind.
+    /// Seconds by which its clock is ahead; negative if it is behind.
     pub seconds: f64,
 }
 
@@ -76,55 +76,55 @@ pub struct ClockSkew {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct InputSummary {
-    /// As the user named it.
+    /// The name that the user gave.
     pub path: Arc<str>,
-    /// What it is, by its content.
+    /// What kind of input it is, judged by its content.
     pub role: Role,
-    /// Its size.
+    /// Size in bytes.
     pub bytes: u64,
-    /// Its physical lines.
+    /// Number of physical lines.
     pub lines: u64,
-    /// Whose messages stand in it.
+    /// The programs whose messages it contains.
     pub producers: Vec<String>,
-    /// What could not be read, or looks odd.
+    /// What could not be read, or looks unusual.
     pub warning: Option<String>,
 }
 
-/// What an input is.
+/// What kind of input something is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum Role {
-    /// What a job printed.
+    /// The output of a job.
     Log,
-    /// What a kernel printed.
+    /// The log of a kernel.
     Kernel,
-    /// A configuration: DeepSpeed JSON, YAML.
+    /// A configuration file: DeepSpeed JSON, YAML.
     Config,
     /// A launch script.
     Script,
     /// A memory snapshot of PyTorch.
     Snapshot,
-    /// Something else.
+    /// Anything else.
     Other,
 }
 
-/// What is known of the job; `None` is "the input does not say".
+/// What is known about the job; a field is `null` if the inputs do not say.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Job {
     /// Training or serving framework.
     pub framework: Option<String>,
-    /// Its version.
+    /// Version of the framework.
     pub framework_version: Option<String>,
-    /// The last version that has all the options the job was launched with, where nothing states its version.
+    /// The last version that has all options the job was launched with, if no line states the version.
     #[serde(default)]
     pub framework_version_at_most: Option<String>,
-    /// Model.
+    /// Name of the model.
     pub model: Option<String>,
-    /// Its parameters.
+    /// Number of the model's parameters.
     pub parameters: Option<u64>,
     /// Number of ranks.
     pub world_size: Option<u32>,
@@ -134,31 +134,31 @@ pub struct Job {
     pub config_digest: Option<String>,
 }
 
-/// What a job died of when it was no lack of memory.
+/// What a job failed of, if it was not memory.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct OtherFailure {
-    /// Which.
+    /// The kind of failure.
     pub name: OtherFailureName,
-    /// The lines that say so.
+    /// The lines that show it.
     pub evidence: Vec<Citation>,
 }
 
-/// One moment of one series of memory figures.
+/// One memory figure at one moment.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct TimelinePoint {
-    /// Of which allocator, process or host.
+    /// The allocator, process or host that it belongs to.
     pub series: Arc<str>,
-    /// When, if the line said so.
+    /// When it was written, if the line says so.
     pub time: Option<String>,
-    /// What its writer was doing, by the last sign of it.
+    /// What the writer was doing, by the last sign of a phase.
     pub phase: Option<super::Phase>,
-    /// What it measures.
+    /// What the figure measures.
     pub name: super::FigureName,
-    /// How much.
+    /// The amount.
     pub bytes: Bytes,
     /// Where it stands.
     pub source: Location,

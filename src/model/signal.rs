@@ -1,11 +1,11 @@
-//! Signals of Linux as Python and the C library name them.
+//! Signals of Linux and their names in Python and the C library.
 
 /// A signal of Linux.
 #[derive(Debug, Clone, Copy)]
 pub struct Signal {
-    /// As Python and the kernel name it.
+    /// Its name in Python and the kernel.
     pub name: &'static str,
-    /// As glibc's `strsignal` and shells describe it.
+    /// Its description by glibc's `strsignal` and by shells.
     pub description: &'static str,
     /// Its number.
     pub number: i32,
@@ -16,7 +16,7 @@ const fn signal(number: i32, name: &'static str, description: &'static str) -> S
 }
 
 impl Signal {
-    /// Those by which processes end.
+    /// The signals that end processes.
     pub const ALL: [Signal; 14] = [
         signal(1, "SIGHUP", "Hangup"),
         signal(2, "SIGINT", "Interrupt"),
@@ -34,7 +34,7 @@ impl Signal {
         signal(15, "SIGTERM", "Terminated"),
     ];
 
-    /// What the signal of this number is called: `SIGTERM`, or `signal 34` where it has no name here.
+    /// The name of the signal with this number: `SIGTERM`, or `signal 34` if this list has no name for it.
     pub fn name_of(number: i32) -> String {
         let known = Signal::ALL.iter().find(|signal| signal.number == number);
         known.map_or_else(|| format!("signal {number}"), |signal| signal.name.to_owned())

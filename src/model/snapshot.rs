@@ -11,51 +11,51 @@ use super::{Bytes, Call};
 pub struct Snapshot {
     /// The file.
     pub path: Arc<str>,
-    /// The device as PyTorch counts it.
+    /// Number of the device, as PyTorch counts.
     pub device: u32,
-    /// At which moment the sums below are taken.
+    /// The moment at which the sums below are taken.
     pub moment: SnapshotMoment,
-    /// What was in use at that moment, as it was asked for.
+    /// Memory in use at that moment, as requested, before rounding.
     pub in_use: Bytes,
-    /// What the allocator had taken from the driver then.
+    /// Memory that the allocator had taken from the driver at that moment.
     pub reserved: Bytes,
     /// The most that was in use at any moment of the trace.
     pub peak: Bytes,
-    /// The allocation that was refused, where the trace has one.
+    /// The allocation that was refused, if the trace contains one.
     pub refused: Option<RefusedAllocation>,
-    /// What was in use, by what it is for, most first; with what was in use at other moments of `history`, which may be nothing here.
+    /// Memory in use by purpose, largest first. It has every purpose that occurs in `history`, so an amount may be zero at this moment.
     pub categories: Vec<CategoryUse>,
-    /// What was in use, by the user's line that asked for it, most first.
+    /// Memory in use by the user's line that requested it, largest first.
     pub lines: Vec<LineUse>,
     /// The largest allocations in use, largest first.
     pub largest: Vec<Allocation>,
-    /// What of the reserved memory was not in use.
+    /// Reserved memory that was not in use.
     pub unused: UnusedMemory,
     /// The largest segments, largest first.
     pub segments: Vec<SegmentUse>,
-    /// How many segments there were.
+    /// Number of all segments.
     pub segments_count: u64,
-    /// Memory over the trace, in order.
+    /// Memory over the trace, in order of time.
     pub history: Vec<HistoryPoint>,
-    /// How many events the trace has.
+    /// Number of events in the trace.
     pub events_count: u64,
-    /// Its last events, in order.
+    /// The last events of the trace, in order of time.
     pub last_events: Vec<TraceEvent>,
-    /// What `PYTORCH_CUDA_ALLOC_CONF` was set to.
+    /// The value of `PYTORCH_CUDA_ALLOC_CONF`.
     pub settings: Option<String>,
 }
 
-/// The moment of a snapshot that is told of.
+/// The moment of a snapshot that the report describes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum SnapshotMoment {
-    /// When an allocation was refused, after which nothing more was allocated.
+    /// When an allocation was refused after which nothing more was allocated.
     Refusal,
-    /// When most was in use.
+    /// When the most memory was in use.
     Peak,
-    /// When the snapshot was taken: it has no trace.
+    /// When the snapshot was taken, because it has no trace.
     End,
 }
 
@@ -64,62 +64,62 @@ pub enum SnapshotMoment {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct RefusedAllocation {
-    /// How much was asked for.
+    /// Size of the request.
     pub requested: Bytes,
-    /// What the device had free, as the driver counts.
+    /// Free memory of the device, as the driver counts.
     pub device_free: Bytes,
-    /// Whether nothing more was allocated after it: the job did not go on.
+    /// Whether nothing more was allocated after it, so that the job did not continue.
     pub is_last: bool,
-    /// Who asked, outermost call first, libraries folded.
+    /// The stack of the request, outermost call first, with the calls of libraries left out.
     pub stack: Vec<Call>,
 }
 
-/// What is in use for one purpose.
+/// The memory in use for one purpose.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct CategoryUse {
-    /// A name of `rules/snapshot.toml`: `optimizer_states`; `unknown` where no row knows the stack.
+    /// A name of `rules/snapshot.toml`, such as `optimizer_states`; `unknown` if none of its rows matches the stack.
     pub name: Arc<str>,
-    /// How much.
+    /// The amount.
     pub bytes: Bytes,
-    /// In how many allocations.
+    /// Number of allocations.
     pub count: u64,
 }
 
-/// What one line of the program has in use.
+/// The memory in use that one line of the program requested.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct LineUse {
-    /// Source file; empty where no stack was recorded.
+    /// Source file; empty if no stack was recorded.
     pub file: String,
     /// Line of that file.
     pub file_line: u64,
     /// Function.
     pub function: String,
-    /// Whether the file is of no known library: the user's own.
+    /// Whether the file belongs to the user, that is, to no known library.
     pub is_own: bool,
-    /// For what most of it is.
+    /// The purpose of most of it.
     pub category: Arc<str>,
-    /// How much.
+    /// The amount.
     pub bytes: Bytes,
-    /// In how many allocations.
+    /// Number of allocations.
     pub count: u64,
 }
 
-/// Allocations of one size and stack.
+/// Allocations of one size and one stack.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Allocation {
-    /// The size of each, as it was asked for.
+    /// The size of each, as it was requested.
     pub bytes: Bytes,
-    /// How many.
+    /// Number of allocations.
     pub count: u64,
-    /// For what they are.
+    /// Their purpose.
     pub category: Arc<str>,
-    /// Who asked, outermost call first, libraries folded; empty where no stack was recorded.
+    /// The stack of the request, outermost call first, with the calls of libraries left out; empty if no stack was recorded.
     pub stack: Vec<Call>,
 }
 
@@ -128,13 +128,13 @@ pub struct Allocation {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct UnusedMemory {
-    /// In all.
+    /// The amount.
     pub bytes: Bytes,
-    /// What of it lies between allocations, so that it cannot be given back to the driver.
+    /// The part of it between allocations, which cannot be returned to the driver.
     pub split: Bytes,
-    /// The largest piece that the refused allocation could have been given, or any piece where none was refused.
+    /// The largest piece that the refused allocation could have used, or any piece if none was refused.
     pub largest: Bytes,
-    /// In how many pieces.
+    /// Number of pieces.
     pub pieces: u64,
 }
 
@@ -145,11 +145,11 @@ pub struct UnusedMemory {
 pub struct SegmentUse {
     /// Its size.
     pub bytes: Bytes,
-    /// What of it was in use.
+    /// The part in use.
     pub in_use: Bytes,
-    /// Its largest piece that was not.
+    /// The largest piece that was not in use.
     pub largest_unused: Bytes,
-    /// In how many pieces that was.
+    /// Number of pieces that were not in use.
     pub pieces: u64,
     /// The stream whose allocations it serves.
     pub stream: i64,
@@ -157,7 +157,7 @@ pub struct SegmentUse {
     pub is_private: bool,
     /// Whether it can grow (`expandable_segments`).
     pub is_expandable: bool,
-    /// How full each of its equal parts was, in percent, in the order of addresses.
+    /// Percentage in use of each of its equal parts, in the order of addresses.
     pub fill: Vec<u8>,
 }
 
@@ -166,15 +166,15 @@ pub struct SegmentUse {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct HistoryPoint {
-    /// After how many events.
+    /// Number of events up to this moment.
     pub event: u64,
-    /// Seconds since the trace began, where its events say when they happened.
+    /// Seconds since the trace began, if its events have times.
     pub seconds: Option<f64>,
-    /// What was in use.
+    /// Memory in use.
     pub in_use: Bytes,
-    /// What the allocator had taken from the driver.
+    /// Memory that the allocator had taken from the driver.
     pub reserved: Bytes,
-    /// What was in use of each of the snapshot's `categories`, in their order.
+    /// Memory in use of each of the snapshot's `categories`, in their order.
     pub categories: Vec<Bytes>,
 }
 
@@ -183,12 +183,12 @@ pub struct HistoryPoint {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct TraceEvent {
-    /// What the allocator did, in PyTorch's word: `alloc`, `free_requested`, `free_completed`, `segment_alloc`, `oom` …
+    /// What the allocator did, as PyTorch names it: `alloc`, `free_requested`, `free_completed`, `segment_alloc`, `oom` …
     pub action: String,
-    /// How much of it.
+    /// The amount.
     pub bytes: Bytes,
-    /// Seconds before the last event, where events say when they happened.
+    /// Seconds before the last event, if events have times.
     pub seconds_before: Option<f64>,
-    /// The user's innermost line, `train.py:42 step`, else the innermost that is known.
+    /// The user's innermost line, or the innermost known line if there is none of the user's.
     pub line: Option<String>,
 }

@@ -1,5 +1,5 @@
-//! What of a report are words that stem from its inputs: what may be secret, or mean harm. All fields are named here, so that a new
-//! one is not forgotten; those that are left out are numbers, digests and names of our own, which nobody's rule may change.
+//! The texts of a report that come from its inputs, which may contain secrets or harmful characters. Every field is named here, so that a
+//! new one cannot be forgotten; the fields that are skipped are numbers, digests and names of our own, which no redaction rule may change.
 
 use std::sync::Arc;
 
@@ -11,26 +11,26 @@ use super::{
 
 /// A text of a report.
 pub enum Text<'a> {
-    /// A line of its own.
+    /// A single line.
     Own(&'a mut String),
     /// Several lines.
     Lines(&'a mut String),
-    /// One that may stand in several places.
+    /// A text that may stand in several places.
     Shared(&'a mut Arc<str>),
-    /// Part of a line of an input.
+    /// A part of a line of an input.
     Cited {
         /// Where it stands.
         location: &'a mut Location,
-        /// It.
+        /// The text.
         words: &'a mut String,
-        /// Whether it is no longer verbatim, where that is kept.
+        /// Whether it is no longer verbatim, if the type records that.
         redacted: Option<&'a mut bool>,
     },
 }
 
-/// What has texts.
+/// A value that contains texts from inputs.
 pub trait Texts {
-    /// Shows all of them.
+    /// Calls `see` with each text.
     fn texts(&mut self, see: &mut dyn FnMut(Text<'_>));
 }
 
@@ -350,7 +350,7 @@ impl Texts for Patch {
             note,
             outcomes: _,
         } = self;
-        // Edits are no part of what is kept or sent.
+        // Edits are not stored or sent.
         edits.clear();
         to.texts(see);
         change.texts(see);

@@ -2,42 +2,48 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// Which clock a time stamp was read from. Stamps of different clocks cannot be compared.
+/// The clock that a time stamp was read from. Stamps of different clocks cannot be compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Clock {
-    /// Date and time. Without a zone it is taken as UTC: order within one log is what it is used for.
+    /// Date and time. A stamp without a zone is taken as UTC, because only the order within one log matters.
     Wall,
-    /// Month, day and time, as syslog writes them: no year.
+    /// Month, day and time without a year, as syslog writes them.
     Yearless,
-    /// Time of day only.
+    /// Only the time of day.
     TimeOfDay,
     /// Seconds since the kernel started.
     Uptime,
 }
 
-/// When a line was written, by the clock of whoever wrote it.
+/// When a line was written, by the clock of its writer.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Timestamp {
     /// The clock.
     pub clock: Clock,
-    /// Seconds on that clock; since 1970 for [`Clock::Wall`], and for [`Clock::Yearless`] as if it were [`Clock::YEARLESS`].
+    /// Seconds on that clock: since 1970 for [`Clock::Wall`]; for [`Clock::Yearless`] the year is taken to be [`Clock::YEARLESS`].
     pub seconds: f64,
 }
 
 impl Timestamp {
-    /// Seconds from `earlier` to `self`; `None` when they come from different clocks.
+    /// Seconds from `earlier` to `self`; `None` if they come from different clocks.
     pub fn since(&self, earlier: &Timestamp) -> Option<f64> {
         (self.clock == earlier.clock).then_some(self.seconds - earlier.seconds)
     }
 }
 
 impl Clock {
-    /// The year that a stamp without one is taken to be of: it has a 29 February.
+    /// The year that is assumed for a stamp without one; it has a 29 February.
     pub const YEARLESS: i16 = 1972;
 
-    /// The clock that both can be read on; `None` where one counts from the start of a kernel and the other does not.
-    pub fn common(self, other: Clock) -> Option<Clock> {
+    /// The clock on which all of `clocks` can be expressed; `None` if there is no such clock, or no clock at all.
+    pub fn common_to(mut clocks: impl Iterator<Item = Clock>) -> Option<Clock> {
+        let first = clocks.next()?;
+        clocks.try_fold(first, Clock::common)
+    }
+
+    /// The clock on which both can be expressed; `None` if only one of them counts from the start of a kernel.
+    fn common(self, other: Clock) -> Option<Clock> {
         match (self, other) {
             (one, same) if one == same => Some(one),
             (Clock::Uptime, _) | (_, Clock::Uptime) => None,
@@ -48,7 +54,7 @@ impl Clock {
 }
 
 impl Timestamp {
-    /// Its seconds on a clock that says less: without the year, or the day.
+    /// Its seconds on a clock with less information: without the year, or without the day.
     pub fn seconds_on(&self, clock: Clock) -> Option<f64> {
         const DAY: f64 = 86400.0;
         match (self.clock, clock) {
@@ -77,41 +83,41 @@ impl fmt::Display for Timestamp {
     }
 }
 
-/// When an incident happened, as a calendar has it.
+/// When an incident happened, as a calendar time.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct When {
-    /// RFC 3339; what a log says without a zone is taken as UTC.
+    /// RFC 3339; a time without a zone is taken as UTC.
     pub time: String,
-    /// Where what the failing line leaves open was taken from; `null` where it says all.
+    /// Where the missing part was taken from; `null` if the failing line states all of it.
     pub derived: Option<TimeSource>,
 }
 
-/// What says when an incident happened, where the failing line does not, or not all of it.
+/// What determines the time of an incident if the failing line states only a part of it, or nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum TimeSource {
-    /// Other lines: the last one before it that says when it was written, or a date.
+    /// Other lines: the last one before it that has a time or a date.
     Lines,
-    /// When the file was last written.
+    /// The time at which the file was last written.
     File,
-    /// This moment: a stream has no other.
+    /// The current time, because the input is a stream.
     Now,
     /// The user.
     User,
 }
 
-/// What the lines of an incident say of its time.
+/// What the lines of an incident say about its time.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct Stamps {
-    /// Of the failing line itself.
+    /// The time of the failing line itself.
     pub own: Option<Timestamp>,
-    /// Of the last line before it in its input that has one.
+    /// The time of the last line before it in its input that has one.
     pub before: Option<Timestamp>,
-    /// The last one before it in its input that names a whole date, else the first of the job.
+    /// The last time before it in its input that includes a whole date, or the first such time of the job.
     pub dated: Option<Timestamp>,
 }
 

@@ -2,7 +2,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// An amount of memory in bytes. Signed, because a budget can be overdrawn (vLLM prints a negative KV cache).
+/// An amount of memory in bytes. It is signed because a budget can be overdrawn (vLLM prints a negative KV cache).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(transparent)]
@@ -18,8 +18,8 @@ impl Bytes {
     /// 2^40 bytes.
     pub const TIB: Bytes = Bytes(1 << 40);
 
-    /// `amount` units of `unit`, rounded to the nearest byte; `None` where that is no sensible number of bytes
-    /// (the kernel prints "no limit" as 2^63 bytes less a page).
+    /// `amount` units of `unit`, rounded to the nearest byte; `None` if that is not a sensible number of bytes (the kernel prints "no
+    /// limit" as 2^63 bytes less a page).
     pub fn of(amount: f64, unit: Bytes) -> Option<Bytes> {
         const UNLIMITED: f64 = (1u64 << 62) as f64;
         let bytes = amount * unit.0 as f64;

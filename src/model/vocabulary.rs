@@ -1,4 +1,4 @@
-//! The words of a report. They are a contract with everybody who reads one: add, never rename.
+//! The fixed words of a report. Readers rely on them: words may be added, but never renamed.
 
 use std::fmt;
 use std::str::FromStr;
@@ -16,7 +16,7 @@ pub struct UnknownWord {
     known: String,
 }
 
-/// An enum whose variants are written as fixed words, with the list of all of them.
+/// Declares an enum whose variants are written as fixed words, and the list of all variants.
 macro_rules! vocabulary {
     ($(#[$about:meta])* $name:ident, $what:literal { $($(#[$doc:meta])* $variant:ident = $word:literal,)+ }) => {
         $(#[$about])*
@@ -26,10 +26,10 @@ macro_rules! vocabulary {
         pub enum $name { $($(#[$doc])* #[serde(rename = $word)] $variant,)+ }
 
         impl $name {
-            /// Every word, in the order of the vocabulary.
+            /// All variants, in the order of the vocabulary.
             pub const ALL: &'static [$name] = &[$($name::$variant),+];
 
-            /// The word as reports, rules and searches write it.
+            /// The word that reports, rules and searches use.
             pub const fn as_str(self) -> &'static str {
                 match self { $($name::$variant => $word),+ }
             }
@@ -55,24 +55,24 @@ macro_rules! vocabulary {
 }
 
 vocabulary! {
-    /// On what a statement rests.
+    /// How a statement was recognised.
     Basis, "basis" {
-        /// The words of a program whose messages are known to the letter: proof.
+        /// From a message whose exact wording is known: proof.
         Grammar = "grammar",
-        /// General words of shortage or of a kill, by whatever program: likely.
+        /// From general words about a shortage or a kill, in any program's message: likely.
         Reader = "reader",
     }
 }
 
 impl Default for Basis {
-    /// What was recorded before there was a reader.
+    /// The value for reports that were stored before this field existed.
     fn default() -> Basis {
         Basis::Grammar
     }
 }
 
 vocabulary! {
-    /// What ran out, told by who refused the memory or did the killing.
+    /// What ran out, and who refused the memory or killed the process.
     Kind, "kind" {
         /// An accelerator's allocator or driver could not give memory.
         GpuOom = "gpu_oom",
@@ -88,7 +88,7 @@ vocabulary! {
         HostAllocFailure = "host_alloc_failure",
         /// Shared memory is full: /dev/shm or Ray's object store.
         ShmExhausted = "shm_exhausted",
-        /// Killed, and nothing in the input proves by whom.
+        /// A process was killed, and nothing in the input proves by whom.
         SigkillUnattributed = "sigkill_unattributed",
         /// No out-of-memory incident.
         None = "none",
@@ -102,21 +102,21 @@ vocabulary! {
         Setup = "setup",
         /// Reading, tokenising and batching of data.
         DataLoading = "data_loading",
-        /// Weights from disk into the model.
+        /// Reading weights from disk into the model.
         ModelLoad = "model_load",
-        /// Model and optimizer state from a checkpoint.
+        /// Reading model and optimizer state from a checkpoint.
         CheckpointResume = "checkpoint_resume",
         /// Start of an inference engine: weights, profiling, KV cache, graphs.
         EngineInit = "engine_init",
         /// Generation inside training.
         Rollout = "rollout",
-        /// Log-probabilities, values, rewards, advantages of a rollout.
+        /// Computing log-probabilities, values, rewards and advantages of a rollout.
         Experience = "experience",
-        /// Weights or samples sent between ranks or engines; wake-up and sleep.
+        /// Sending weights or samples between ranks or engines; waking an engine up and putting it to sleep.
         WeightSync = "weight_sync",
         /// Forward pass.
         Forward = "forward",
-        /// Backward pass, recomputation and gradient reduction included.
+        /// Backward pass, including recomputation and gradient reduction.
         Backward = "backward",
         /// Gradient clipping and the optimizer's step.
         OptimizerStep = "optimizer_step",
@@ -142,23 +142,23 @@ vocabulary! {
         GpuTotal = "gpu_total",
         /// Free memory of the device.
         GpuFree = "gpu_free",
-        /// What the process may take of the device at most, by its own limit (`set_per_process_memory_fraction`).
+        /// Most device memory that the process may use, by its own limit (`set_per_process_memory_fraction`).
         GpuAllowed = "gpu_allowed",
-        /// All device memory of a process, PyTorch's or not.
+        /// All device memory of a process, including memory outside PyTorch's allocator.
         ProcessInUse = "process_in_use",
         /// Handed out by PyTorch's allocator.
         TorchAllocated = "torch_allocated",
-        /// Held by PyTorch's allocator in all.
+        /// All memory held by PyTorch's allocator.
         TorchReserved = "torch_reserved",
         /// Held by PyTorch's allocator but not handed out.
         TorchReservedUnallocated = "torch_reserved_unallocated",
         /// Maximum handed out so far.
         AllocatedPeak = "allocated_peak",
-        /// Number of the device as the process counts.
+        /// Number of the device, as the process counts.
         GpuIndex = "gpu_index",
         /// Host memory in use on the node.
         NodeUsed = "node_used",
-        /// Host memory of the node as the producer counts it.
+        /// Host memory of the node, as the producer of the message counts.
         NodeTotal = "node_total",
         /// Share of the node's memory in use, 0–1.
         NodeFraction = "node_fraction",
@@ -188,27 +188,27 @@ vocabulary! {
         HostPercent = "host_percent",
         /// Room for the KV cache; may be negative.
         KvCacheAvailable = "kv_cache_available",
-        /// Worth keeping, without a name of its own.
+        /// A figure worth keeping that has no name of its own.
         Other = "other",
     }
 }
 
 vocabulary! {
-    /// What a job died of when it was no lack of memory.
+    /// What a job failed of, if it was not memory.
     OtherFailureName, "other failure" {
-        /// A collective operation did not end in time.
+        /// A collective operation timed out.
         NcclTimeout = "nccl_timeout",
         /// NCCL failed otherwise.
         NcclError = "nccl_error",
-        /// A kernel touched memory that it must not.
+        /// A GPU kernel accessed memory that is not its own.
         IllegalMemoryAccess = "illegal_memory_access",
-        /// An assertion inside a GPU kernel.
+        /// An assertion inside a GPU kernel failed.
         DeviceAssert = "device_assert",
         /// cuDNN failed.
         CudnnError = "cudnn_error",
         /// cuBLAS failed.
         CublasError = "cublas_error",
-        /// The device itself: Xid, ECC, fallen off the bus.
+        /// The device failed: Xid, ECC, fallen off the bus.
         GpuHardware = "gpu_hardware",
         /// SIGSEGV.
         Segfault = "segfault",
@@ -218,11 +218,11 @@ vocabulary! {
         DiskFull = "disk_full",
         /// Reading or writing failed.
         IoError = "io_error",
-        /// The scheduler or cloud took the machine away.
+        /// The scheduler or cloud provider took the machine away.
         Preempted = "preempted",
-        /// Somebody stopped it.
+        /// Somebody stopped the job.
         Cancelled = "cancelled",
-        /// The scheduler's time limit.
+        /// The scheduler's time limit was reached.
         TimeLimit = "time_limit",
         /// A connection failed.
         Network = "network",
@@ -230,24 +230,24 @@ vocabulary! {
         ImportError = "import_error",
         /// A configuration was refused.
         ConfigError = "config_error",
-        /// An assertion in Python.
+        /// An assertion in Python failed.
         Assertion = "assertion",
-        /// Another Python exception.
+        /// Any other Python exception.
         PythonError = "python_error",
         /// A test failed.
         TestFailure = "test_failure",
-        /// It failed, and the input does not say of what.
+        /// It failed, and the input does not say why.
         Unknown = "unknown",
     }
 }
 
 impl Phase {
-    /// Whether it is over once training steps.
+    /// Whether this phase is over once training steps begin.
     pub const fn comes_before_steps(self) -> bool {
         matches!(self, Phase::Setup | Phase::ModelLoad | Phase::CheckpointResume | Phase::EngineInit)
     }
 
-    /// Whether training steps do not go on in it: the next step shows that it is over.
+    /// Whether no training steps happen during this phase, so that the next step shows that it is over.
     pub const fn is_outside_steps(self) -> bool {
         matches!(
             self,
@@ -267,7 +267,7 @@ impl Kind {
         !matches!(self, Kind::GpuOom | Kind::None)
     }
 
-    /// Whether somebody outside of the process refuses the memory, and kills it.
+    /// Whether the process was killed from outside, rather than refused memory.
     pub const fn is_kill(self) -> bool {
         matches!(self, Kind::HostOomKernel | Kind::HostOomCgroup | Kind::HostOomUserspace | Kind::HostOomRay)
     }

@@ -1,4 +1,4 @@
-//! Names that rules and grammars give and every event carries: kept once, for as long as the process runs.
+//! Names that come from rules and grammars and that every event carries; each is stored once, for as long as the process runs.
 
 use std::collections::BTreeSet;
 use std::sync::{Mutex, PoisonError};
@@ -6,12 +6,12 @@ use std::sync::{Mutex, PoisonError};
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serializer};
 
-/// A name of ours.
+/// A name that is kept for as long as the process runs.
 pub type Word = &'static str;
 
 static KNOWN: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
 
-/// `word` for as long as the process runs. Rules have few names, and reading them again takes no more memory.
+/// `word`, kept for as long as the process runs. Equal names are stored once, so that reading the rules again needs no more memory.
 pub fn keep(word: &str) -> Word {
     let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(word) = known.get(word) {
@@ -22,17 +22,17 @@ pub fn keep(word: &str) -> Word {
     kept
 }
 
-/// A name of more bytes is none of ours.
+/// Longer names are refused; those of rules and grammars are shorter.
 const LONGEST: usize = 64;
-/// More names than rules and grammars have: what comes from elsewhere may not fill the memory for good.
+/// At most this many names are kept, more than rules and grammars have: names from other processes must not fill the memory.
 const MOST: usize = 1 << 16;
 
-/// A name as it is written for another process.
+/// Writes a name for another process.
 pub fn serialize<S: Serializer>(word: &Word, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_str(word)
 }
 
-/// A name that another process wrote.
+/// Reads a name that another process wrote.
 pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Word, D::Error> {
     foreign(&String::deserialize(deserializer)?).map_err(D::Error::custom)
 }
@@ -45,7 +45,7 @@ fn foreign(word: &str) -> Result<Word, &'static str> {
     if known < MOST { Ok(keep(word)) } else { Err("more names than there are") }
 }
 
-/// Several of them.
+/// The same for sets of names.
 pub mod set {
     use std::collections::BTreeSet;
 
@@ -54,12 +54,12 @@ pub mod set {
 
     use super::Word;
 
-    /// Names as they are written for another process.
+    /// Writes names for another process.
     pub fn serialize<S: Serializer>(words: &BTreeSet<Word>, serializer: S) -> Result<S::Ok, S::Error> {
         words.serialize(serializer)
     }
 
-    /// Names that another process wrote.
+    /// Reads names that another process wrote.
     pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<BTreeSet<Word>, D::Error> {
         let words = BTreeSet::<String>::deserialize(deserializer)?;
         words.iter().map(|word| super::foreign(word).map_err(D::Error::custom)).collect()

@@ -1,9 +1,8 @@
 //! DeepSpeed's launcher, and `torch.distributed.launch` that it was made from.
 //!
-//! Mirrors `deepspeed/launcher/launch.py` (0.3–0.19), `torch/distributed/launch.py` (≤1.8), pdsh's messages of remote
-//! commands. The handler is called `sigkill_handler` whatever happened: its name and `Killing subprocess` say only that
-//! some child ended with another status than 0; which status stands behind the command, and the command is the last one
-//! that was spawned, not the one that failed.
+//! Mirrors `deepspeed/launcher/launch.py` (0.3–0.19), `torch/distributed/launch.py` (≤1.8), pdsh's messages of remote commands. The handler
+//! is always called `sigkill_handler`: its name and `Killing subprocess` say only that some child ended with a status other than 0. The
+//! status follows the command; the command is that of the last child spawned, not of the one that failed.
 
 use nom::bytes::complete::{tag, take_until};
 use nom::character::complete::u32 as integer;
@@ -17,7 +16,7 @@ const PRODUCER: &str = "deepspeed_launcher";
 const KILLING: &str = "Killing subprocess ";
 const STATUS: &str = "exits with return code = ";
 
-/// Other output may stand between two of the handler's lines: it waits for each child to end.
+/// Most lines of other output between two lines of the handler, which waits for each child to end.
 const LONGEST_PAUSE: u64 = 200;
 
 /// See the module.
@@ -70,13 +69,13 @@ impl Grammar for DeepSpeedLauncher {
     }
 }
 
-/// What became of the launcher's children.
+/// The ends of the launcher's children.
 fn children(record: &Record) -> Vec<Event> {
     let text = record.text();
     let killed: Vec<(&str, &str)> =
         text::spoken(text, KILLING).filter_map(|words| killed(words).ok()).map(|(_, killed)| killed).collect();
     let failed = text::each(text, STATUS).find_map(|words| {
-        // The command is a list; cut or wrapped, nothing may be left of it.
+        // The command before it is a printed list; if the line was cut or wrapped, nothing of it may be left.
         let before = text::before(text, words).trim_end();
         let (_, (_, status)) = preceded(tag(STATUS), signals::status).parse(words).ok()?;
         (before.is_empty() || before.ends_with([']', '\'', '"'])).then_some((text::line(words), before, status))
@@ -92,7 +91,7 @@ fn children(record: &Record) -> Vec<Event> {
     let Some((words, command, status)) = failed else { return events };
     let only = killed.first().filter(|_| lone);
     let pid: Option<u32> = only.and_then(|(_, pid)| pid.parse().ok());
-    // The command is that of the last child: where it is rank 0, there is no other.
+    // The command is that of the last child; if its local rank is 0, there is only one child.
     let rank = local_rank(command);
     let victim = Victim { rank: rank.filter(|rank| *rank == "0").map(|_| 0), ..statement::neighbour(record, pid) };
     let what = What::Death(Death { exit: Exit::from_status(status), victim, first: true });

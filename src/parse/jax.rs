@@ -1,6 +1,6 @@
 //! XLA, as JAX shows it: a program or a buffer that the device has no room for.
 //!
-//! Mirrors `xla/service/buffer_assignment.cc` (the table behind the message), `xla/pjrt/pjrt_stream_executor_client.cc`,
+//! Mirrors `xla/service/buffer_assignment.cc` (the table after the message), `xla/pjrt/pjrt_stream_executor_client.cc`,
 //! `xla/stream_executor/*_allocator_adapter.cc` and the messages of the closed TPU compiler and runtime that XLA's
 //! documentation names (E0100, E0101, E1000). Sizes are powers of two, also TPU's `20.25G`. The table is about one
 //! program, never about all that the device holds.
@@ -22,9 +22,9 @@ use crate::model::{Event, Kind, Severity};
 /// See the module.
 pub struct Jax;
 
-/// How messages begin, and where the one stands that says it last.
+/// The beginnings of messages.
 const ALLOCATE: &str = "Out of memory while trying to allocate ";
-/// Up to 0.4.2, and by other allocators of XLA's later.
+/// Up to 0.4.2; later versions still print it from XLA's other allocators.
 const ALLOCATING: &str = "RESOURCE_EXHAUSTED: Out of memory allocating ";
 const REQUEST: &str = "Failed to allocate request for ";
 const ATTEMPT: &str = "Attempting to allocate ";
@@ -69,7 +69,7 @@ impl Grammar for Jax {
         true
     }
 
-    /// The table goes on up to the line beneath its first buffer.
+    /// The table is read up to the rule below its first buffer.
     fn follows(&self, record: &Record, next: &Line<'_>) -> Follow {
         const BEGINS: [&str; 21] = [
             "BufferAssignment",
@@ -87,7 +87,7 @@ impl Grammar for Jax {
             "arguments ",
             "Largest program allocations",
             "1. Size:",
-            // What the compiler for TPUs adds.
+            // Added by the TPU compiler.
             "Output size ",
             "Program hbm requirement ",
             "global ",
@@ -108,7 +108,7 @@ impl Grammar for Jax {
     fn parse(&self, record: &Record) -> Vec<Event> {
         let whole = record.text();
         let mut parts = HEADS.iter().flat_map(|head| text::each(whole, head));
-        // Where one message has two heads, the second says no more.
+        // One message may contain two heads; the first that parses says everything.
         let read = |part| Some((part, refusal(whole, part).filter(|_| !text::is_quoted(whole, part))?));
         let Some((part, refusal)) = parts.find_map(read) else { return Vec::new() };
         let device = refusal.device.map(|(_, index)| index);
@@ -158,7 +158,7 @@ fn ordinal(text: &str) -> IResult<&str, Option<(&str, u32)>> {
     preceded(bytes, opt(preceded(tag(" on device ordinal "), consumed(integer)))).parse(text)
 }
 
-/// `. That was not possible. There are 2.12G free`; between them a reservation says where it tried.
+/// `. That was not possible. There are 2.12G free`; a reservation puts ` at the bottom of memory` before it.
 fn impossible(text: &str) -> IResult<&str, Option<Size<'_>>> {
     let place = opt(tag(" at the bottom of memory"));
     let free = delimited(tag(" There are "), text::size, peek(tag(" free")));

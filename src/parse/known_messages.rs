@@ -1,17 +1,17 @@
-//! The messages that carry facts of memory, one of each kind, and what must come out of them: what a reader of logs may rely on,
-//! whichever grammar reads them. The grammars' own examples go further, version by version.
+//! One message of each kind that carries facts about memory, with what must be read from it, whichever grammar reads it. The grammars' own
+//! examples cover each version.
 
 use super::statements::statements;
 use super::testing::find;
 
 struct KnownMessage {
-    /// Who prints it.
+    /// The program that prints it.
     producer: &'static str,
     /// The message, all of its lines.
     text: &'static str,
     /// What it states: a name and the words for it.
     states: &'static [(&'static str, &'static str)],
-    /// What it must not be taken for.
+    /// A statement that must not come out of it.
     never: Option<&'static str>,
 }
 

@@ -1,10 +1,9 @@
 //! From lines to events.
 //!
-//! In go the lines that the scanner found worth reading. Each is freed of what others put around it
-//! ([`Line`]); the lines of one process that make one message become a [`Record`]; the grammar of whoever
-//! printed it says what it states: [`Event`]s. One producer a file, known to the rest by one row in [`GRAMMARS`]; a
-//! grammar reads text and nothing else, and never states a figure that does not stand there. What no grammar knows the
-//! `reader` judges by general signs.
+//! The input is the lines that the scanner found worth reading. Each is freed of the prefixes that loggers and launchers added ([`Line`]),
+//! the lines of one message of one process are joined into a [`Record`], and the producer's grammar turns the record into [`Event`]s. Each
+//! producer has one file and one row in [`GRAMMARS`]. A grammar reads text and nothing else, and never states a figure that the text does
+//! not contain. Messages that no grammar knows are judged by the `reader` from general signs.
 
 mod container;
 mod cuda;
@@ -59,8 +58,8 @@ pub fn memory_size(words: &str) -> Option<Bytes> {
     size.bytes.filter(|_| rest.is_empty())
 }
 
-/// An amount that a container or a scheduler grants: `64Gi`, `32g`, `100G`. A letter alone is a power of two to docker and Slurm, and
-/// nearly one to Kubernetes.
+/// An amount of memory as a container limit or a scheduler option states it: `64Gi`, `32g`, `100G`. A bare letter is a binary unit (`G` =
+/// GiB): exact for docker and Slurm, while Kubernetes means the decimal unit, which is nearly the same.
 pub fn granted(words: &str) -> Option<Bytes> {
     let words = words.trim();
     let is_letter = words.ends_with(|c: char| "kKmMgGtT".contains(c));
@@ -69,18 +68,18 @@ pub fn granted(words: &str) -> Option<Bytes> {
     memory_size(spelled.as_deref().unwrap_or(words))
 }
 
-/// How one producer writes.
+/// The message formats of one producer.
 pub trait Grammar: Sync {
     /// Its name in reports.
     fn producer(&self) -> &'static str;
 
-    /// Literals that make a line worth reading wherever in gigabytes it stands: few, long, rare, case-sensitive. Empty
-    /// for messages that matter only near a failure.
+    /// Literals for which the scanner searches the whole input: few, long, rare, case-sensitive. Empty if the messages matter only near a
+    /// failure.
     fn anchors(&self) -> &'static [&'static str] {
         &[]
     }
 
-    /// Literals of which one stands in the first line of each of its messages.
+    /// Literals of which at least one stands in the first line of every message.
     fn triggers(&self) -> &'static [&'static str];
 
     /// Whether its messages have more than one line.
@@ -88,18 +87,18 @@ pub trait Grammar: Sync {
         false
     }
 
-    /// Whether it is asked only about lines that no other grammar asks for.
+    /// Whether it gets only the lines that no other grammar's trigger matches.
     fn is_last_resort(&self) -> bool {
         false
     }
 
-    /// Whether it leaves a line to the messages of `rules/messages/` that state something of it.
+    /// Whether a message of `rules/messages/` that matches the same line takes precedence.
     fn yields(&self) -> bool {
         false
     }
 
-    /// Whether the message goes on with `next`, a line of the same process or one that says nothing of who wrote it and
-    /// follows directly.
+    /// Whether the message goes on with `next`, which is either a line of the same process or the directly following line without any
+    /// origin.
     fn follows(&self, record: &Record, next: &Line<'_>) -> Follow {
         let _ = (record, next);
         Follow::End
@@ -108,18 +107,18 @@ pub trait Grammar: Sync {
     /// What the message states. It may be cut off or damaged anywhere.
     fn parse(&self, record: &Record) -> Vec<Event>;
 
-    /// Messages of each version, and what must be read in them: they are its tests and its documentation.
+    /// Messages of each version and what must be read from them; they serve as tests and as documentation.
     fn examples(&self) -> &'static [Example];
 }
 
 /// Whether a message goes on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Follow {
-    /// With this line.
+    /// This line belongs to it.
     Join(Joint),
-    /// Perhaps, behind this line, which is no part of it.
+    /// This line does not belong to it, but a later one may.
     Pass,
-    /// No.
+    /// The message has ended.
     End,
 }
 
@@ -135,11 +134,11 @@ pub struct Example {
     pub states: &'static [(&'static str, &'static str)],
 }
 
-/// Every grammar there is, in the order in which they are asked.
+/// All grammars, in the order in which they are asked.
 #[rustfmt::skip]
 pub static GRAMMARS: &[&dyn Grammar] = &[
     &torch::Torch,
-    &traceback::Traceback,
+    &traceback::PythonTraceback,
     &native_stack::NativeStack,
     &kernel::Kernel,
     &oom_daemon::SystemdOomd,
@@ -149,15 +148,15 @@ pub static GRAMMARS: &[&dyn Grammar] = &[
     &deepspeed::DeepSpeed,
     &deepspeed::Workspace,
     &verl::Verl,
-    &vllm::Failures,
-    &vllm::Prints,
-    &sglang::Failures,
-    &sglang::Prints,
+    &vllm::VllmFailures,
+    &vllm::VllmPrints,
+    &sglang::SglangFailures,
+    &sglang::SglangPrints,
     &jax::Jax,
     &tensorflow::TensorFlow,
     &memory_prints::Metrics,
     &memory_prints::NvidiaSmi,
-    &memory_prints::Process,
+    &memory_prints::ProcessMemory,
     &ray_monitor::RayMonitor,
     &ray_worker::RayWorker,
     &ray_store::RayStore,
@@ -186,11 +185,11 @@ pub(crate) mod testing {
     use crate::model::Basis;
     use crate::scan::RawLine;
 
-    /// Made once: tests read thousands of inputs.
+    /// Built once, because tests read thousands of inputs.
     static PREPARED: LazyLock<Option<Grammars>> =
         LazyLock::new(|| Grammars::new(GRAMMARS, &Knowledge::shipped().ok()?).ok());
 
-    /// What grammars find in `input`; the reader is another matter.
+    /// What the grammars alone find in `input`, without the reader's judgements.
     pub(crate) fn find(input: &[u8]) -> Findings {
         let mut findings = find_all(input);
         findings.events.retain(|event| event.basis == Basis::Grammar);
@@ -203,7 +202,7 @@ pub(crate) mod testing {
         read_whole("job.log", input, grammars)
     }
 
-    /// What `grammar` says of a message by itself, its points of the timeline included.
+    /// The events that `grammar` reads from a single message, timeline points included.
     pub(crate) fn parse(grammar: &dyn Grammar, text: &str) -> Vec<Event> {
         let mut record: Option<Record> = None;
         for (at, bytes) in text.split('\n').enumerate() {

@@ -1,11 +1,10 @@
 //! Stacks that are not Python's: symbols of compiled programs, Lua, Go, Java.
 //!
-//! Mirrors glog `src/signalhandler.cc` and `symbolize.cc` (0.3–0.7), dmlc-core `include/dmlc/logging.h` (MXNet, XGBoost, TVM),
-//! PyTorch `c10/util/Backtrace.cpp` (1.0–2.9), TensorRT-LLM `cpp/tensorrt_llm/common/stringUtils` and `tllmException.cpp`
-//! (0.5–1.0), gdb's and glibc's `backtrace`, Paddle `paddle/fluid/platform/enforce.h` (1.5–3.0), Lua `lauxlib.c:luaL_traceback`
-//! (5.1–5.4), Go `runtime/traceback.go` (1.10–1.25), OpenJDK `Throwable.printStackTrace`. A symbol's namespaces and classes are its
-//! [`Frame::file`], joined by slashes and without template arguments; the function is what stands last. All print the innermost call
-//! first.
+//! Mirrors glog `src/signalhandler.cc` and `symbolize.cc` (0.3–0.7), dmlc-core `include/dmlc/logging.h` (MXNet, XGBoost, TVM), PyTorch
+//! `c10/util/Backtrace.cpp` (1.0–2.9), TensorRT-LLM `cpp/tensorrt_llm/common/stringUtils` and `tllmException.cpp` (0.5–1.0), gdb's and
+//! glibc's `backtrace`, Paddle `paddle/fluid/platform/enforce.h` (1.5–3.0), Lua `lauxlib.c:luaL_traceback` (5.1–5.4), Go
+//! `runtime/traceback.go` (1.10–1.25), OpenJDK `Throwable.printStackTrace`. The namespaces and classes of a symbol become [`Frame::file`],
+//! joined by slashes and without template arguments; the last part is the function. All of them print the innermost call first.
 
 use std::borrow::Cow;
 
@@ -23,9 +22,9 @@ use crate::model::{Event, Frame, Traceback, What};
 /// See the module.
 pub struct NativeStack;
 
-/// Deeper stacks are recursion; the innermost calls tell the phase.
+/// Deeper stacks are recursion; the innermost calls suffice to tell the phase.
 const DEEPEST: usize = 100;
-/// A line that is no call may stand between two calls (a place, arguments, an inlined function), not more.
+/// Two calls lie at most this many lines apart: a source location, arguments or an inlined function may stand between them.
 const LONGEST_PAUSE: u64 = 3;
 
 impl Grammar for NativeStack {
@@ -69,12 +68,12 @@ impl Grammar for NativeStack {
 
     fn parse(&self, record: &Record) -> Vec<Event> {
         let call = |line| {
-            let Call { file, function } = frame(line)?;
+            let NativeCall { file, function } = frame(line)?;
             let at = record.cite_line_of(line);
             Some(Frame { file: file.into_owned(), function: function.to_owned(), code: String::new(), at })
         };
         let mut frames: Vec<Frame> = record.text().lines().filter_map(call).take(DEEPEST).collect();
-        // A lone symbol stands in many a message.
+        // A single symbol may occur in any message.
         if frames.len() < 2 {
             return Vec::new();
         }
@@ -94,18 +93,18 @@ impl Grammar for NativeStack {
 
 /// One call.
 #[derive(Debug, PartialEq)]
-struct Call<'a> {
+struct NativeCall<'a> {
     file: Cow<'a, str>,
     function: &'a str,
 }
 
-fn frame(line: &str) -> Option<Call<'_>> {
+fn frame(line: &str) -> Option<NativeCall<'_>> {
     let line = line.trim_matches(|c: char| c.is_whitespace() || c == '|');
     alt((lua, java, go, symbol)).parse(line).ok().map(|(_, call)| call)
 }
 
 /// `./densecap/optim_updates.lua:69: in function 'adam'`, `[C]: in function 'new'`, `train.lua:123: in main chunk`
-fn lua(line: &str) -> IResult<&str, Call<'_>> {
+fn lua(line: &str) -> IResult<&str, NativeCall<'_>> {
     let file = alt((tag("[C]"), recognize((take_until(".lua:"), tag(".lua:"), digit1))));
     let name = delimited(char('\''), take_until("'"), char('\''));
     let place = delimited(char('<'), take_until(">"), char('>'));
@@ -113,11 +112,11 @@ fn lua(line: &str) -> IResult<&str, Call<'_>> {
     let function = alt((preceded(kind, alt((name, value("", place)))), tag("main chunk")));
     let (left, (file, _, function)) = (file, tag(": in "), function).parse(line)?;
     let file = file.rsplit_once(':').map_or(file, |(file, _)| file);
-    Ok((left, Call { file: Cow::Borrowed(file), function: function.rsplit('.').next().unwrap_or(function) }))
+    Ok((left, NativeCall { file: Cow::Borrowed(file), function: function.rsplit('.').next().unwrap_or(function) }))
 }
 
 /// `at org.apache.spark.util.collection.ExternalSorter.insertAll(ExternalSorter.scala:199)`
-fn java(line: &str) -> IResult<&str, Call<'_>> {
+fn java(line: &str) -> IResult<&str, NativeCall<'_>> {
     let name = take_while1(|c: char| c.is_alphanumeric() || "_$.<>/@".contains(c));
     let place = delimited(char('('), take_till(|c| c == ')'), char(')'));
     let is_java = |place: &str| {
@@ -126,11 +125,11 @@ fn java(line: &str) -> IResult<&str, Call<'_>> {
     };
     let (left, (_, name, _)) = (tag("at "), name, verify(place, is_java)).parse(line)?;
     let (class, function) = name.rsplit_once('.').unwrap_or(("", name));
-    Ok((left, Call { file: Cow::Owned(class.replace('.', "/")), function }))
+    Ok((left, NativeCall { file: Cow::Owned(class.replace('.', "/")), function }))
 }
 
 /// `github.com/ollama/ollama/server.(*Scheduler).load(0xc0001, 0x2)`, with its package's path.
-fn go(line: &str) -> IResult<&str, Call<'_>> {
+fn go(line: &str) -> IResult<&str, NativeCall<'_>> {
     let package = recognize((
         take_while1(|c: char| c.is_alphanumeric() || "-_".contains(c)),
         char('.'),
@@ -142,15 +141,15 @@ fn go(line: &str) -> IResult<&str, Call<'_>> {
     let arguments = delimited(char('('), take_till(|c| c == ')'), char(')'));
     let (left, (package, class, name, _)) = (package, opt(class), opt(name), arguments).parse(line)?;
     let (package, bare) = package.trim_end_matches('.').rsplit_once('.').map_or((package, ""), |(path, last)| {
-        // `…/server.load(` has its function within the path.
+        // In `…/server.load(` the function is part of what was read as the path.
         if class.is_none() && !last.contains('/') { (path, last) } else { (package.trim_end_matches('.'), "") }
     });
     let file = class.map_or(Cow::Borrowed(package), |class| Cow::Owned(format!("{package}/{class}")));
-    Ok((left, Call { file, function: name.unwrap_or(bare) }))
+    Ok((left, NativeCall { file, function: name.unwrap_or(bare) }))
 }
 
-/// A call of a compiled program, behind its number and address.
-fn symbol(line: &str) -> IResult<&str, Call<'_>> {
+/// A call of a compiled program, after its number and address.
+fn symbol(line: &str) -> IResult<&str, NativeCall<'_>> {
     let address = || (tag("0x"), hex_digit1);
     let number = alt((
         recognize((tag("[bt] ("), digit1, tag(")"), multispace0)),
@@ -159,7 +158,7 @@ fn symbol(line: &str) -> IResult<&str, Call<'_>> {
         recognize((char('@'), multispace1, address(), multispace1, opt((tag("in"), multispace1)))),
         recognize((digit1, opt(char(':')), multispace1, opt((address(), multispace1, opt((tag("- "), multispace0)))))),
     ));
-    // Where the library stands before the symbol: `/usr/lib/libmxnet.so(mxnet::…+0x1f) [0x7f]`, `libtorch.so 0x1 c10::… + 12`.
+    // The library may stand before the symbol: `/usr/lib/libmxnet.so(mxnet::…+0x1f) [0x7f]`, `libtorch.so 0x1 c10::… + 12`.
     let path = || take_while1(|c: char| !c.is_whitespace() && !"()".contains(c));
     let library =
         || verify(path(), |path: &str| path.contains(".so") || path.contains(".dylib") || path.contains(".dll"));
@@ -169,14 +168,14 @@ fn symbol(line: &str) -> IResult<&str, Call<'_>> {
     match (qualified(left, number.contains("0x")), before) {
         (Ok(call), _) => Ok(call),
         // A library without its symbols: `libtriton_tensorrtllm.so(+0x35d85)`.
-        (Err(_), Some((library, _))) => Ok((left, Call { file: Cow::Borrowed(library), function: "" })),
+        (Err(_), Some((library, _))) => Ok((left, NativeCall { file: Cow::Borrowed(library), function: "" })),
         (Err(error), None) => Err(error),
     }
 }
 
-/// `caffe::SyncedMemory::mutable_gpu_data()`, `void at::native::copy_kernel<float>(at::Tensor&)`, `ggml_cuda_op_mul_mat (…)`; any
-/// name where its address stood before it.
-fn qualified(text: &str, has_address: bool) -> IResult<&str, Call<'_>> {
+/// `caffe::SyncedMemory::mutable_gpu_data()`, `void at::native::copy_kernel<float>(at::Tensor&)`, `ggml_cuda_op_mul_mat (…)`; after an
+/// address any name counts.
+fn qualified(text: &str, has_address: bool) -> IResult<&str, NativeCall<'_>> {
     let text = ["void ", "std::enable_if ", "static ", "unsigned ", "int ", "bool "]
         .iter()
         .find_map(|word| text.strip_prefix(word))
@@ -202,16 +201,16 @@ fn qualified(text: &str, has_address: bool) -> IResult<&str, Call<'_>> {
         _ => parts,
     };
     let Some((function, path)) = parts.split_last() else { unreachable!("a list of one at least") };
-    // A word alone is prose, unless it is called like a function.
+    // A single word is prose, unless it looks like a function.
     if path.is_empty() && class.is_none() && !(has_address || function.contains('_') || left.starts_with('(')) {
         return Err(nom::Err::Error(nom::error::Error::new(text, nom::error::ErrorKind::Verify)));
     }
     let file = class.map(|class| class.trim_start_matches('&').replace("::", "/")).into_iter();
     let file: Vec<String> = file.chain(path.iter().map(|part| (*part).to_owned())).collect();
-    Ok((left, Call { file: Cow::Owned(file.join("/")), function }))
+    Ok((left, NativeCall { file: Cow::Owned(file.join("/")), function }))
 }
 
-/// Template arguments, however deep.
+/// Skips template arguments, nested ones included.
 fn take_templates(text: &str) -> IResult<&str, ()> {
     if !text.starts_with('<') {
         return Ok((text, ()));

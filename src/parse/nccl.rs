@@ -1,8 +1,8 @@
-//! Collectives: NCCL and RCCL, what PyTorch says of them, and gloo's timeouts.
+//! Collectives: messages of NCCL and RCCL, PyTorch's messages about them, and gloo's timeouts.
 //!
-//! Mirrors NCCL's `src/include/alloc.h`, `checks.h` and `socket.cc` (2.3–2.32), PyTorch's
-//! `torch/csrc/distributed/c10d/NCCLUtils.hpp`, `ProcessGroupNCCL.cpp` (1.7–2.15) and gloo's `transport/`. When one
-//! rank dies the others end in timeouts and lost connections: those follow.
+//! Mirrors NCCL's `src/include/alloc.h`, `checks.h` and `socket.cc` (2.3–2.32), PyTorch's `torch/csrc/distributed/c10d/NCCLUtils.hpp`,
+//! `ProcessGroupNCCL.cpp` (1.7–2.15) and gloo's `transport/`. When one rank dies, the others end in timeouts and lost connections; such
+//! failures are consequences.
 
 use nom::branch::alt;
 use nom::bytes::complete::{tag, take_until};
@@ -19,7 +19,7 @@ const PRODUCER: &str = "nccl";
 /// See the module.
 pub struct Nccl;
 
-/// An exception has a head, an explanation, `Last error:` and what that was.
+/// Lines of an exception: a head, an explanation, `Last error:` and that error.
 const LONGEST: usize = 5;
 
 impl Grammar for Nccl {
@@ -73,7 +73,7 @@ impl Grammar for Nccl {
     }
 }
 
-/// Memory that NCCL could not have, for which it says how much.
+/// An allocation that NCCL was refused.
 fn memory(record: &Record) -> Option<Event> {
     let text = record.text();
     let heads = ["Failed to CUDA ", "Cuda failure ", "HIP failure "];
@@ -83,7 +83,7 @@ fn memory(record: &Record) -> Option<Event> {
     })?;
     let speaker = match kind == Kind::GpuOom && text.contains("NCCL WARN ") {
         true => statement::speaker_through_nccl(record),
-        false => statement::speaker(record),
+        false => record.origin().process(),
     };
     let mut event = statement::shortage(record, PRODUCER, words, kind, speaker);
     event.evidence = record.cites(text).into_iter().filter(|cite| cite.location != event.at.location).collect();
@@ -91,7 +91,7 @@ fn memory(record: &Record) -> Option<Event> {
     Some(event)
 }
 
-/// Where NCCL itself, or PyTorch quoting it, says `head`.
+/// The places where NCCL itself, or PyTorch quoting it, says `head`.
 fn said<'a>(text: &'a str, head: &'a str) -> impl Iterator<Item = &'a str> {
     text::each(text, head).filter(move |words| {
         let before = text::before(text, words);
@@ -134,7 +134,7 @@ fn timeout(record: &Record) -> Option<Event> {
     Some(event)
 }
 
-/// Anything else that went wrong.
+/// Any other failure.
 fn error(record: &Record) -> Option<Event> {
     let text = record.text();
     let lost = is_lost_peer(text);
@@ -143,7 +143,7 @@ fn error(record: &Record) -> Option<Event> {
         class.or_else(|| failed_call(text).map(|(words, _)| words))
     });
     let words = words.or_else(|| lost.then(|| text::after(text, "NCCL WARN ")).flatten()).map(text::line)?;
-    // Whoever could not have shared memory says so in a line of its own.
+    // A failure to get shared memory has a line of its own, which `shared_memory` reads.
     if text.contains("shared memory") {
         return None;
     }
@@ -156,7 +156,7 @@ fn error(record: &Record) -> Option<Event> {
     Some(event)
 }
 
-/// Whether the reason is that another rank is gone. That it might be is said of every system error.
+/// Whether the reason is that another rank is gone. `ncclSystemError` always mentions that possibility, so its text does not count.
 fn is_lost_peer(text: &str) -> bool {
     const WORDS: [&str; 6] = [
         "remote process exited or there was a network error",

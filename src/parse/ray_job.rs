@@ -1,8 +1,8 @@
-//! How Ray's jobs and clusters ended, by the word of its command line.
+//! How Ray's jobs and clusters ended, as its command line reports it.
 //!
-//! Mirrors `python/ray/dashboard/modules/job/{cli,job_supervisor}.py`, `python/ray/scripts/scripts.py:stop`,
-//! `src/ray/rpc/rpc_client.h` (1.9–2.60). Launch scripts run `ray stop` before they begin and when they clean up, so that
-//! it proves that Ray was stopped, and not that this is why the job failed.
+//! Mirrors `python/ray/dashboard/modules/job/{cli,job_supervisor}.py`, `python/ray/scripts/scripts.py:stop`, `src/ray/rpc/rpc_client.h`
+//! (1.9–2.60). Launch scripts run `ray stop` before they begin and when they clean up, so its messages do not prove that it made the job
+//! fail.
 
 use nom::branch::alt;
 use nom::bytes::complete::{tag, take_while1};
@@ -42,8 +42,8 @@ impl Grammar for RayJob {
     }
 }
 
-/// `Job entrypoint command failed with exit code 1, last available logs`. Of what it failed the logs behind it say, unless
-/// a signal ended it.
+/// `Job entrypoint command failed with exit code 1, last available logs`. Unless a signal ended it, the reason stands in the logs that
+/// follow.
 fn entrypoint(record: &Record, text: &str) -> Option<Event> {
     let message = text::after(text, "Job entrypoint command failed with exit code ")?;
     let (words, status) = read(consumed(integer), message)?;
@@ -56,7 +56,7 @@ fn entrypoint(record: &Record, text: &str) -> Option<Event> {
     Some(event)
 }
 
-/// `Job 'raysubmit_LKFSP4hfiq2xPuz6' succeeded`, `… was stopped`. What it failed of stands in its status message.
+/// `Job 'raysubmit_LKFSP4hfiq2xPuz6' succeeded`, `… was stopped`. The reason of a failed job stands in its status message.
 fn job(record: &Record, text: &str) -> Option<Event> {
     let message = text.find("Job 'raysubmit_").map(|at| &text[at..])?;
     let id = take_while1(|c: char| c.is_ascii_alphanumeric() || c == '_');

@@ -1,11 +1,10 @@
 //! Ray's memory monitor, which kills workers before the kernel does.
 //!
-//! Mirrors `python/ray/_private/memory_monitor.py` (0.5–2.1: an exception inside the worker) and
-//! `src/ray/raylet/node_manager.cc`, `worker_killing_policy*.cc` (2.0–2.60: the raylet kills). `GB` is 2^30 bytes, in the
-//! oldest messages 10^9. Whom the raylet kills is told by what can be retried and what began last, not by size: the
-//! victim is often innocent, and who held the memory stands in the table. The paragraph that begins `Refer to the
-//! documentation on how to address the out of memory issue` is printed only where at least one worker was killed, so it
-//! proves the kill where all else was cut off.
+//! Mirrors `python/ray/_private/memory_monitor.py` (0.5–2.1: an exception inside the worker) and `src/ray/raylet/node_manager.cc`,
+//! `worker_killing_policy*.cc` (2.0–2.60: the raylet kills). `GB` is 2^30 bytes, in the oldest messages 10^9. The raylet chooses its victim
+//! by what can be retried and what began last, not by size: the victim is often innocent, and the table shows which processes held the
+//! memory. The paragraph that begins `Refer to the documentation on how to address the out of memory issue` is printed only where at least
+//! one worker was killed, so it proves the kill even if the rest was cut off.
 
 mod examples;
 mod pieces;
@@ -24,21 +23,21 @@ use crate::model::{
 /// See the module.
 pub struct RayMonitor;
 
-/// How the details of a kill begin.
+/// The beginning of a kill's details.
 const DETAILS: &str = "Memory on the node (";
 /// The head of the message of a kill of 2.0–2.54.
 const SINGLE: &str = "Task was killed due to the node running low on memory.";
 /// What the heads of all versions have in common.
 const HEAD: &str = "killed due to the node running low on memory.";
-/// What stands before each worker that was chosen, from 2.56 on.
+/// Stands before each chosen worker, from 2.56 on.
 const CHOSEN: &str = "Selected to kill: ";
 /// The head of the table of the largest processes.
 const TABLE: &str = "MEM(GB)";
-/// How the paragraph begins that ends a message.
+/// The beginning of a message's last paragraph.
 const ADVICE: &str = "Refer to the documentation on how to address the out of memory issue: https://";
-/// How the oldest message begins.
+/// The beginning of the oldest message.
 const OLDEST: &str = "RayOutOfMemoryError: ";
-/// What stands in the periodic summary.
+/// Part of the periodic summary.
 const SUMMARY: &str = " Workers (tasks";
 
 impl Grammar for RayMonitor {
@@ -57,7 +56,8 @@ impl Grammar for RayMonitor {
             "RayOutOfMemoryError",
             SUMMARY,
             "address the out of memory issue",
-            // A raylet's log says who writes in the first line only, and a blank line then ends what is surely its message.
+            // A raylet's log names the writer in a message's first line only, and a blank line may end the record, so later parts must
+            // trigger too.
             CHOSEN,
             TABLE,
             "ray::",
@@ -70,10 +70,10 @@ impl Grammar for RayMonitor {
         true
     }
 
-    /// The message has parts of several lines, between which other lines may stand, and a terminal may have cut them.
+    /// The message has several parts with foreign lines between them, and a terminal may have wrapped its lines.
     fn follows(&self, record: &Record, next: &Line<'_>) -> Follow {
-        /// How many physical lines may lie between two parts, before the table and within it: the raylet dumps the state
-        /// of its object store between.
+        /// Most physical lines between two parts, before the table and within it: the raylet dumps the state of its object store in
+        /// between.
         const FARTHEST: [u64; 2] = [64, 8];
         let (text, body) = (record.text(), next.body());
         let begun = text.rfind('\n').map_or(text, |at| &text[at + 1..]);
@@ -108,7 +108,7 @@ impl Grammar for RayMonitor {
     }
 }
 
-/// How `next` goes on with `begun`, the last line so far, where that one was cut.
+/// How `next` continues `begun`, the last line so far, if that line was wrapped.
 fn goes_on(begun: &str, next: &str) -> Option<Joint> {
     let at = |part: &str| begun.find(part).map(|at| &begun[at..]);
     let sentences = [
@@ -142,14 +142,14 @@ fn is_part(line: &str) -> bool {
     is_listed || is_head && line.contains("MEM") || line.contains(ADVICE) || pieces::is_row(line)
 }
 
-/// `text` from the number on that stands directly before `words`.
+/// `text` from the number directly before `words`.
 fn count_before<'a>(text: &'a str, words: &str) -> Option<&'a str> {
     let end = text.find(words)?;
     let start = text[..end].trim_end_matches(|c: char| c.is_ascii_digit()).len();
     (start < end).then(|| &text[start..])
 }
 
-/// A worker or several killed, with the sentence that tells of the node, or with the head of the message alone.
+/// One or more workers killed, with the sentence about the node or with the head of the message alone.
 fn kill(record: &Record) -> Option<Event> {
     let text = record.text();
     let details = text.find(DETAILS).map(|at| &text[at..]);
@@ -182,7 +182,7 @@ fn kill(record: &Record) -> Option<Event> {
     Some(told.event(record, head, severity(text), victims, &rows, &evidence))
 }
 
-/// `2 worker(s) were killed`, `Killing 2 worker(s)`: the number.
+/// The number of `2 worker(s) were killed` or `Killing 2 worker(s)`.
 fn killed(text: &str) -> Option<(&str, u32)> {
     let behind = count_before(text, " worker(s) were killed due to the node running low on memory");
     let before = text::after(text, "Killing ").filter(|rest| rest.contains(" worker(s), kill details: "));
@@ -214,7 +214,7 @@ fn severity(text: &str) -> Severity {
     }
 }
 
-/// The first version of Ray that writes so, and the words that show it.
+/// The first version of Ray that writes such a message, and the words that show it.
 fn version(text: &str) -> Option<(&'static str, &str)> {
     const SIGNS: [(&str, &str); 6] = [
         ("OOM kill reason:", "2.56"),
@@ -262,7 +262,8 @@ fn oldest(record: &Record) -> Option<Event> {
     Some(told.event(record, message, Severity::Fatal, vec![victim], &rows, &evidence))
 }
 
-/// What the raylet sums up once a minute. It counts two kinds of ends, and prints it only for the first.
+/// The raylet's summary, printed once a minute. It counts workers killed for memory and those that crashed, and appears only if one was
+/// killed for memory.
 fn summary(record: &Record) -> Option<Event> {
     let message = count_before(record.text(), SUMMARY)?;
     let clauses = Sentence::Summary.read(message);
@@ -276,7 +277,7 @@ fn summary(record: &Record) -> Option<Event> {
     Some(told.event(record, message, Severity::Fatal, victims, &[], &[]))
 }
 
-/// The end of a message whose head was cut off: those chosen, rows of the table, and the paragraph behind them.
+/// The end of a message whose head was cut off: chosen workers, rows of the table, the last paragraph.
 fn remains(record: &Record) -> Option<Event> {
     let text = record.text();
     let advice = text.find(ADVICE).map(|at| &text[at..]).filter(|advice| !text::is_quoted(text, advice));
@@ -290,7 +291,7 @@ fn remains(record: &Record) -> Option<Event> {
     Some(told.event(record, proof, Severity::Fatal, victims, &rows, &[]))
 }
 
-/// A task that failed for a kill of the monitor, as its owner's log counts.
+/// A task that failed because the monitor killed its worker, as its owner's log counts retries.
 fn retry(record: &Record) -> Option<Event> {
     let text = record.text();
     let told = Statement::of(record, &[], None);
@@ -311,7 +312,7 @@ fn retry(record: &Record) -> Option<Event> {
     Some(event)
 }
 
-/// A worker's exit type, where nothing more of the message is left.
+/// A worker's exit type, if nothing else of the message is left.
 fn exit_type(record: &Record) -> Option<Event> {
     let text = record.text();
     let proof = ["exit type: ", "exit_type = ", "exits, type="].iter().find_map(|label| {
@@ -328,7 +329,7 @@ fn exit_type(record: &Record) -> Option<Event> {
     Some(Statement::of(record, &[], None).event(record, proof, Severity::Fatal, vec![victim], &[], &[]))
 }
 
-/// The rows of the table, without those that a row before them repeats.
+/// The rows of the table, one for each pid.
 fn table(text: &str) -> Vec<ProcessRow<'_>> {
     let mut rows: Vec<ProcessRow<'_>> = Vec::new();
     for row in pieces::rows(text) {
@@ -339,7 +340,7 @@ fn table(text: &str) -> Vec<ProcessRow<'_>> {
     rows
 }
 
-/// What a message tells.
+/// What a message states.
 #[derive(Default)]
 struct Statement<'a> {
     victim: Victim,
@@ -380,15 +381,15 @@ impl<'a> Statement<'a> {
         told
     }
 
-    /// What the largest of those chosen used, and its name.
+    /// Adds what the largest chosen worker used, and the first name among them.
     fn chosen(&mut self, record: &Record, chosen: &[Worker<'a>]) {
         self.figures.extend(chosen.first().and_then(|worker| record.figure(FigureName::WorkerUsed, worker.used)));
         let name = chosen.iter().find_map(|worker| worker.name);
         self.facts.extend(name.map(|name| record.fact("ray.victim", name)));
     }
 
-    /// A shortage of the node's memory that `head` of the message states. Who prints it is not who was killed: where the
-    /// message names nobody, the victim is one of whom nothing is known.
+    /// The shortage of the node's memory that `head` states. The process that prints it is not the one that was killed: if the message
+    /// names nobody, the victim is unknown.
     fn event(
         mut self,
         record: &Record,

@@ -1,8 +1,8 @@
-//! What Ray says of memory in passing: limits when it starts, pressure, objects spilled to disk.
+//! Ray's messages about memory that report no failure: limits at its start, pressure, objects spilled to disk.
 //!
-//! Mirrors `src/ray/raylet/local_object_manager.cc`, `src/ray/common/{memory,file_system}_monitor.cc`,
-//! `threshold_memory_monitor.cc`, `src/ray/object_manager/plasma/store_runner.cc`, `python/ray/_private/services.py`
-//! (1.0–2.60). The total that the memory monitor prints is the least of the machine's memory and the container's limit.
+//! Mirrors `src/ray/raylet/local_object_manager.cc`, `src/ray/common/{memory,file_system}_monitor.cc`, `threshold_memory_monitor.cc`,
+//! `src/ray/object_manager/plasma/store_runner.cc`, `python/ray/_private/services.py` (1.0–2.60). The total that the memory monitor prints
+//! is the smaller of the machine's memory and the container's limit.
 
 use std::sync::Arc;
 
@@ -76,7 +76,7 @@ fn pressure(record: &Record, text: &str) -> Option<Event> {
     Some(event(record, message, shortage(), &figures))
 }
 
-/// The monitor wants to kill and finds nobody.
+/// The monitor wants to kill a worker and finds none.
 fn nobody(record: &Record, text: &str) -> Option<Event> {
     const WORDS: [&str; 2] = [
         "Memory usage above threshold but no workers are available for killing",
@@ -138,7 +138,7 @@ fn disk(record: &Record, text: &str) -> Option<Event> {
     Some(event)
 }
 
-/// `Spilled 65536 MiB, 812 objects, write throughput 912 MiB/s.`, counted from the start.
+/// `Spilled 65536 MiB, 812 objects, write throughput 912 MiB/s.`: totals since the start.
 fn spilled(record: &Record, text: &str) -> Option<Event> {
     let count = (tag(", "), take_while1(|c: char| c.is_ascii_digit()), tag(" objects, "));
     let amount = terminated(text::size, (recognize(count), alt((tag("write throughput "), tag("read throughput ")))));
@@ -155,7 +155,7 @@ fn bytes(text: &str) -> IResult<&str, Size<'_>> {
     Ok((rest, Size { text: words, bytes: words.parse().ok().and_then(|amount| Bytes::of(amount, Bytes(1))) }))
 }
 
-/// The node is short of memory, and nobody was killed yet.
+/// The node is short of memory and no worker was killed yet.
 fn shortage() -> What {
     let (kind, severity) = (Kind::HostOomRay, Severity::Pressure);
     What::Shortage(Shortage { kind, severity, victims: Vec::new(), consumers: Vec::new() })

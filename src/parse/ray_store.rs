@@ -1,9 +1,9 @@
 //! Ray's object store, whose pages lie in `/dev/shm`.
 //!
 //! Mirrors `python/ray/exceptions.py`, `src/ray/core_worker/store_provider/plasma_store_provider.cc`,
-//! `src/ray/object_manager/plasma/create_request_queue.cc` and `object_lifecycle_manager.cc`,
-//! `python/ray/_private/services.py` (1.0–2.60). The raylet counts objects in MiB and says MB; Python says GB for 10^9
-//! bytes. A full disk stops the store only when the store is full too, for it spills to disk.
+//! `src/ray/object_manager/plasma/create_request_queue.cc` and `object_lifecycle_manager.cc`, `python/ray/_private/services.py` (1.0–2.60).
+//! The raylet writes MB for MiB; Python writes GB for 10^9 bytes. Because the store spills to disk, a full disk matters only once the store
+//! is full too.
 
 use nom::bytes::complete::{tag, take_while1};
 use nom::combinator::opt;
@@ -17,7 +17,7 @@ use crate::model::{Event, FigureName, Kind, Severity, Shortage, Victim, What};
 /// See the module.
 pub struct RayStore;
 
-/// What stands behind the head of an exception.
+/// The second line of an exception.
 const REMARKS: [&str; 2] = ["The local object store is full of", "The object cannot be created because"];
 
 impl Grammar for RayStore {
@@ -111,7 +111,7 @@ fn too_small(record: &Record) -> Option<Event> {
     Some(shortage(record, message, Severity::Fatal, &figures))
 }
 
-/// An exception that says no more than that the store is full, perhaps its second line alone.
+/// An exception that says only that the store is full, or its second line alone.
 fn exception(record: &Record) -> Option<Event> {
     const HEADS: [&str; 2] = ["ObjectStoreFullError: ", "OutOfDiskError: "];
     const PROOFS: [&str; 2] =
@@ -127,7 +127,7 @@ fn exception(record: &Record) -> Option<Event> {
     Some(shortage(record, message, Severity::Fatal, &[]))
 }
 
-/// `text` from `words` on, and what stands before; `None` where code or prose quotes them.
+/// `text` from `words` on and the text before it; `None` if code or prose quotes the words.
 fn unquoted<'a>(text: &'a str, words: &str) -> Option<(&'a str, &'a str)> {
     let (before, message) = text.split_at(text.find(words)?);
     (!text::is_quoted(text, message)).then_some((message, before))
@@ -145,13 +145,7 @@ fn shortage(record: &Record, message: &str, severity: Severity, figures: &[(Figu
     let is_raylet = ["raylet", "gcs_server"].iter().any(|daemon| origin.role.as_deref() == Some(*daemon));
     let victim = match is_raylet {
         true => Victim { host: origin.host.clone(), ..Victim::default() },
-        false => Victim {
-            host: origin.host.clone(),
-            rank: origin.rank,
-            device: None,
-            pid: origin.pid,
-            role: origin.role.clone(),
-        },
+        false => origin.process(),
     };
     let shortage = Shortage { kind: Kind::ShmExhausted, severity, victims: vec![victim], consumers: Vec::new() };
     let mut event = record.event("ray_store", message, What::Shortage(shortage));

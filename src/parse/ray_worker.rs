@@ -1,9 +1,9 @@
-//! Ray's words for workers, actors and nodes that died, which prove nothing of why.
+//! Ray's messages about dead workers, actors and nodes; they do not prove why these died.
 //!
 //! Mirrors `python/ray/exceptions.py`, `python/ray/_private/process_watcher.py`, `src/ray/raylet/node_manager.cc`,
-//! `src/ray/gcs/gcs_{worker,actor,node}_manager.cc` and `src/ray/core_worker/` (1.13–2.60). Whatever stands behind
-//! `potential root causes` and `common causes` is a guess that Ray prints for any dead worker, the OOM killer first. An
-//! exit type that names the memory monitor is left to [`super::ray_monitor`].
+//! `src/ray/gcs/gcs_{worker,actor,node}_manager.cc` and `src/ray/core_worker/` (1.13–2.60). The text after `potential root causes` and
+//! `common causes` is a guess that Ray prints for any dead worker, with the OOM killer first. An exit type that names the memory monitor is
+//! left to [`super::ray_monitor`].
 
 mod examples;
 
@@ -22,13 +22,13 @@ use crate::model::{Death, Event, Exit, Failure, Figure, FigureName, OtherFailure
 /// See the module.
 pub struct RayWorker;
 
-/// How the exception for a dead actor begins.
+/// The beginning of the exception for a dead actor.
 const ACTOR: &str = "The actor died unexpectedly before finishing this task";
-/// How the raylet reports a dead worker.
+/// The beginning of the raylet's report of a dead worker.
 const WORKER: &str = "A worker died or was killed while executing a task";
-/// How the exception for a dead node begins.
+/// The beginning of the exception for a dead node.
 const NODE: &str = "Task failed due to the node ";
-/// What the agent says when it finds its raylet gone.
+/// Printed by the agent when it finds its raylet gone.
 const RAYLET: &str = "Raylet is terminated. Termination is unexpected";
 
 impl Grammar for RayWorker {
@@ -95,7 +95,7 @@ fn field(line: &str) -> Option<(&str, &str)> {
     NAMES.contains(&name).then_some((name, value.trim()))
 }
 
-/// Whether a line of the exception says how the actor came to die.
+/// Whether a line of the exception gives the cause of the actor's death.
 fn is_cause(line: &str) -> bool {
     const CAUSES: [&str; 4] = [
         "The actor is dead because",
@@ -124,13 +124,13 @@ fn report_head(text: &str) -> IResult<&str, ()> {
     Ok((rest, ()))
 }
 
-/// An exit type, and the detail without the guesses behind it.
+/// An exit type, and the detail without the guesses after it.
 struct Ending<'a> {
     kind: &'a str,
     detail: Option<&'a str>,
 }
 
-/// How a worker ended, by what `text` says first of it.
+/// How a worker ended, by the first exit type in `text`.
 fn ending(text: &str) -> Option<Ending<'_>> {
     const LABELS: [&str; 2] = ["Worker exit type: ", "exit_type = "];
     const GUESSES: [&str; 5] = ["There are some potential", "Some common causes", "The worker may have", "\n", "\\n"];
@@ -146,7 +146,7 @@ fn ending(text: &str) -> Option<Ending<'_>> {
 }
 
 impl Ending<'_> {
-    /// `None` where it is no death, or where Ray's monitor tells of it.
+    /// `None` if it is no death, or if the memory monitor killed the worker.
     fn exit(&self) -> Option<Exit> {
         let code = self.detail.and_then(|detail| text::token(text::after(detail, "exit code ")?, ". ,").parse().ok());
         match self.kind {
@@ -159,7 +159,7 @@ impl Ending<'_> {
     }
 }
 
-/// A death that `part` of the message states, and what else is said of it.
+/// A death that `part` of the message states, with the exit type and detail as facts.
 fn death(record: &Record, part: &str, exit: Exit, victim: Victim, ending: Option<&Ending<'_>>) -> Event {
     let mut event = record.event("ray_worker", part, What::Death(Death { exit, victim, first: false }));
     event.facts.extend(ending.map(|ending| record.fact("ray.exit_type", ending.kind)));
@@ -180,7 +180,7 @@ fn actor(record: &Record) -> Vec<Event> {
     };
     let fields: Vec<(&str, &str)> = head.lines().take_while(|line| !is_cause(line)).filter_map(field).collect();
     let value = |name| fields.iter().find(|(known, _)| *known == name).map(|(_, value)| *value);
-    // A class made inside a function is `make.<locals>.Worker`.
+    // A class defined inside a function is called `make.<locals>.Worker`.
     let class = value("class_name").map(|class| class.rsplit("<locals>.").next().unwrap_or(class));
     let victim = Victim {
         host: value("ip").map(Into::into),
@@ -246,7 +246,7 @@ fn crash(record: &Record) -> Vec<Event> {
     Vec::from_iter(head.map(|head| death(record, head, Exit::Vanished, Victim::default(), None)))
 }
 
-/// A node that is gone, by the word of GCS or of a task's owner.
+/// A node that is gone, as GCS or a task's owner reports it.
 fn node(record: &Record) -> Vec<Event> {
     let text = record.text();
     let marked = "has been marked dead because the detector has missed too many heartbeats";
@@ -261,7 +261,7 @@ fn node(record: &Record) -> Vec<Event> {
     vec![death(record, part, Exit::Vanished, raylet_on(host), None)]
 }
 
-/// A raylet that is gone, by the word of its agent or of a task.
+/// A raylet that is gone, as its agent or a task reports it.
 fn raylet(record: &Record) -> Vec<Event> {
     let text = record.text();
     let words = [RAYLET, "The task's local raylet died. Check raylet.out"];

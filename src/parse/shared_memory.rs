@@ -55,8 +55,8 @@ impl Grammar for SharedMemory {
         true
     }
 
-    /// NCCL before 2.18 says the reason in one line and the size in the next, perhaps with the place between; Python's semaphores
-    /// the place and the reason.
+    /// NCCL before 2.18 prints the reason in one line and the size in the next, perhaps with a return code's line between them; for
+    /// Python's semaphores a source line precedes the reason.
     fn follows(&self, record: &Record, next: &Line<'_>) -> Follow {
         let goes_on = |first: &str, second: &str| record.text().contains(first) && next.body().contains(second);
         let is_whole =
@@ -86,31 +86,31 @@ impl Grammar for SharedMemory {
     }
 }
 
-/// How NCCL before 2.18 begins to say which call the system refused.
+/// With this NCCL before 2.18 begins to name the refused system call.
 const FAILED_CALL: &str = "NCCL WARN Call to ";
 
-/// `include/shm.h:41 -> 2`: what a function of NCCL's returned.
+/// `include/shm.h:41 -> 2`: the return code of an NCCL function.
 fn is_result(line: &str) -> bool {
     line.rsplit_once(" -> ").is_some_and(|(_, result)| result.trim().parse::<u8>().is_ok())
 }
 
-/// Whoever could not have shared memory is `victim`.
+/// `victim` could not get shared memory.
 fn exhausted(record: &Record, words: &str, victim: Victim) -> Event {
     statement::shortage(record, PRODUCER, words, Kind::ShmExhausted, victim)
 }
 
-/// Python's semaphores are files in /dev/shm: the code in `multiprocessing/synchronize.py` (3.4–3.14) that makes them, of which
-/// versions before 3.9 print the last line.
+/// Python's semaphores are files in /dev/shm. This is the source line of the call that creates them in `multiprocessing/synchronize.py`
+/// (3.4–3.14); versions before 3.9 print the call's last line instead.
 const SEMAPHORES: [&str; 2] = ["_multiprocessing.SemLock(", "    unlink_now)"];
-/// What the system says where a file finds no room.
+/// The system's words if there is no room for a file.
 const NO_SPACE: &str = "No space left on device";
 
-/// Torch's storages in shared memory, and its data loader's workers.
+/// Failures of torch's storages in shared memory and of its data loader's workers.
 fn torch(record: &Record) -> Option<Event> {
     let text = record.text();
     let semaphore = SEMAPHORES.iter().find_map(|code| text::after(text, code));
     if let Some(reason) = semaphore.and_then(|behind| text::each(behind, NO_SPACE).next()) {
-        return Some(exhausted(record, text::line(reason), statement::speaker(record)));
+        return Some(exhausted(record, text::line(reason), record.origin().process()));
     }
     if let Some(words) = text::spoken(text, WORKER).next() {
         return worker_killed(record, text::line(words));
@@ -129,19 +129,19 @@ fn torch(record: &Record) -> Option<Event> {
     })?;
     let mut event = match reason.contains("Too many open files") {
         true => statement::failure(record, PRODUCER, words, OtherFailureName::IoError),
-        false => exhausted(record, words, statement::speaker(record)),
+        false => exhausted(record, words, record.origin().process()),
     };
     event.facts.push(record.fact("shm.file", file));
     Some(event)
 }
 
-/// `</torch_12345_1830012345_512> in read-write mode: No space left on device (28)`, or nothing behind the name.
+/// `</torch_12345_1830012345_512> in read-write mode: No space left on device (28)`, or nothing after the name.
 fn storage(text: &str) -> IResult<&str, (&str, &str)> {
     (delimited(tag("<"), recognize((tag("/torch_"), take_until(">"))), tag(">")), rest).parse(text)
 }
 
-/// `DataLoader worker (pid 4711) is killed by signal: Bus error. It is possible that …`: SIGBUS is what a worker gets
-/// that touches a page for which `/dev/shm` has no room.
+/// `DataLoader worker (pid 4711) is killed by signal: Bus error. It is possible that …`: a worker gets SIGBUS when it touches a page for
+/// which `/dev/shm` has no room.
 fn worker_killed(record: &Record, words: &str) -> Option<Event> {
     let (_, (pid, _)) = (loader_worker, tag("is killed by signal: Bus error")).parse(words).ok()?;
     let number = pid.parse().ok();
@@ -150,10 +150,10 @@ fn worker_killed(record: &Record, words: &str) -> Option<Event> {
     Some(event)
 }
 
-/// How PyTorch begins to speak of one of its data loader's workers.
+/// With this PyTorch begins its messages about a data loader's worker.
 const WORKER: &str = "DataLoader worker (pid";
 
-/// How far the message of a worker's bus error is read in `text`.
+/// How much of the message about a worker's bus error `text` holds.
 fn told_of_worker(text: &str) -> Progress {
     let pid = (streaming::tag(WORKER), streaming::take_until(")"), streaming::tag(")"));
     wrap::progress(text, (pid, streaming::tag(" is killed by signal: Bus error")))
@@ -165,8 +165,8 @@ fn loader_worker(text: &str) -> IResult<&str, &str> {
     preceded(tag("DataLoader worker "), pid).parse(text)
 }
 
-/// `Error while creating shared memory segment /dev/shm/nccl-Ab12Cd (size 16515072), error: No space left on device
-/// (28)`, and its kin of other versions.
+/// `Error while creating shared memory segment /dev/shm/nccl-Ab12Cd (size 16515072), error: No space left on device (28)`, and the wordings
+/// of other versions.
 fn nccl(record: &Record) -> Option<Event> {
     let text = record.text();
     let heads = [
@@ -182,7 +182,7 @@ fn nccl(record: &Record) -> Option<Event> {
             before.trim_end().ends_with("NCCL WARN") || text::may_begin(before)
         })
     })?;
-    // Other reasons are a missing permission or a full table of files; the oldest message names none.
+    // Other reasons than a full file system are a missing permission or a full table of files; the oldest message names no reason.
     let reason = ["error: ", " error ", "failed: ", "failed : "]
         .iter()
         .find_map(|label| text::after(text, label))
@@ -219,7 +219,7 @@ fn other(record: &Record) -> Option<Event> {
         true => text::line(text::spoken(text, "No space left on device").next()?),
         false => text.contains("Not enough memory to write").then(|| text::line(text))?,
     };
-    let mut event = exhausted(record, words, statement::speaker(record));
+    let mut event = exhausted(record, words, record.origin().process());
     let total = text::after(text, "total of ").and_then(|rest| text::byte_count(rest).ok());
     event.figures.extend(total.and_then(|(_, size)| record.figure(FigureName::Requested, size)));
     Some(event)

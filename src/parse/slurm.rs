@@ -1,4 +1,4 @@
-//! Slurm: what its step daemon, `srun` and the accounting say of a job's end.
+//! Slurm: how its step daemon, `srun` and the accounting report a job's end.
 //!
 //! Mirrors `src/slurmd/slurmstepd/mgr.c` and `req.c`, `src/plugins/task/cgroup/task_cgroup_memory.c`,
 //! `src/interfaces/jobacct_gather.c`, `src/srun/libsrun/` (14.11–25.05), `sacct`, `scontrol`, `seff`. "Exceeded memory
@@ -160,8 +160,8 @@ fn over_limit(record: &Record) -> Option<Event> {
     Some(event)
 }
 
-/// Bytes from 17.11 on, KiB before. No step is limited to less than 64 MiB, and limits are given in MiB: in between a number that
-/// is none in bytes is one of KiB, and of others nobody can tell.
+/// The unit of `limit`: bytes from 17.11 on, KiB before. A step's limit is at least 64 MiB and a whole number of MiB. So a number that is
+/// too small or no multiple of a MiB counts KiB, a large one counts bytes, and between them the unit is unknown.
 fn unit(limit: u64) -> Option<Bytes> {
     const LEAST: u64 = 64 << 20;
     const SURELY_BYTES: u64 = 1 << 30;
@@ -180,7 +180,7 @@ fn limits(words: &str) -> IResult<&str, (&str, &str, &str, &str)> {
     (subject, kind, used, terminated(text::digits, tag(")"))).parse(words)
 }
 
-/// `Exceeded job memory limit`, which is Slurm's own kill, or `… at some point.`, which is none.
+/// `Exceeded job memory limit` reports a kill by Slurm itself; `… at some point.` does not.
 fn at_some_point(record: &Record) -> Option<Event> {
     let text = record.text();
     let heads = ["Exceeded job memory limit", "Exceeded step memory limit"];
@@ -222,7 +222,7 @@ fn cancelled(record: &Record) -> Option<Event> {
     Some(event)
 }
 
-/// The reason; the entity, its id, when.
+/// Returns the rest, which holds the reason, and the entity, its id and the time.
 fn notification(words: &str) -> IResult<&str, (&str, &str, &str)> {
     let entity = alt((tag("JOB"), tag("STEP")));
     let id = take_while1(|c: char| c.is_ascii_alphanumeric() || c == '.' || c == '_');

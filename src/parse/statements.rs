@@ -1,4 +1,4 @@
-//! What an input states, as pairs of words: the form in which examples say what must come out.
+//! What an input states, as pairs of a name and the words for it: the form in which examples say what must be read.
 
 use std::sync::Arc;
 
@@ -9,12 +9,12 @@ use crate::scan::{Extent, Scanner};
 /// Everything that `input` states, as pairs like those of [`Example::states`](super::Example::states).
 pub fn stated(input: &[u8], grammars: &Grammars) -> Vec<(String, String)> {
     let mut findings = read_whole("example", input, grammars);
-    // What general words amount to is no format's concern.
+    // Examples are about grammars; the reader's judgements do not count.
     findings.events.retain(|event| event.basis == Basis::Grammar);
     statements(&findings)
 }
 
-/// What is found in `input`, called `path`, of which the last line is whole.
+/// What is found in `input`, whose last line is complete; citations name it `path`.
 pub fn read_whole(path: &str, input: &[u8], grammars: &Grammars) -> Findings {
     let mut extractor = Extractor::new(Arc::from(path), grammars);
     let mut scanner = Scanner::new(grammars.anchors(), Extent::DEFAULT);

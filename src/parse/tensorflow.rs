@@ -1,8 +1,8 @@
-//! TensorFlow: its allocator, which JAX shares, and the operation that failed for want of memory.
+//! TensorFlow: its allocator, which JAX shares, and the operation that ran out of memory.
 //!
-//! Mirrors `tensorflow/core/common_runtime/bfc_allocator.cc` (1.0–2.10; `tsl/framework/` from 2.11, also
-//! `external/tsl` of jaxlib), `core/framework/op_kernel.cc` and `core/common_runtime/gpu/gpu_device.cc`. The allocator's
-//! sizes are powers of two. It says when the caller can do without.
+//! Mirrors `tensorflow/core/common_runtime/bfc_allocator.cc` (1.0–2.10; `tsl/framework/` from 2.11, also `external/tsl` of jaxlib),
+//! `core/framework/op_kernel.cc` and `core/common_runtime/gpu/gpu_device.cc`. The allocator's units are powers of two. It says so if the
+//! caller can do without the memory.
 
 use nom::Parser;
 use nom::bytes::complete::{tag, take_until, take_while1};
@@ -15,7 +15,7 @@ use super::{Example, Follow, Grammar, Joint, Line, Record, origin};
 use crate::model::FigureName::{GpuIndex, Requested};
 use crate::model::{Event, Kind, Severity};
 
-/// What could not be allocated.
+/// See the module.
 pub struct TensorFlow;
 
 const ALLOCATOR: &str = "an out of memory trying to allocate ";
@@ -84,8 +84,8 @@ fn kind(allocator: &str) -> Kind {
     if name.contains("cpu") || name.contains("host") { Kind::HostAllocFailure } else { Kind::GpuOom }
 }
 
-/// `OOM when allocating tensor with shape[8,128,96,96] and type float on /job:localhost/replica:0/task:0/device:GPU:0 by
-/// allocator GPU_0_bfc`; the oldest versions end behind the shape, and the node on the next line says where it runs:
+/// `OOM when allocating tensor with shape[8,128,96,96] and type float on /job:localhost/replica:0/task:0/device:GPU:0 by allocator
+/// GPU_0_bfc`; in the oldest versions the message ends after the shape, and the node on the next line names the device:
 /// `_device="/job:localhost/replica:0/task:0/gpu:0"`.
 fn tensor(record: &Record) -> Option<Event> {
     let whole = record.text();
@@ -109,13 +109,13 @@ fn tensor(record: &Record) -> Option<Event> {
     Some(event)
 }
 
-/// Whether `part` is the text of an error and not a comment on one.
+/// Whether `part` is the text of an error and not a comment that quotes one.
 fn is_statement(whole: &str, part: &str) -> bool {
     let before = whole[..whole.offset(part)].trim();
     (before.is_empty() || before.ends_with(':')) && !before.starts_with(['#', '/'])
 }
 
-/// The first dimension of a `shape` of three or more: a batch, where it is no kernel of a convolution.
+/// The first dimension of a `shape` of at least three: the batch size, unless the tensor is a convolution's kernel.
 fn batch(shape: &str) -> Option<&str> {
     const LEAST: usize = 3;
     (shape.split(',').count() >= LEAST).then(|| shape.split(',').next().map(str::trim)).flatten()
@@ -138,8 +138,8 @@ fn described(text: &str) -> IResult<&str, Tensor<'_>> {
         .parse(text)
 }
 
-/// `failed to allocate 14.50G (15569256448 bytes) from device: CUDA_ERROR_OUT_OF_MEMORY: out of memory` of the driver's
-/// wrapper: at the start it asks for the whole device, then for less.
+/// `failed to allocate 14.50G (15569256448 bytes) from device: CUDA_ERROR_OUT_OF_MEMORY: out of memory` from the driver's wrapper, which at
+/// the start asks for the whole device and then for less.
 fn first_try(record: &Record) -> Option<Event> {
     let part = text::each(record.text(), FROM_DEVICE).next()?;
     let (_, size) = from_device(part).ok()?;

@@ -1,8 +1,8 @@
 //! Python tracebacks: of the interpreter, and as rich, IPython, pytest and Ray print them.
 //!
-//! Mirrors CPython `Lib/traceback.py` (3.6–3.14), rich `traceback.py` (12–14), IPython `core/ultratb.py`, pytest
-//! `_code/code.py` (`--tb=short`), ray `python/ray/exceptions.py:RayTaskError`. Beginning or end may be missing; ranks that print at the same time
-//! are told apart by their prefixes, and where they have none the frames of all are read as one stack.
+//! Mirrors CPython `Lib/traceback.py` (3.6–3.14), rich `traceback.py` (12–14), IPython `core/ultratb.py`, pytest `_code/code.py`
+//! (`--tb=short`), ray `python/ray/exceptions.py:RayTaskError`. The beginning or the end may be missing. Ranks that print at the same time
+//! are kept apart by their prefixes; without prefixes their frames are read as one stack.
 
 use nom::branch::alt;
 use nom::bytes::complete::{tag, take_till1, take_until, take_while1};
@@ -12,17 +12,17 @@ use nom::sequence::{delimited, preceded, terminated};
 use nom::{IResult, Parser};
 
 use super::{Example, Follow, Grammar, Joint, Line, Record, text};
-use crate::model::{Event, FigureName, Frame, Traceback as Stack, What};
+use crate::model::{Event, FigureName, Frame, Traceback, What};
 
 /// See the module.
-pub struct Traceback;
+pub struct PythonTraceback;
 
-/// Deeper stacks are recursion; the outer and the inner ends tell the phase.
+/// Deeper stacks are recursion; the outermost and the innermost calls suffice to tell the phase.
 const DEEPEST: usize = 200;
-/// A traceback whose next line does not come within so many lines has ended.
+/// A traceback has ended if its next line does not follow within this many lines.
 const LONGEST_PAUSE: u64 = 64;
 
-impl Grammar for Traceback {
+impl Grammar for PythonTraceback {
     fn producer(&self) -> &'static str {
         "python"
     }
@@ -59,7 +59,7 @@ impl Grammar for Traceback {
             LineKind::Header if record.len() > 1 => Follow::End,
             LineKind::Header | LineKind::Frame | LineKind::Marker => Follow::Join(Joint::Line),
             LineKind::Exception if last != LineKind::Header => Follow::Join(Joint::Line),
-            // What stands below a frame is its source line, even where a terminal or a copy lost its indentation.
+            // The line below a frame is its source line, even if a terminal or a copy lost its indentation.
             _ if last == LineKind::Frame
                 || body.starts_with("  ")
                 || body.contains('│')
@@ -81,7 +81,7 @@ impl Grammar for Traceback {
                 let below = lines.next_if(|below| line_kind(below) == LineKind::Code).unwrap_or_default();
                 let code = lines.peek().and_then(|next| marked_statement(below, next)).unwrap_or(below).trim();
                 remote = call.pid.map(|pid| (pid, actor(call.function))).or(remote);
-                // rich wraps a long place: the function stands on the next line.
+                // rich wraps a long location, so the function may stand on the next line.
                 let function = if call.function.is_empty() { code.trim_matches(['│', ' ']) } else { call.function };
                 let code = code
                     .trim_start_matches("---->")
@@ -108,9 +108,9 @@ impl Grammar for Traceback {
         }
         let last = record.text().lines().last().unwrap_or_default();
         let mut event =
-            record.event(self.producer(), last, What::Traceback(Stack { frames, exception, is_native: false }));
+            record.event(self.producer(), last, What::Traceback(Traceback { frames, exception, is_native: false }));
         if let Some((pid, role)) = remote {
-            // Who called another stands above it.
+            // The caller's line stands above; the last pid is that of the innermost worker.
             let head = record.text().rsplit_once("() (pid=");
             event.figures.extend(
                 head.and_then(|(_, rest)| text::digits(rest).ok())
@@ -134,7 +134,7 @@ enum LineKind {
     Header,
     /// A call.
     Frame,
-    /// A source line, or what underlines one.
+    /// A source line, or carets below one.
     Code,
     /// The exception: the end.
     Exception,
@@ -158,14 +158,14 @@ fn line_kind(line: &str) -> LineKind {
 }
 
 /// One call.
-struct Call<'a> {
+struct PythonCall<'a> {
     file: &'a str,
     function: &'a str,
     pid: Option<u32>,
 }
 
-fn call(line: &str) -> IResult<&str, Call<'_>> {
-    // Cheap first: most lines of a log are no call.
+fn call(line: &str) -> IResult<&str, PythonCall<'_>> {
+    // A cheap check first: most lines of a log are not calls.
     if !line.contains(" in ") && !line.contains("() (pid=") && !line.contains(".py:") {
         return Err(nom::Err::Error(nom::error::Error::new(line, nom::error::ErrorKind::Tag)));
     }
@@ -173,21 +173,21 @@ fn call(line: &str) -> IResult<&str, Call<'_>> {
 }
 
 /// `  File "engine.py", line 12, in step`; other output may stand before it, and a copy may have lost its beginning.
-fn interpreter(line: &str) -> IResult<&str, Call<'_>> {
+fn interpreter(line: &str) -> IResult<&str, PythonCall<'_>> {
     let whole = delimited((take_until("File \""), tag("File \"")), take_until("\""), char('"'));
     let cut = terminated(verify(take_until("\""), |file: &str| file.ends_with(".py")), char('"'));
     // faulthandler has no comma.
     let place = (tag(", line "), digit1, alt((tag(", in "), tag(" in "))));
     let (rest, (file, _, function)) = (alt((whole, preceded(space0, cut))), place, rest).parse(line)?;
-    Ok((rest, Call { file, function: function.trim(), pid: None }))
+    Ok((rest, PythonCall { file, function: function.trim(), pid: None }))
 }
 
 /// `ray::WorkerDict.actor_rollout_update_actor() (pid=118847, ip=10.0.0.1, actor_id=…, repr=…)`
-fn remote(line: &str) -> IResult<&str, Call<'_>> {
+fn remote(line: &str) -> IResult<&str, PythonCall<'_>> {
     let method = take_while1(|c: char| c.is_alphanumeric() || "_.:-<>".contains(c));
     let (rest, (_, _, function, _, pid, _)) =
         (take_until("ray::"), tag("ray::"), method, tag("() (pid="), integer, tag(", ip=")).parse(line)?;
-    Ok((rest, Call { file: Frame::REMOTE, function, pid: Some(pid) }))
+    Ok((rest, PythonCall { file: Frame::REMOTE, function, pid: Some(pid) }))
 }
 
 /// The class of an actor whose `method` is called, `WorkerDict.actor_rollout_update_actor`; a task has none.
@@ -197,40 +197,40 @@ fn actor(method: &str) -> Option<&str> {
 
 /// `/opt/torch/optim/adamw.py in step(self, closure)`, `[adamw.py](https://localhost:8080/#) in step(self)`,
 /// `File /opt/torch/optim/adamw.py:120, in step(self)`
-fn ipython(line: &str) -> IResult<&str, Call<'_>> {
+fn ipython(line: &str) -> IResult<&str, PythonCall<'_>> {
     let linked = delimited(char('['), take_until("]("), (tag("]("), take_until(")"), char(')')));
     let placed = preceded(opt(tag("File ")), terminated(source_file, opt((char(':'), digit1, char(',')))));
     let name = take_while1(|c: char| c.is_alphanumeric() || "_<>.".contains(c));
     let (rest, (_, file, _, function, _)) =
         (space0, alt((linked, placed)), (space0, tag("in "), space0), name, alt((tag("("), tag(" ")))).parse(line)?;
-    Ok((rest, Call { file, function, pid: None }))
+    Ok((rest, PythonCall { file, function, pid: None }))
 }
 
-/// `/home/a/ppo.py:224 in train`, within a box or not; the function may have been wrapped to the next line.
-fn rich(line: &str) -> IResult<&str, Call<'_>> {
+/// `/home/a/ppo.py:224 in train`, with or without a box; the function may be wrapped to the next line.
+fn rich(line: &str) -> IResult<&str, PythonCall<'_>> {
     let (rest, (_, _, file, _, function)) =
         (opt(char('│')), space0, source_file, (char(':'), digit1, tag(" in")), rest).parse(line)?;
     let function = function.trim_matches(['│', ' ']);
     match function.contains(' ') {
         true => Err(nom::Err::Error(nom::error::Error::new(line, nom::error::ErrorKind::Verify))),
-        false => Ok((rest, Call { file, function, pid: None })),
+        false => Ok((rest, PythonCall { file, function, pid: None })),
     }
 }
 
 /// `.venv/lib/transformers/trainer.py:1412: in train`
-fn pytest(line: &str) -> IResult<&str, Call<'_>> {
+fn pytest(line: &str) -> IResult<&str, PythonCall<'_>> {
     let function = take_till1(char::is_whitespace);
     let (rest, (_, file, _, function)) =
         (space0, source_file, (char(':'), digit1, tag(": in ")), function).parse(line)?;
-    Ok((rest, Call { file, function, pid: None }))
+    Ok((rest, PythonCall { file, function, pid: None }))
 }
 
 /// `backward (torch/_tensor.py:623)` of py-spy.
-fn sampled(line: &str) -> IResult<&str, Call<'_>> {
+fn sampled(line: &str) -> IResult<&str, PythonCall<'_>> {
     let function = take_while1(|c: char| c.is_alphanumeric() || "_<>.".contains(c));
     let place = delimited(tag(" ("), source_file, (char(':'), digit1, char(')')));
     let (rest, (_, function, file)) = (space0, function, place).parse(line)?;
-    Ok((rest, Call { file, function, pid: None }))
+    Ok((rest, PythonCall { file, function, pid: None }))
 }
 
 fn source_file(text: &str) -> IResult<&str, &str> {
@@ -255,7 +255,7 @@ fn marked_code(line: &str) -> Option<&str> {
     )
 }
 
-/// Of several statements in a source line the one that the line of carets beneath it marks (CPython 3.11–3.14).
+/// The one of several statements in a source line that the carets below it mark (CPython 3.11–3.14).
 fn marked_statement<'a>(code: &'a str, carets: &str) -> Option<&'a str> {
     let marks = carets.trim();
     let is_marked = !marks.is_empty() && marks.chars().all(|c| matches!(c, '^' | '~'));

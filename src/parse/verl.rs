@@ -1,9 +1,9 @@
 //! verl and EasyR1: the memory of a device around the steps of a worker. Their `GB` are 2^30 bytes.
 //!
 //! Mirrors verl `verl/utils/debug/performance.py` (0.1–0.4), `verl/utils/profiler/performance.py` (0.4–0.9), EasyR1
-//! `verl/utils/model_utils.py:print_gpu_memory_usage` (0.3.0–0.3.2). verl says what this process' allocator holds and,
-//! from 0.4 on, what is used of the device; EasyR1 says only what is used of the device, by whomever. The metrics of a
-//! step are the largest of all workers' (`perf/…`, `utils/tracking.py`), and the whole host's memory.
+//! `verl/utils/model_utils.py:print_gpu_memory_usage` (0.3.0–0.3.2). verl prints what this process' allocator holds and, from 0.4 on, the
+//! memory in use on the device; EasyR1 prints only the latter, which includes other processes. The metrics of a step (`perf/…`,
+//! `utils/tracking.py`) are the maximum of all workers, and the memory of the whole host.
 
 use nom::branch::alt;
 use nom::bytes::complete::{tag, take_until, take_while1};
@@ -20,7 +20,8 @@ use crate::model::{Bytes, Event, FigureName, What};
 /// See the module.
 pub struct Verl;
 
-/// The rank in the name that verl gives an actor, `Y1y0SuWorkerDict_0:5`: of the first group of placements its number is the rank.
+/// The rank in the name that verl gives an actor, `Y1y0SuWorkerDict_0:5`: in the first placement group (`_0`) the actor's number is its
+/// rank.
 pub(super) fn rank_in_name(name: &str) -> Option<u32> {
     let (_, number) = name.split_once("_0:")?;
     let end = number.find(|c: char| !c.is_ascii_digit()).unwrap_or(number.len());
@@ -55,16 +56,16 @@ impl Grammar for Verl {
 }
 
 /// What one line states.
-struct Usage<'a> {
+struct DeviceUse<'a> {
     series: &'static str,
-    /// The step of the worker.
+    /// What the worker was doing.
     label: &'a str,
     sizes: Vec<(FigureName, Size<'a>)>,
 }
 
 /// `Before compute_log_prob, memory allocated (GB): 15.44, memory reserved (GB): 18.02, device memory used/total (GB):
 /// 22.31/79.15`
-fn verl(text: &str) -> Option<Usage<'_>> {
+fn verl(text: &str) -> Option<DeviceUse<'_>> {
     let (label, _) = text.split_once(ALLOCATED)?;
     let label = label.trim().trim_end_matches(',').trim_start_matches(']');
     let (behind, allocated) = allocated(&text[text.find(ALLOCATED)?..]).ok()?;
@@ -75,7 +76,7 @@ fn verl(text: &str) -> Option<Usage<'_>> {
             sizes.extend([(Other, used), (GpuTotal, total)]);
         }
     }
-    Some(Usage { series: "verl", label: if label.is_empty() { text } else { label }, sizes })
+    Some(DeviceUse { series: "verl", label: if label.is_empty() { text } else { label }, sizes })
 }
 
 fn allocated(text: &str) -> IResult<&str, Size<'_>> {
@@ -90,21 +91,21 @@ fn device(text: &str) -> IResult<&str, (Size<'_>, Size<'_>)> {
     preceded(tag(", device memory used/total (GB): "), (terminated(gib, char('/')), gib)).parse(text)
 }
 
-/// A number of GiB; a comma behind it is no part of it.
+/// A number of GiB without the comma after it.
 fn gib(text: &str) -> IResult<&str, Size<'_>> {
     let digits = take_while1(|c: char| c.is_ascii_digit() || c == '.');
     map_opt(digits, |words| text::counted(words, Bytes::GIB).ok().map(|(_, size)| size)).parse(text)
 }
 
 /// `After vllm wake up in sharding manager: 31.77 GB / 39.39 GB.`
-fn easyr1(text: &str) -> Option<Usage<'_>> {
+fn easyr1(text: &str) -> Option<DeviceUse<'_>> {
     let starts = text::each(text, "Before ").chain(text::each(text, "After "));
     starts.filter_map(|start| labelled(start).ok()).map(|(_, usage)| usage).min_by_key(|usage| usage.label.len())
 }
 
-fn labelled(text: &str) -> IResult<&str, Usage<'_>> {
+fn labelled(text: &str) -> IResult<&str, DeviceUse<'_>> {
     let label = terminated(take_until(": "), tag(": "));
-    map((label, text::size, tag(" / "), text::size, alt((tag("."), eof))), |(label, used, _, total, _)| Usage {
+    map((label, text::size, tag(" / "), text::size, alt((tag("."), eof))), |(label, used, _, total, _)| DeviceUse {
         series: "EasyR1",
         label,
         sizes: vec![(Other, used), (GpuTotal, total)],

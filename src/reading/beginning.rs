@@ -7,17 +7,17 @@ use crate::model::LineNumber;
 pub(crate) struct Beginning {
     path: Arc<str>,
     bytes: Vec<u8>,
-    /// How many bytes it has, also where they are not here.
+    /// Its length, even if the bytes are not kept here.
     length: usize,
-    /// What is printed in all of `bytes`, once that was asked for.
+    /// The configurations printed in `bytes`, parsed on first use.
     printed: OnceLock<Vec<Document>>,
 }
 
 impl Beginning {
-    /// As many bytes of a log are its beginning.
+    /// Most bytes of a beginning.
     const LONGEST: usize = 1 << 20;
 
-    /// Of the log at `path`, of which nothing was read yet.
+    /// The beginning of the log at `path`, still empty.
     pub fn new(path: Arc<str>) -> Beginning {
         Beginning { path, bytes: Vec::new(), length: 0, printed: OnceLock::new() }
     }
@@ -34,7 +34,7 @@ impl Beginning {
         &self.path
     }
 
-    /// One of so many bytes that were read elsewhere, and what was printed in them.
+    /// A beginning of `length` bytes that was read on another node, with the configurations printed in it.
     pub fn read_elsewhere(path: Arc<str>, length: usize, printed: Vec<Document>) -> Beginning {
         Beginning { path, bytes: Vec::new(), length, printed: OnceLock::from(printed) }
     }
@@ -44,7 +44,7 @@ impl Beginning {
         self.length
     }
 
-    /// Gives up its bytes, unread: there is no room for them.
+    /// Drops its bytes unread, because they do not fit.
     pub fn give_up(&mut self) {
         self.bytes = Vec::new();
         self.printed = OnceLock::from(Vec::new());
@@ -55,7 +55,7 @@ impl Beginning {
         self.printed.get_or_init(|| config::from_log(self.path.clone(), LineNumber::FIRST, &self.bytes))
     }
 
-    /// The same, for keeps.
+    /// [`Beginning::printed`], by value.
     pub fn into_printed(self) -> Vec<Document> {
         self.printed();
         self.printed.into_inner().unwrap_or_default()

@@ -1,7 +1,7 @@
-//! Reads inputs, each as what it is: logs into findings, configurations into documents.
+//! Reads inputs by their role: logs into findings, configurations into documents, snapshots into recordings.
 //!
-//! Inputs are read on all cores, and a large one is searched on several; what they held is put together in the order in
-//! which they were named, so that it is the same however many cores there are.
+//! Inputs are read on all cores, and a large one is searched on several. Their contents are put together in the order in which the inputs
+//! were named, so the result does not depend on the number of cores.
 
 mod beginning;
 
@@ -14,7 +14,7 @@ pub(crate) use beginning::Beginning;
 
 use crate::Options;
 use crate::config::{self, Document};
-use crate::incident::Read;
+use crate::incident::InputFindings;
 use crate::jobs::{self, Grouping};
 use crate::knowledge::{Knowledge, KnowledgeError};
 use crate::model::{InputSummary, Role};
@@ -23,45 +23,45 @@ use crate::scan::{Extent, LineSink, RawLine, Scanner, Totals};
 use crate::snapshot::{Recording, Shown};
 use crate::source::{Input, SourceError, read_blocks, record};
 
-/// What all inputs held.
+/// The contents of all inputs.
 #[derive(Default)]
 pub(crate) struct Reading {
-    /// What each input was.
+    /// A summary of each input.
     pub summaries: Vec<InputSummary>,
-    /// What the logs state.
-    pub reads: Vec<Read>,
+    /// The findings of the logs.
+    pub reads: Vec<InputFindings>,
     /// The user's own configurations.
     pub files: Vec<Document>,
     /// Memory snapshots.
     pub snapshots: Vec<Recording>,
-    /// What memory snapshots show that were read elsewhere.
+    /// What memory snapshots that were read on other nodes show.
     pub shown: Vec<Shown>,
-    /// What could not be read.
+    /// Inputs that could not be read.
     pub unreadable: Vec<SourceError>,
-    /// What could not be read elsewhere, as reports list it.
+    /// Inputs that could not be read on other nodes, as reports list them.
     pub missing: Vec<InputSummary>,
-    /// The beginnings of the job's logs: as many of the first ones as there is room for.
+    /// The beginnings of the job's logs, the first ones up to a total size.
     pub beginnings: Vec<Beginning>,
-    /// The bytes of all beginnings that there were.
+    /// Total bytes of all beginnings, dropped ones included.
     begun: usize,
     /// Threads to read them with.
     pub threads: usize,
 }
 
-/// A file with more bytes is no configuration.
+/// Most bytes of a configuration.
 const LARGEST_FILE: u64 = 8 << 20;
-/// As many bytes of all logs' beginnings together.
+/// Most bytes of all logs' beginnings together.
 const BEGINNINGS: usize = 8 << 20;
-/// More threads than this do not search one input faster: it cannot be read so fast.
+/// Most threads that search one input; with more, reading is the bottleneck.
 const MOST_SEARCHING: usize = 8;
 
 impl Reading {
-    /// The configurations that the job printed, as far as they stand at the beginning of its logs.
+    /// Takes the configurations that the job printed at the beginning of its logs.
     pub fn take_printed(&mut self) -> Vec<Document> {
         self.take_beginnings().into_iter().flat_map(Beginning::into_printed).collect()
     }
 
-    /// The beginnings, and what is printed in each is known.
+    /// Takes the beginnings, each with its printed configurations parsed.
     pub fn take_beginnings(&mut self) -> Vec<Beginning> {
         let all = std::mem::take(&mut self.beginnings);
         each(all.iter(), self.threads.min(all.len()), |beginning| {
@@ -70,7 +70,7 @@ impl Reading {
         all
     }
 
-    /// Adds a beginning, where it and all before it find room.
+    /// Adds a beginning if it and all before it fit into the total size.
     pub fn add_beginning(&mut self, beginning: Beginning) {
         self.begun = self.begun.saturating_add(beginning.len());
         if beginning.len() > 0 && self.begun <= BEGINNINGS {
@@ -78,14 +78,14 @@ impl Reading {
         }
     }
 
-    /// What the snapshots show.
+    /// Takes what the snapshots show.
     pub fn take_shown(&mut self, knowledge: &Knowledge) -> Result<Vec<Shown>, KnowledgeError> {
         let own = std::mem::take(&mut self.snapshots);
         let own: Vec<Shown> = own.iter().map(|recording| Shown::of(recording, knowledge)).collect::<Result<_, _>>()?;
         Ok(own.into_iter().chain(std::mem::take(&mut self.shown)).collect())
     }
 
-    /// What was read of each job; in which order, and of what there was no log, says the first input of each.
+    /// Splits the contents by job, in the order of the first log of each; inputs that are no logs go to the jobs with the nearest logs.
     pub fn by_job(self, named: &[String], grouping: Grouping, knowledge: &Knowledge) -> Vec<Reading> {
         let of_log = jobs::of_logs(&self.reads, named, grouping, knowledge);
         let count = of_log.iter().max().map_or(1, |last| last + 1);
@@ -120,13 +120,13 @@ impl Reading {
             let job = job_of.get(&**beginning.path()).copied().unwrap_or(0);
             jobs[job].beginnings.push(beginning);
         }
-        // What could not be read may have been anybody's.
+        // An unreadable input may belong to any job.
         (jobs[0].unreadable, jobs[0].missing) = (unreadable, missing);
         jobs
     }
 
-    fn add(&mut self, held: Held) {
-        match held {
+    fn add(&mut self, parts: InputParts) {
+        match parts {
             Ok(parts) => parts.into_iter().for_each(|part| self.add_part(part)),
             Err(error) => self.unreadable.push(error),
         }
@@ -141,13 +141,13 @@ impl Reading {
     }
 }
 
-/// What an input held: several parts where it is an archive.
-type Held = Result<Vec<Part>, SourceError>;
+/// The parts of an input, several for an archive.
+type InputParts = Result<Vec<Part>, SourceError>;
 
-/// What a stream of bytes held.
+/// The contents of one stream of bytes.
 struct Part {
     summary: InputSummary,
-    read: Option<Read>,
+    read: Option<InputFindings>,
     file: Option<Document>,
     snapshot: Option<Recording>,
     beginning: Option<Beginning>,
@@ -160,35 +160,35 @@ impl Part {
     }
 }
 
-/// Puts together what comes in any order.
+/// Puts the parts together in order, although they arrive in any order.
 #[derive(Default)]
 struct Gathered {
     reading: Reading,
     next: usize,
-    early: BTreeMap<usize, Held>,
+    early: BTreeMap<usize, InputParts>,
 }
 
 impl Gathered {
-    fn add(&mut self, place: usize, mut held: Held) {
-        // At most so much room will be left for its beginnings; what waits for its turn takes no more memory than that.
+    fn add(&mut self, place: usize, mut parts: InputParts) {
+        // Beginnings that will not fit are dropped already now, so that parts waiting for their turn take no more memory than that.
         let size = |part: &Part| part.beginning.as_ref().map_or(0, Beginning::len);
-        let sizes = |held: &Held| held.iter().flatten().map(size).sum::<usize>();
-        let mut begun = self.reading.begun + self.early.range(..place).map(|(_, held)| sizes(held)).sum::<usize>();
-        for beginning in held.iter_mut().flatten().flat_map(|part| &mut part.beginning) {
+        let sizes = |parts: &InputParts| parts.iter().flatten().map(size).sum::<usize>();
+        let mut begun = self.reading.begun + self.early.range(..place).map(|(_, parts)| sizes(parts)).sum::<usize>();
+        for beginning in parts.iter_mut().flatten().flat_map(|part| &mut part.beginning) {
             begun += beginning.len();
             if begun > BEGINNINGS {
                 beginning.give_up();
             }
         }
-        self.early.insert(place, held);
-        while let Some(held) = self.early.remove(&self.next) {
-            self.reading.add(held);
+        self.early.insert(place, parts);
+        while let Some(parts) = self.early.remove(&self.next) {
+            self.reading.add(parts);
             self.next += 1;
         }
     }
 }
 
-/// Reads everything that `open` makes of `sources`, in as many threads as `options` say.
+/// Reads all inputs that `open` makes of `sources`, on the number of threads in `options`.
 pub(crate) fn read_all<S: Send>(
     sources: Vec<S>,
     open: impl Fn(S) -> Result<Input<'static>, SourceError> + Sync,
@@ -201,14 +201,14 @@ pub(crate) fn read_all<S: Send>(
     let reader = Reader { grammars, options, searching };
     let gathered = Mutex::new(Gathered::default());
     each(sources.into_iter().enumerate(), at_once, |(place, source)| {
-        let held = open(source).map(|input| reader.read(input));
-        gathered.lock().unwrap_or_else(PoisonError::into_inner).add(place, held);
+        let parts = open(source).map(|input| reader.read(input));
+        gathered.lock().unwrap_or_else(PoisonError::into_inner).add(place, parts);
     });
     let Gathered { reading, .. } = gathered.into_inner().unwrap_or_else(PoisonError::into_inner);
     Reading { threads, ..reading }
 }
 
-/// Does `work` for each of `items`, on so many threads of which this is one.
+/// Does `work` for each of `items` on `threads` threads, the current one included.
 fn each<T>(items: impl Iterator<Item = T> + Send, threads: usize, work: impl Fn(T) + Sync) {
     let queue = Mutex::new(items);
     let take = || {
@@ -231,7 +231,7 @@ fn each<T>(items: impl Iterator<Item = T> + Send, threads: usize, work: impl Fn(
 struct Reader<'r> {
     grammars: &'r Grammars,
     options: &'r Options,
-    /// Threads that search it.
+    /// Threads that search one input.
     searching: usize,
 }
 
@@ -261,7 +261,7 @@ impl Reader<'_> {
         let summary = InputSummary { path, role, bytes, lines, producers, warning };
         let mut part = Part { summary, read: None, file: None, snapshot: None, beginning: None };
         if let Some(refused) = self.options.site.refuses(&input.path) {
-            // Members of archives come here unasked for.
+            // A member of an archive may be one that the settings exclude.
             part.summary.warning = Some(refused.to_string());
             return part;
         }
@@ -288,7 +288,7 @@ impl Reader<'_> {
             let has_anchor = scanner.search(block);
             thread::scope(|scope| {
                 if has_anchor && is_all && self.searching > 1 {
-                    // What it printed will be asked for: that is read beside it.
+                    // The printed configurations will be needed, so they are parsed in parallel.
                     beginning.iter().for_each(|beginning| drop(scope.spawn(|| beginning.printed().len())));
                 }
                 scanner.advance(&mut extractor);
@@ -307,11 +307,11 @@ impl Reader<'_> {
         Totals { bytes: summary.bytes, lines: summary.lines } = scanner.finish(&mut extractor);
         let findings = extractor.finish();
         summary.producers = findings.producers.iter().map(|producer| (*producer).to_owned()).collect();
-        part.read = Some(Read { path: summary.path.clone(), role: summary.role, findings });
+        part.read = Some(InputFindings { path: summary.path.clone(), role: summary.role, findings });
         part.beginning = beginning;
     }
 
-    /// What `oomdoc run` recorded, read whole and in the order in which it was written.
+    /// Reads a record of `oomdoc run` as a whole, in the order in which it was written.
     fn record(&self, input: Input<'_>, part: &mut Part) {
         let Part { summary, .. } = part;
         let mut bytes = Vec::new();
@@ -326,7 +326,7 @@ impl Reader<'_> {
         summary.bytes = bytes.len() as u64;
         let findings = extractor.finish();
         summary.producers = findings.producers.iter().map(|producer| (*producer).to_owned()).collect();
-        part.read = Some(Read { path: summary.path.clone(), role: summary.role, findings });
+        part.read = Some(InputFindings { path: summary.path.clone(), role: summary.role, findings });
     }
 
     fn snapshot(&self, input: Input<'_>, part: &mut Part) {
@@ -350,7 +350,7 @@ impl Reader<'_> {
             part.summary.warning = Some(cut_short(&error));
         }
         part.summary.bytes = bytes.len() as u64;
-        // An edit must give back what it does not change, so what is no text is not edited.
+        // An edit must preserve everything that it does not change, so only valid UTF-8 is edited.
         let path = part.summary.path.clone();
         let text = str::from_utf8(&bytes).map_err(|_| "not UTF-8: its settings are not read".to_owned());
         let read = |text| match part.summary.role {
@@ -359,7 +359,8 @@ impl Reader<'_> {
         };
         match text.and_then(|text| read(text).map_err(|error| error.to_string())) {
             Ok(document) => {
-                // Of what is called a log each line may be `name: words`, or nothing but the command may stand there.
+                // A file that is named like a log may look like a configuration because each line is `name: words`, or because it contains
+                // only the command.
                 if let Some(log) = Input::new(&path, Cursor::new(bytes)).ok().filter(|_| is_named_log) {
                     self.log(log, part);
                 }
@@ -369,7 +370,7 @@ impl Reader<'_> {
                 }
             }
             Err(problem) => {
-                // What looks like a configuration and is none may still tell of a failure.
+                // A file that only looks like a configuration may still report a failure.
                 if let Ok(mut log) = Input::new(&path, Cursor::new(bytes)) {
                     log.role = Role::Log;
                     self.log(log, part);

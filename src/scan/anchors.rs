@@ -2,10 +2,10 @@ use std::thread;
 
 use aho_corasick::{AhoCorasick, AhoCorasickBuilder, AhoCorasickKind, MatchKind};
 
-/// Fewer bytes than this are not worth a thread.
+/// Fewest bytes for which another thread is worth it.
 const SHARE: usize = 256 << 10;
 
-/// The literals that make a line worth reading, as one search.
+/// One search for the literals that make a line worth reading.
 pub struct Anchors {
     search: AhoCorasick,
     literals: Vec<String>,
@@ -14,7 +14,7 @@ pub struct Anchors {
 impl Anchors {
     /// One search for all of `literals`. A literal that contains another is left out: the shorter one finds it.
     ///
-    /// `LeftmostFirst` is what lets the search use its SIMD prefilter; above 64 literals it does not.
+    /// `LeftmostFirst` lets the search use its SIMD prefilter, which it does for at most 64 literals.
     pub fn new<'l>(literals: impl IntoIterator<Item = &'l str>) -> Result<Anchors, aho_corasick::BuildError> {
         let mut all: Vec<&str> = literals.into_iter().collect();
         all.sort_unstable();
@@ -22,7 +22,7 @@ impl Anchors {
         let contains_another = |literal: &str| all.iter().any(|other| *other != literal && literal.contains(other));
         let literals: Vec<String> =
             all.iter().filter(|literal| !contains_another(literal)).map(|literal| (*literal).to_owned()).collect();
-        // The prefilter finds whole literals; a DFA behind it would take longest to build of all that starting takes.
+        // The prefilter finds whole literals, so the automaton hardly matters; building a DFA would dominate the start-up time.
         let search = AhoCorasickBuilder::new()
             .match_kind(MatchKind::LeftmostFirst)
             .kind(Some(AhoCorasickKind::ContiguousNFA))
@@ -40,19 +40,19 @@ impl Anchors {
         self.literals.iter().map(String::len).max().unwrap_or(0)
     }
 
-    /// Where in `bytes` anchors begin, in order.
+    /// The offsets in `bytes` at which anchors begin, in order.
     pub fn find<'a>(&'a self, bytes: &'a [u8]) -> impl Iterator<Item = usize> + 'a {
         self.search.find_iter(bytes).map(|found| found.start())
     }
 
-    /// Where in `bytes` anchors begin that end behind the first `known` bytes, in which the others were found before. On
-    /// so many threads, if that is worth it.
+    /// The offsets of anchors that end after the first `known` bytes; those within were found before. Uses up to `threads` threads if that
+    /// is worth it.
     pub(super) fn find_new(&self, bytes: &[u8], known: usize, threads: usize) -> Vec<usize> {
         let parts = threads.min((bytes.len() - known) / SHARE).max(1);
         let mut found: Vec<Vec<usize>> = vec![Vec::new(); parts];
         let border = |part: usize| known + (bytes.len() - known) * part / parts;
         let search = |part: usize, found: &mut Vec<usize>| {
-            // What ends in this part may begin in the one before it.
+            // An anchor that ends in this part may begin in the one before.
             let (known, end) = (border(part), border(part + 1));
             let from = known.saturating_sub(self.longest().saturating_sub(1));
             let all = self.search.find_iter(&bytes[from..end]);
@@ -78,7 +78,7 @@ mod tests {
     fn several_threads_find_what_one_finds() -> Result<(), aho_corasick::BuildError> {
         let anchors = Anchors::new(["out of memory", "oom-kill"])?;
         let mut bytes = vec![b'.'; 5 * SHARE];
-        // At, before and across every border there can be.
+        // At, before and across every possible border.
         for threads in 2..=5 {
             for (part, shift) in (1..threads).flat_map(|part| [(part, 0), (part, 5), (part, 40)]) {
                 let at = bytes.len() * part / threads - shift;

@@ -1,21 +1,21 @@
-/// Which of thousands of literals stand in a line.
+/// Finds which of thousands of literals occur in a line.
 ///
-/// By the four bytes with which they end: an automaton of as many literals takes longer to build than most logs to analyze, a table
-/// of their ends is built in no time, and a byte of a line costs one look into a map of bits that stays in the cache. Hundreds end
-/// with the same word (`memory`), so most are then looked up by their last eight bytes.
+/// Literals are looked up by their last four bytes. An automaton for so many literals takes longer to build than most logs take to analyse;
+/// a table of their endings is built at once, and each byte of a line costs one look-up in a bitmap that stays in the cache. Hundreds end
+/// with the same word (`memory`), so literals of eight bytes and more are then looked up by their last eight bytes.
 pub struct Literals {
     all: Vec<Box<[u8]>>,
-    /// Whether a literal may end with four bytes, by their hash.
+    /// A bitmap over the hash of four bytes: whether a literal may end with them.
     ends: Box<[u64]>,
-    /// Literals of eight bytes and more, by their last eight; of fewer, by their last four; of fewer than these, by the last one.
+    /// Literals of at least eight bytes by their last eight, of at least four by their last four, and shorter ones by their last one.
     long: Table,
     middle: Table,
     short: Vec<Vec<Short>>,
-    /// Which bytes such a short one ends with.
+    /// The bytes with which a short literal ends.
     short_ends: [bool; 256],
 }
 
-/// A literal of few bytes: they are compared as one number.
+/// A literal of fewer than four bytes, compared as one number.
 #[derive(Clone)]
 struct Short {
     bytes: u64,
@@ -29,15 +29,15 @@ impl Short {
         Short { bytes, length: literal.len() as u32, index }
     }
 
-    /// Whether it stands at the end of what was read last, the `tail`; a line's beginning is filled with zeros, which no literal has.
+    /// Whether it ends `tail`, the last eight bytes read. Before the line's beginning these are zeros, which no literal contains.
     fn ends(&self, tail: u64) -> bool {
         tail & ((1 << (8 * self.length)) - 1) == self.bytes
     }
 }
 
-/// Literals by how they end, the longest of a bucket first.
+/// A hash table of literals by their endings, the longest of a bucket first.
 struct Table {
-    /// Where each bucket begins; the last is the end.
+    /// The beginning of each bucket, and the end of the last.
     buckets: Vec<u32>,
     tails: Vec<(u64, u32)>,
 }
@@ -50,7 +50,7 @@ impl Table {
         Table { buckets: begins.collect(), tails }
     }
 
-    /// Those that end so.
+    /// The literals that end with `tail`.
     fn of(&self, tail: u64) -> impl Iterator<Item = u32> {
         let bucket = bucket(tail, self.buckets.len() - 1);
         let own = &self.tails[self.buckets[bucket] as usize..self.buckets[bucket + 1] as usize];
@@ -58,13 +58,13 @@ impl Table {
     }
 }
 
-/// How many bytes of a literal's end are looked up.
+/// How many last bytes the bitmap looks up.
 const GRAM: usize = 4;
-/// So many bits say which ends there are: few enough for the fastest cache.
+/// The size of the bitmap as a power of two, small enough for the first-level cache.
 const ENDS_BITS: u32 = 17;
 
 impl Literals {
-    /// The search for `literals`, none of which is empty.
+    /// A search for `literals`, none of which may be empty.
     pub fn new<L: AsRef<[u8]>>(literals: impl IntoIterator<Item = L>) -> Literals {
         let all: Vec<Box<[u8]>> = literals.into_iter().map(|literal| Box::from(literal.as_ref())).collect();
         let mut ends = vec![0; (1 << ENDS_BITS) / 64].into_boxed_slice();
@@ -89,8 +89,8 @@ impl Literals {
         Literals { all, ends, long, middle, short, short_ends }
     }
 
-    /// Gives every literal that stands in `line`, by its place among all, and the byte behind it to `found`, in the order
-    /// in which they end; of several that end together the longest comes first.
+    /// Calls `found` for every literal in `line` with its index and the offset of its end, ordered by end; of several that end together the
+    /// longest comes first.
     pub fn each(&self, line: &str, mut found: impl FnMut(usize, usize)) {
         let mut tail = 0u64;
         for (at, byte) in line.bytes().enumerate() {
@@ -121,8 +121,7 @@ impl Literals {
     }
 }
 
-/// Which of `count` buckets, a power of two, has the literals that end with these bytes: Fibonacci hashing, the high bits are the good
-/// ones.
+/// The bucket for these bytes among `count`, a power of two: Fibonacci hashing, of which the high bits are well mixed.
 fn bucket(tail: u64, count: usize) -> usize {
     (tail.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32) as usize & (count - 1)
 }

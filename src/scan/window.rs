@@ -5,7 +5,7 @@ use memchr::{memchr, memchr_iter, memrchr};
 use super::Anchors;
 use crate::model::LineNumber;
 
-/// How much around an anchor is read. Every bound is in bytes of the input, so that it holds for any kind of line.
+/// How much is read around an anchor. Every bound is in bytes of the input, so it holds for lines of any length.
 #[derive(Debug, Clone, Copy)]
 pub struct Extent {
     /// The beginning of the input: versions, configuration, the first phases.
@@ -25,7 +25,7 @@ pub struct Extent {
 }
 
 impl Extent {
-    /// What `analyze` uses.
+    /// The extent that `analyze` uses.
     pub const DEFAULT: Extent = Extent {
         head: 256 << 10,
         back: 1 << 20,
@@ -37,7 +37,7 @@ impl Extent {
     };
 }
 
-/// The buffer grows to so many times what has to be kept.
+/// The buffer may grow to this multiple of what must be kept.
 const FULL: usize = 4;
 
 /// A physical line, or a piece of a very long one.
@@ -47,21 +47,21 @@ pub struct RawLine<'a> {
     pub bytes: &'a [u8],
     /// Its number.
     pub number: LineNumber,
-    /// At which byte of the physical line `bytes` begins, from 0.
+    /// The offset in the physical line at which `bytes` begins.
     pub column: u64,
-    /// Whether no line feed stands behind it: the line goes on, or the input was cut off there.
+    /// Whether no line feed follows: the line goes on, or the input was cut off there.
     pub is_open: bool,
 }
 
-/// Whoever reads the lines that the scanner finds worth reading.
+/// Receives the lines worth reading.
 pub trait LineSink {
     /// The next line, in order.
     fn line(&mut self, line: RawLine<'_>);
-    /// Lines were passed over: what comes next does not follow upon what came before.
+    /// Lines were skipped: the next line does not follow the last one.
     fn gap(&mut self);
 }
 
-/// What an input amounted to.
+/// The size of an input.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Totals {
     /// Bytes read.
@@ -81,16 +81,16 @@ pub struct Scanner<'a> {
     /// Bytes from `base` on.
     buffer: Vec<u8>,
     base: u64,
-    /// The first byte that was neither handed over nor given up; begins a piece.
+    /// The first byte that was neither handed over nor skipped; a piece begins there.
     next: u64,
-    /// The physical line in which `next` stands, and where that line begins.
+    /// The physical line that contains `next`, and where that line begins.
     number: LineNumber,
     line_start: u64,
     /// Pieces that begin before this are handed over.
     until: u64,
-    /// Anchors have been searched for up to here.
+    /// The end of the bytes already searched for anchors.
     scanned: u64,
-    /// Those found since lines were last handed over.
+    /// Anchors found since lines were last handed over.
     found: Vec<u64>,
     next_sample: u64,
     passed_over: bool,
@@ -118,7 +118,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// The same, searching each block on so many threads.
+    /// Searches each block on `threads` threads.
     pub fn on_threads(self, threads: usize) -> Scanner<'a> {
         Scanner { threads, ..self }
     }
@@ -130,10 +130,10 @@ impl<'a> Scanner<'a> {
         self.advance(sink);
     }
 
-    /// Takes the next bytes out of `block` and tells whether an anchor is among them. [`Scanner::advance`] comes next.
+    /// Takes the next bytes out of `block` and returns whether they contain an anchor. Call [`Scanner::advance`] next.
     pub fn search(&mut self, block: &mut Vec<u8>) -> bool {
         match self.buffer.is_empty() {
-            // The first ones as they are, without moving them.
+            // The first block is taken without copying.
             true => std::mem::swap(&mut self.buffer, block),
             false => self.buffer.append(block),
         }
@@ -178,7 +178,7 @@ impl<'a> Scanner<'a> {
     fn find(&mut self) {
         let overlap = self.anchors.longest().saturating_sub(1) as u64;
         let from = self.scanned.saturating_sub(overlap).max(self.base);
-        // A short anchor in the overlap was found before; its line may be forgotten by now.
+        // A short anchor in the overlap was found before, and its line may be dropped by now.
         let known = self.scanned.saturating_sub(from) as usize;
         let found = self.anchors.find_new(&self.buffer[self.at(from)..], known, self.threads);
         self.found.extend(found.into_iter().map(|hit| from + hit as u64));
@@ -195,7 +195,7 @@ impl<'a> Scanner<'a> {
         self.forget(sink);
     }
 
-    /// Where the piece of a line in which `hit` stands begins. Without a line feed in the buffer, it is all one line.
+    /// Where the piece that contains `hit` begins. Without a line feed in the buffer it is all one line.
     fn piece_of(&self, hit: u64) -> u64 {
         let line =
             memrchr(b'\n', &self.buffer[..self.at(hit)]).map_or(self.line_start, |feed| self.base + feed as u64 + 1);
@@ -208,8 +208,8 @@ impl<'a> Scanner<'a> {
         self.until = self.until.max(until);
     }
 
-    /// Gives up what stands before `position`, save what is to be handed over and the samples in it. Only ever called
-    /// for a position that no later anchor can reach behind: that keeps the result free of where blocks end.
+    /// Skips bytes before `position`, except those to be handed over and the samples among them. It is only called for positions before
+    /// which no later anchor can reach, so that the result does not depend on where blocks end.
     fn give_up_before(&mut self, position: u64, sink: &mut impl LineSink) {
         loop {
             let stop = self.next_sample.min(position);
@@ -225,7 +225,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// Gives up what is not worth reading: moves `next` to the first piece that begins at or after `position`.
+    /// Skips bytes: moves `next` to the first piece that begins at or after `position`.
     fn pass_over(&mut self, position: u64) {
         let position = position.min(self.end());
         if self.next >= position {
@@ -267,7 +267,7 @@ impl<'a> Scanner<'a> {
                 sink.gap();
             }
             let column = self.next - self.line_start;
-            // The empty piece behind a full one is the line feed alone, no line of its own.
+            // An empty piece after a full one is only the line feed.
             if !(bytes.is_empty() && column > 0) {
                 sink.line(RawLine { bytes, number: self.number, column, is_open: feed == 0 });
             }
@@ -279,7 +279,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// Drops what no later anchor can ask for, whenever that is several times what is kept: that is moved each time.
+    /// Drops bytes that no later anchor can reach. It waits until they are several times the bytes kept, because those are moved each time.
     fn forget(&mut self, sink: &mut impl LineSink) {
         let keep = self.extent.back + self.extent.piece + self.anchors.longest();
         if self.buffer.len() < FULL * keep {

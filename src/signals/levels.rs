@@ -1,15 +1,15 @@
-//! What facts and figures amount to: levels instead of numbers.
+//! Signals of facts and figures, as levels instead of numbers.
 
 use super::Signals;
 use crate::facts::{Facts, Value, tokens};
-use crate::incident::Found;
+use crate::incident::FoundIncident;
 use crate::model::Bytes;
 
-/// A longer word of a fact is a name, not a choice.
+/// Most bytes of a fact's text that is a choice and not a name.
 const LONGEST_CHOICE: usize = 24;
 
-/// Adds what is known of `found` beside its words.
-pub(super) fn add(signals: &mut Signals, found: &Found, facts: &Facts) {
+/// Adds the signals of `found` that do not come from words.
+pub(super) fn add(signals: &mut Signals, found: &FoundIncident, facts: &Facts) {
     let cite_of = |name: &str| facts.get(name).and_then(|known| known.cites.first());
     for sign in &found.signs {
         let name = format!("sign:{}:{}", sign.route.as_str(), sign.phase);
@@ -40,7 +40,7 @@ pub(super) fn add(signals: &mut Signals, found: &Found, facts: &Facts) {
     }
 }
 
-/// Facts that are the incident's own and no guess of the ranker's.
+/// Whether a fact is the incident's own, and neither derived by ranking nor covered by other signals.
 fn says(name: &str) -> bool {
     const NOT: &[&str] =
         &["phase", "site", "message", "frames", "code", "phase_confidence", "producers", "job.model", "job.gpu"];

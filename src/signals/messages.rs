@@ -1,21 +1,21 @@
-//! What messages and the lines around them say.
+//! Signals of the words in messages and the lines around them.
 
 use super::Signals;
 use crate::facts::tokens;
-use crate::incident::{Found, Route};
+use crate::incident::{FoundIncident, Route};
 use crate::model::Citation;
 
-/// More words of a message are another message that it is glued to.
+/// Most bytes of a message; the rest may be another message glued to it.
 const LONGEST_MESSAGE: usize = 1200;
-/// A longer line is data.
+/// Most bytes of a line that are read.
 const LONGEST_LINE: usize = 400;
-/// So many messages of one incident say what all say.
+/// Most messages of one incident.
 const MESSAGES: usize = 4;
-/// Of the lines around, so many of the last ones are near.
+/// How many of the last lines around count as near.
 const NEAR: usize = 12;
 
-/// Adds the words of the messages of `found` and of the lines around them, frames left out: those are the stack's.
-pub(super) fn add(signals: &mut Signals, found: &Found) {
+/// Adds the words of the messages of `found` and of the lines around them. Frames are left out, because the stack has its own signals.
+pub(super) fn add(signals: &mut Signals, found: &FoundIncident) {
     for cite in found.messages.iter().take(MESSAGES) {
         words(&cite.text, LONGEST_MESSAGE, |word| signals.add(format!("message:{word}"), 1.0, Some(cite)));
     }
@@ -26,7 +26,7 @@ pub(super) fn add(signals: &mut Signals, found: &Found) {
     let is_message = |cite: &Citation| found.messages.iter().any(|message| message.location == cite.location);
     let is_frame = |cite: &Citation| found.frames.iter().any(|frame| frame.at.location.line == cite.location.line);
     let in_stack = |cite: &Citation| cite.text.contains("File \"") || cite.text.contains("Traceback (most");
-    // What a line has closed speaks for nothing any more: weights were read before training began.
+    // Lines before the end of a phase no longer count: weights are loaded before training begins.
     let ended = found.signs.iter().filter(|sign| sign.route == Route::EndedMark).find_map(|sign| sign.evidence.first());
     let is_over = |cite: &Citation| {
         ended.is_some_and(|mark| mark.location.path == cite.location.path && cite.location.line <= mark.location.line)

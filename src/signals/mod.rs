@@ -1,8 +1,8 @@
-//! What an incident shows, as named signals that can be weighed.
+//! Turns an incident into named signals that can be weighed.
 //!
-//! In go the stack, the messages, the lines around them, the signs of phases and the facts; out come [`Signals`]: a name
-//! (`function:backward`, `level:requested=large`), how strongly it is there, and the line that shows it. Nothing here says what a
-//! signal speaks for: weights do, and those are data.
+//! The input is the stack, the messages, the lines around them, the signs of phases and the facts; the output is [`Signals`]: each has a
+//! name (`function:backward`, `level:requested=large`), a strength, and the line that shows it. Nothing here decides what a signal speaks
+//! for; weights do, and those are data.
 
 mod levels;
 mod messages;
@@ -11,16 +11,16 @@ mod stack;
 use std::collections::BTreeMap;
 
 use crate::facts::Facts;
-use crate::incident::Found;
+use crate::incident::FoundIncident;
 use crate::knowledge::Libraries;
 use crate::model::Citation;
 
 /// One signal.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Signal {
-    /// How strongly it is there, 0–1.
+    /// Its strength, 0–1.
     pub strength: f64,
-    /// The line that shows it; `None` where no single one does.
+    /// The line that shows it; `None` if no single line does.
     pub cite: Option<Citation>,
 }
 
@@ -31,7 +31,7 @@ pub struct Signals {
 }
 
 impl Signals {
-    /// Adds a signal, or makes a known one as strong.
+    /// Adds a signal; a known one keeps the greater strength.
     fn add(&mut self, name: String, strength: f64, cite: Option<&Citation>) {
         let new = || Signal { strength, cite: cite.cloned() };
         let known = self.by_name.entry(name).or_insert_with(new);
@@ -56,8 +56,8 @@ impl Signals {
     }
 }
 
-/// What `found` shows, of which `facts` are known.
-pub fn of(found: &Found, facts: &Facts, libraries: &Libraries) -> Signals {
+/// The signals of `found`, whose facts are `facts`.
+pub fn of(found: &FoundIncident, facts: &Facts, libraries: &Libraries) -> Signals {
     let mut signals = Signals::default();
     stack::add(&mut signals, &found.frames, libraries);
     messages::add(&mut signals, found);

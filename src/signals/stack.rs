@@ -1,18 +1,18 @@
-//! What a stack's frames show.
+//! Signals of a stack's frames.
 
 use super::Signals;
 use crate::facts::tokens;
 use crate::knowledge::{Libraries, installed};
 use crate::model::Frame;
 
-/// So many of the innermost frames say most of what was going on.
+/// How many of the innermost frames count in full.
 const INNERMOST: usize = 4;
-/// How strongly frames further out count.
+/// The strength of frames further out.
 const OUTER: f64 = 0.6;
-/// What stands in the frames of a pass through a module.
+/// Part of the frames of a call of a `torch.nn.Module`.
 const CALLS_MODULE: &str = "_call_impl";
 
-/// Adds what `frames`, outermost first, show.
+/// Adds the signals of `frames`, outermost first.
 pub(super) fn add(signals: &mut Signals, frames: &[Frame], libraries: &Libraries) {
     if frames.is_empty() {
         return;
@@ -39,13 +39,13 @@ pub(super) fn add(signals: &mut Signals, frames: &[Frame], libraries: &Libraries
             }
             None => {
                 let name = file.rsplit('/').next().unwrap_or(&file).trim_end_matches(".py");
-                // A unit test of anything is called one; a model is not evaluated there.
+                // The word `test` in the name of a unit test does not mean evaluation.
                 let is_unit_test = name.starts_with("test_") && frame.function.starts_with("test_");
                 tokens(&frame.function)
                     .chain(tokens(name))
                     .filter(|word| !(is_unit_test && word == "test"))
                     .for_each(|word| signals.add(format!("own:{word}"), strength, cite));
-                // What the user's own innermost line calls is what was being done.
+                // The user's own innermost line tells what was being done.
                 if !own_call_seen {
                     tokens(&code).for_each(|word| signals.add(format!("call:{word}"), 1.0, cite));
                 }
@@ -62,7 +62,7 @@ pub(super) fn add(signals: &mut Signals, frames: &[Frame], libraries: &Libraries
     shape(signals, frames);
 }
 
-/// `code` without the options that it passes on: `resume=resuming` says what may be done, not what is.
+/// `code` without options that it only passes on: `resume=resuming` tells what may be done, not what is done.
 fn without_options(code: &str) -> String {
     let is_name = |text: &str| text.chars().all(|c| c.is_alphanumeric() || "_.'\" ".contains(c));
     let is_option = |part: &str| part.split_once('=').is_some_and(|(name, value)| is_name(name) && is_name(value));
@@ -74,15 +74,14 @@ fn without_options(code: &str) -> String {
     std::iter::once(called).chain(["("]).chain(kept).collect()
 }
 
-/// The words of the folders that hold `file`, as far as they are the program's: not the user's home, not where packages lie.
+/// The words of the folders that contain `file`, without the user's home and the folder of installed packages.
 fn folders(file: &str) -> impl Iterator<Item = String> {
     const DEEPEST: usize = 5;
     let folders = installed(file).unwrap_or(file).rsplit('/').skip(1).take(DEEPEST);
     folders.take_while(|folder| !["home", "Users", "root", "users"].contains(folder)).flat_map(tokens)
 }
 
-/// What only the stack as a whole shows. A stack that begins at the program's first line is all there is: what does not stand in it
-/// was not going on.
+/// Signals of the stack as a whole. A stack that begins at `<module>` is complete: what it does not contain was not going on.
 fn shape(signals: &mut Signals, frames: &[Frame]) {
     let whole = frames.first().is_some_and(|first| first.function.contains("<module>"));
     let has = |part: &str| frames.iter().any(|frame| frame.function.contains(part) || frame.file.contains(part));

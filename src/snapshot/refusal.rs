@@ -3,9 +3,9 @@
 use super::Shown;
 use super::categories::frames_of;
 use super::structure::{Action, Device, Recording};
-use crate::incident::Read;
+use crate::incident::InputFindings;
 use crate::model::{
-    Basis, Bytes, Citation, Derivation, Event, Figure, FigureName, Kind, Location, Origin, Role, Setting, Severity,
+    Basis, Bytes, Citation, Derivation, Event, Figure, FigureName, Kind, LineContext, Location, Origin, Role, Severity,
     Shortage, Snapshot, SnapshotMoment, Traceback, Victim, What,
 };
 use crate::parse::Findings;
@@ -14,7 +14,7 @@ use crate::parse::Findings;
 const PRODUCER: &str = "torch";
 
 /// What those of `shown` prove whose trace ends with a refused allocation, where `reads`, the job's logs, state none of a device.
-pub fn refusals(shown: &[Shown], reads: &[Read]) -> Vec<Read> {
+pub fn refusals(shown: &[Shown], reads: &[InputFindings]) -> Vec<InputFindings> {
     let of_device = |event: &Event| matches!(&event.what, What::Shortage(shortage) if shortage.kind == Kind::GpuOom);
     if reads.iter().any(|read| read.findings.events.iter().any(of_device)) {
         return Vec::new();
@@ -22,7 +22,11 @@ pub fn refusals(shown: &[Shown], reads: &[Read]) -> Vec<Read> {
     let refusal = |shown: &Shown| {
         let events = shown.refused.clone();
         let findings = Findings { events, producers: [PRODUCER].into(), ..Findings::default() };
-        (!findings.events.is_empty()).then(|| Read { path: shown.path.clone(), role: Role::Snapshot, findings })
+        (!findings.events.is_empty()).then(|| InputFindings {
+            path: shown.path.clone(),
+            role: Role::Snapshot,
+            findings,
+        })
     };
     shown.iter().filter_map(refusal).collect()
 }
@@ -80,7 +84,7 @@ fn of_device(recording: &Recording, device: &Device, shown: &Snapshot) -> Option
         time: None,
         repeated: 0,
         others: Vec::new(),
-        setting: Setting::default(),
+        context: LineContext::default(),
     };
     let frames = frames_of(recording, entry.stack);
     let stack = Traceback { frames, exception: Some(at.clone()), is_native: false };

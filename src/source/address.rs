@@ -1,6 +1,6 @@
-//! Inputs that are no paths: which they are, and how they are told of.
+//! Inputs that are addresses and not paths: how to recognise and how to show them.
 
-/// How an address of something to read begins.
+/// The schemes of addresses that can be read.
 const SCHEMES: [&str; 4] = ["s3://", "gs://", "http://", "https://"];
 
 /// Whether `path` is an address.
@@ -8,7 +8,7 @@ pub fn is_address(path: &str) -> bool {
     SCHEMES.iter().any(|scheme| path.get(..scheme.len()).is_some_and(|begin| begin.eq_ignore_ascii_case(scheme)))
 }
 
-/// `address` without what may be secret: a user and a password before the host, a query and a fragment behind the path.
+/// `address` without secrets: without user and password before the host, and without query and fragment.
 pub fn told(address: &str) -> String {
     let address = &address[..address.find(['?', '#']).unwrap_or(address.len())];
     let Some((scheme, rest)) = address.split_once("://") else { return address.to_owned() };

@@ -2,14 +2,14 @@ use std::io::{self, Read};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread;
 
-/// Blocks that may be read ahead of whoever takes them.
+/// How many blocks may be read ahead of the consumer.
 const AHEAD: usize = 2;
 
-/// Reads all of `stream` in blocks of `size` bytes and gives each to `take`, until that says no or reading fails. Whoever
-/// takes a block may keep it.
+/// Reads `stream` in blocks of `size` bytes and gives each to `take`, until that returns `false` or reading fails. `take` may keep the
+/// block.
 ///
-/// Unless the first block is all there is, a second thread reads ahead: reading and unpacking cost nothing while the
-/// search is busy. Buffers are used again, so that memory is `AHEAD + 2` blocks.
+/// If there is more than one block, a second thread reads ahead, so that reading and unpacking run while the search is busy. Buffers are
+/// reused, so at most `AHEAD + 2` blocks are in memory.
 pub fn read_blocks(
     stream: &mut (impl Read + Send),
     size: usize,
@@ -31,7 +31,7 @@ pub fn read_blocks(
             if !take(&mut block) || outcome.is_err() {
                 return outcome;
             }
-            // Nobody takes it back behind the last block.
+            // After the last block the reader no longer takes buffers back.
             let _ = returned.try_send(block);
         }
         Ok(())
@@ -52,14 +52,14 @@ fn read_ahead(
         let mut block = spare.take().or_else(|| buffers.try_recv().ok()).unwrap_or_default();
         let outcome = fill(stream, size, &mut block);
         let is_last = outcome.is_err() || block.len() < size;
-        // A closed channel: no more is asked for.
+        // A closed channel means that the consumer wants no more.
         if blocks.send((block, outcome)).is_err() || is_last {
             return;
         }
     }
 }
 
-/// Reads `size` bytes into `block`, whatever stood there; fewer only at the end or before an error.
+/// Replaces the content of `block` by the next `size` bytes; fewer only at the end or before an error.
 fn fill(stream: &mut impl Read, size: usize, block: &mut Vec<u8>) -> io::Result<()> {
     block.resize(size, 0);
     let mut filled = 0;
@@ -79,7 +79,7 @@ fn fill(stream: &mut impl Read, size: usize, block: &mut Vec<u8>) -> io::Result<
 mod tests {
     use super::*;
 
-    /// Fails behind `good` bytes.
+    /// Fails after `good` bytes.
     struct Failing {
         good: usize,
     }

@@ -2,23 +2,23 @@ use std::fmt::Debug;
 
 use super::{Input, SourceError, walk};
 
-/// Who opens addresses. Nobody but the command line makes one, of the arguments it was given: a server, a bot, an assistant or a
-/// settings file that names an address reaches nothing by it.
+/// Opens addresses. Only the command line creates one, from its own arguments, so an address named by a server's client, a bot, an
+/// assistant or a settings file is never opened.
 pub trait Elsewhere: Debug + Send + Sync {
-    /// Whether `path` is one of the addresses.
+    /// Whether `path` is one of the addresses that it may open.
     fn holds(&self, path: &str) -> bool;
 
-    /// All that lies below `path`, or itself, in order.
+    /// All objects below `path`, or `path` itself, in order.
     fn walk(&self, path: &str) -> Result<Vec<String>, SourceError>;
 
-    /// Opens what lies there.
+    /// Opens one object.
     fn open(&self, path: &str) -> Result<Input<'static>, SourceError>;
 
-    /// Bytes of all that the addresses name; `None` until that is known.
+    /// Total bytes behind the addresses; `None` until that is known.
     fn size(&self) -> Option<u64>;
 }
 
-/// Where paths lead: to files, and elsewhere if somebody opens addresses.
+/// Opens paths: as files, or through an [`Elsewhere`] if there is one.
 #[derive(Debug, Clone, Copy)]
 pub struct Places<'e>(pub Option<&'e dyn Elsewhere>);
 
@@ -32,7 +32,7 @@ impl Places<'_> {
         self.elsewhere(path).is_some()
     }
 
-    /// [`walk`], and what lies elsewhere.
+    /// [`walk`], with addresses included.
     pub fn walk(&self, paths: &[String]) -> (Vec<String>, Vec<SourceError>) {
         let (mut files, mut errors) = (Vec::new(), Vec::new());
         for path in paths {
@@ -47,7 +47,7 @@ impl Places<'_> {
         (files, errors)
     }
 
-    /// Opens what `path` leads to.
+    /// Opens the input at `path`.
     pub fn open(&self, path: &str) -> Result<Input<'static>, SourceError> {
         self.elsewhere(path).map_or_else(|| Input::open(path), |elsewhere| elsewhere.open(path))
     }

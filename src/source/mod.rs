@@ -1,8 +1,8 @@
 //! Where bytes come from.
 //!
-//! In go the paths a user names: files, folders (read recursively), `-` for standard input, addresses where somebody may open them. Out come [`Input`]s: a
-//! stream of UTF-8 bytes each, with the role that name and first bytes show; of archives their members. Nothing here reads a whole
-//! file.
+//! The input is the paths that a user names: files, folders (read recursively), `-` for standard input, and addresses if the caller may
+//! open them. The output is [`Input`]s: streams of UTF-8 bytes with the role that name and first bytes show; archives become their members.
+//! Nothing here reads a whole file.
 
 pub(crate) mod address;
 mod archive;
@@ -26,15 +26,15 @@ pub use blocks::read_blocks;
 pub use elsewhere::{Elsewhere, Places};
 pub use walk::{leads_to, walk};
 
-/// An input that could not be read. The others are read all the same.
+/// An input that could not be read; the others are still read.
 #[derive(Debug, Error)]
 pub enum SourceError {
-    /// There is nothing at this path, or it is not ours to read.
+    /// The path does not exist or cannot be read.
     #[error("{} {}: {error}", SourceError::UNREADABLE, one_line(.path))]
     Unreadable {
         /// As the user named it.
         path: String,
-        /// What the system says.
+        /// The system's error.
         #[source]
         error: io::Error,
     },
@@ -52,19 +52,19 @@ pub enum SourceError {
         /// The line that says so.
         by: String,
     },
-    /// An address, where nothing but files is read.
+    /// An address, which the caller may not open.
     #[error("{path} is an address: {}", SourceError::WHO_OPENS)]
     Address {
-        /// Without what may be secret in it.
+        /// The address without secrets.
         path: String,
     },
 }
 
 impl SourceError {
-    /// With these words what could not be read is told of.
+    /// The words with which the message begins.
     pub const UNREADABLE: &str = "cannot read";
 
-    /// Who opens addresses.
+    /// Who may open addresses.
     const WHO_OPENS: &str = match cfg!(feature = "stores") {
         true => "only `oomdoc analyze` and `oomdoc digest` read those that their command line names",
         false => "this oomdoc was built without the feature `stores`",
@@ -81,7 +81,7 @@ impl SourceError {
     }
 }
 
-/// A stream of bytes and what its beginning shows.
+/// A stream of bytes, with what its beginning shows.
 pub struct Input<'a> {
     /// As the user named it; `-` is standard input.
     pub path: Arc<str>,
@@ -89,26 +89,26 @@ pub struct Input<'a> {
     pub role: Role,
     /// What is odd about it.
     pub warning: Option<String>,
-    /// Its size, where that is known beforehand.
+    /// Its size, if that is known beforehand.
     pub size: Option<u64>,
     bytes: Box<dyn Read + Send + 'a>,
     format: Option<Format>,
     bound: Bound,
-    /// Whether it is what `oomdoc run` recorded, whose lines stand in another order than that in which they were written.
+    /// Whether it is a record of `oomdoc run`, whose lines are not in the order in which they were written.
     pub is_record: bool,
-    /// Opens it once more, where it can be read in any order.
+    /// Opens it again for random access, if that is possible.
     reopen: Option<Reopen>,
 }
 
-/// Bytes that can be read in any order.
+/// Bytes with random access.
 pub trait Seekable: Read + Seek + Send {}
 
 impl<S: Read + Seek + Send> Seekable for S {}
 
-/// Opens an input once more.
+/// Opens an input again.
 pub type Reopen = Box<dyn Fn() -> io::Result<Box<dyn Seekable>> + Send>;
 
-/// As many bytes as decide what an input is.
+/// How many bytes decide what an input is.
 const HEAD: u64 = 64 << 10;
 
 fn head_of(bytes: &mut impl Read) -> io::Result<Vec<u8>> {
@@ -135,7 +135,7 @@ impl Input<'static> {
         Ok(Input { size, reopen: size.map(|_| Box::new(reopen) as Reopen), ..input })
     }
 
-    /// What lies elsewhere: its size where that is known, and how it is opened once more where it can be read in any order.
+    /// An input behind an address, with its size if known, and a way to open it again for random access if there is one.
     pub fn of_elsewhere(
         path: &str,
         bytes: impl Read + Send + 'static,
@@ -147,13 +147,13 @@ impl Input<'static> {
 }
 
 impl<'a> Input<'a> {
-    /// Any stream of bytes, under a name of the caller's.
+    /// Any stream of bytes, under a name that the caller chooses.
     pub fn new(path: &str, bytes: impl Read + Send + 'a) -> io::Result<Input<'a>> {
         let bound = Bound::new();
         Input::packed(path, bound.count(bytes), bound)
     }
 
-    /// What stands within another input.
+    /// A member of another input, or its unpacked content.
     fn packed(path: &str, mut bytes: impl Read + Send + 'a, bound: Bound) -> io::Result<Input<'a>> {
         let mut head = head_of(&mut bytes)?;
         let mut bytes: Box<dyn Read + Send + 'a> = Box::new(bytes);
@@ -176,7 +176,7 @@ impl<'a> Input<'a> {
         Ok(Input { path: path.into(), role, warning, size: None, bytes, format, bound, is_record, reopen: None })
     }
 
-    /// One of which nothing can be read, and why.
+    /// An input of which nothing can be read; `warning` says why.
     fn unread(path: &str, warning: String) -> Input<'a> {
         Input {
             path: path.into(),
@@ -191,17 +191,17 @@ impl<'a> Input<'a> {
         }
     }
 
-    /// Whether its name says that a program printed it, whatever stands there.
+    /// Whether its name is that of a log, whatever its content.
     pub fn is_named_log(&self) -> bool {
         role::is_named_log(&self.path)
     }
 
-    /// Whether nobody could read it.
+    /// Whether it is not text.
     fn is_binary(&self) -> bool {
         self.role == Role::Other && self.warning.is_some()
     }
 
-    /// How many bytes of the file or stream that the user named were read so far; of a packed one as they stand there.
+    /// A counter of the bytes read so far from the file or stream that the user named, before unpacking.
     pub fn bytes_read(&self) -> Arc<AtomicU64> {
         self.bound.read()
     }

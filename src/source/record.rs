@@ -1,4 +1,4 @@
-//! How the recorder's file is laid out: lines of one length, each with its number, of which the oldest are overwritten.
+//! The layout of the recorder's file: numbered lines of equal length, of which the oldest are overwritten.
 //!
 //! ```text
 //! oomdoc record 1 of node7, from 2026-11-20T10:00:00.000Z: …
@@ -9,16 +9,16 @@ use std::borrow::Cow;
 
 use crate::model::LineNumber;
 
-/// Bytes of a line, its line feed among them: pages hold whole ones, so that no line is ever half written.
+/// Bytes of a line, with its line feed. A page holds a whole number of lines, so no line is ever half written.
 pub const SLOT: usize = 256;
 
-/// How the file begins.
+/// The beginning of the file.
 pub const MARK: &str = "oomdoc record 1 of ";
 
-/// What stands before a line's number.
+/// Stands before a line's number.
 pub const NUMBER: &str = "oomdoc#";
 
-/// A larger file is none of ours.
+/// Most bytes of a record.
 pub const LARGEST: u64 = 1 << 30;
 
 /// Whether an input that begins with `head` is a record.
@@ -26,7 +26,7 @@ pub fn is_record(head: &[u8]) -> bool {
     head.starts_with(MARK.as_bytes())
 }
 
-/// A line as it stands in the file: one slot, cut where it is too long.
+/// A line of the file as one slot, cut if it is too long.
 pub fn slot(time: &str, number: u64, host: &str, words: &str) -> String {
     padded(&format!("{time} {NUMBER}{number} {host}: {words}"))
 }
@@ -43,8 +43,8 @@ pub fn padded(line: &str) -> String {
     slot
 }
 
-/// The lines of a record in the order in which they were written, each with where it stands. What has no number, such as the first
-/// line, comes first; of a line that stands twice the first counts.
+/// The lines of a record in the order in which they were written, each with its line number in the file. Lines without a record number,
+/// such as the first, come first; of a duplicated line the first counts.
 pub fn in_order(bytes: &[u8]) -> Vec<(LineNumber, &[u8])> {
     let lines = bytes.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii_end).zip(1..);
     let numbered = lines.filter(|(line, _)| !line.is_empty());
@@ -55,7 +55,7 @@ pub fn in_order(bytes: &[u8]) -> Vec<(LineNumber, &[u8])> {
     lines.into_iter().map(|(_, place, line)| (place, line)).collect()
 }
 
-/// The number behind the time of a line.
+/// The number after the time of a line.
 fn number(line: &[u8]) -> Option<u64> {
     let text = str::from_utf8(&line[..line.len().min(64)]).ok()?;
     let (_, behind) = text.split_once(' ')?;

@@ -1,4 +1,4 @@
-//! What an input is: by its name where that leaves no choice, else by its first bytes, for nobody names a log as we would.
+//! Decides the role of an input: by its name if that is unambiguous, else by its first bytes, because logs have all kinds of names.
 
 use memchr::memmem;
 
@@ -7,11 +7,11 @@ use crate::knowledge::{Inputs, TextWords, is_among};
 use crate::model::Role;
 use crate::snapshot::Recording;
 
-/// Lines enough to tell one kind of text from another.
+/// How many lines are looked at.
 const LINES: usize = 400;
 
-/// The role that the name and `head`, the beginning of an input, show, and what is odd about it. In doubt it is a log: a
-/// configuration read as a log costs nothing, a log read as a configuration costs the diagnosis.
+/// The role that the name and `head`, the beginning of an input, show, and a warning. In doubt it is a log: a configuration read as a log
+/// costs nothing, a log read as a configuration costs the diagnosis.
 pub(crate) fn of(path: &str, head: &[u8]) -> (Role, Option<String>) {
     let (role, warning) = by_content(head);
     if matches!(role, Role::Other) && warning.is_some() {
@@ -31,12 +31,12 @@ pub(crate) fn of(path: &str, head: &[u8]) -> (Role, Option<String>) {
     }
 }
 
-/// Whether the name says that a program printed it, though nothing may stand there but the command that it began with.
+/// Whether the name is that of a log, even if the content is only the command with which it begins.
 pub(super) fn is_named_log(path: &str) -> bool {
     is_among(&Inputs::shipped().ending.log, &ending(path))
 }
 
-/// How the file's name ends, in small letters.
+/// The extension of the file's name, in lower case.
 fn ending(path: &str) -> String {
     let name = path.rsplit(['/', '\\', ':']).next().unwrap_or_default();
     name.rsplit_once('.').map(|(_, end)| end.to_ascii_lowercase()).unwrap_or_default()
@@ -50,7 +50,7 @@ fn begins(line: &str, words: &[String]) -> bool {
     words.iter().any(|word| line.starts_with(word))
 }
 
-/// Whether it is what a cluster says of what ran, not how it was to run.
+/// Whether it is a cluster's description of a pod that ran, not its specification.
 fn is_of_a_cluster(head: &[u8]) -> bool {
     words().cluster.iter().any(|word| memmem::find(head, word.as_bytes()).is_some())
 }
@@ -96,42 +96,42 @@ fn by_content(head: &[u8]) -> (Role, Option<String>) {
     (role, None)
 }
 
-/// More than one byte in ten that no terminal would show. Leading zeros do not count: a log that was truncated while
-/// a program held it open begins with them.
+/// Whether more than a tenth of the bytes are control characters. Leading zeros do not count: a log that was truncated while a program held
+/// it open begins with them.
 fn is_binary(head: &[u8]) -> bool {
     let text = &head[head.iter().take_while(|byte| **byte == 0).count()..];
     let odd = |byte: &&u8| matches!(byte, 0..=7 | 0x0e..=0x1a | 0x1c..=0x1f | 0x7f);
     text.is_empty() || text.iter().filter(odd).count() * 10 > text.len()
 }
 
-/// JSON is a kernel log (`dmesg --json`), one log record a line, or a configuration.
+/// The role of JSON: a kernel log (`dmesg --json`), a log with one record in each line, or a configuration.
 fn of_json(text: &str) -> Option<Role> {
     let first = text.lines().next().unwrap_or_default();
     if text.contains("\"dmesg\": [") {
         return Some(Role::Kernel);
     }
-    // A configuration on one line tells of no failure.
+    // A configuration on one line mentions no failure.
     let one_record_a_line = first.trim_end().ends_with('}') && (text.lines().count() > 1 || speaks_of_failure(first));
-    // With comments, too: DeepSpeed reads them.
+    // Comments are allowed, as in DeepSpeed.
     let is_whole = Document::read_as(Format::Json, "", text).is_ok_and(|document| !document.entries().is_empty());
     let is_torn =
         text.len() as u64 >= super::HEAD && text.lines().nth(1).is_some_and(|line| line.trim_start().starts_with('"'));
     ((is_whole || is_torn) && !one_record_a_line).then_some(Role::Config)
 }
 
-/// Whether any line of `text` may speak of a failure, which is known sooner of all than of each.
+/// Whether any line of `text` may report a failure: one search over all is faster than one for each line.
 fn may_speak_of_failure(text: &str) -> bool {
     words().failure.iter().any(|word| memmem::find(text.as_bytes(), word.as_bytes()).is_some())
 }
 
 fn speaks_of_failure(line: &str) -> bool {
-    // A comment in a configuration may well say what it is there to avoid.
+    // A comment in a configuration may name the failure that it avoids.
     let line = line.split(" #").next().unwrap_or_default().trim_end();
-    // Nor has a script failed that says what it would print then.
+    // A script may contain a message that it would print.
     !begins(line.trim_start(), &words().said) && words().failure.iter().any(|word| line.contains(word))
 }
 
-/// A log that somebody put into comments: nothing else stands there, and a line of it tells of a failure.
+/// Whether it is a commented-out log: all lines are comments, and one reports a failure.
 fn is_quoted_log(lines: &[&str]) -> bool {
     let quoted = |line: &&str| line.trim_start().strip_prefix('#').is_some_and(|rest| !rest.starts_with('!'));
     lines.iter().all(quoted) && lines.iter().any(|line| speaks_of_failure(line.trim_start().trim_start_matches('#')))
@@ -193,18 +193,18 @@ fn is_yaml_line(line: &str) -> bool {
     line.starts_with('#') || line.starts_with("- ") || line == "---" || key(line)
 }
 
-/// Whether it is YAML of more than one line's structure: lists in brackets and texts over several lines are no lines of YAML.
+/// Whether the whole text is YAML, even if lines within bracketed lists or multi-line texts do not look like it.
 fn is_yaml(lines: &[&str], text: &str) -> bool {
     const FEWEST: usize = 3;
     let first = lines.iter().find(|line| !line.trim_start().starts_with('#'));
-    // What opens a section is no line of a log.
+    // A line that opens a section does not occur in logs.
     let opens = |line: &&str| is_yaml_line(line) && line.trim_end().ends_with(':');
     first.is_some_and(|line| is_yaml_line(line))
         && lines.iter().any(opens)
         && Document::read_as(Format::Yaml, "", text).is_ok_and(|document| document.entries().len() >= FEWEST)
 }
 
-/// Whether what is said behind a name is a sentence, as programs print it, and no setting's value.
+/// Whether the text after a name is a sentence, as programs print it, and not a setting's value.
 fn is_sentence(line: &str) -> bool {
     const FEWEST: usize = 4;
     let value = line.split_once(": ").map_or("", |(_, value)| value).trim();

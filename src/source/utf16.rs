@@ -1,11 +1,11 @@
-//! UTF-16, as PowerShell's `>` writes it, read as UTF-8. What is none becomes U+FFFD.
+//! Decodes UTF-16, as PowerShell's `>` writes it, to UTF-8. Invalid units become U+FFFD.
 
 use std::io::{self, Cursor, Read};
 
 /// Bytes decoded at a time.
 const CHUNK: usize = 8 << 10;
 
-/// Order of the bytes in a unit, by the mark that a text begins with.
+/// Byte order, by the mark at the beginning of the text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Order {
     Little,
@@ -16,7 +16,7 @@ impl Order {
     /// Bytes of the mark.
     pub const MARK: u64 = 2;
 
-    /// That of what begins with `head`; `None` where that is no UTF-16.
+    /// The order of a text that begins with `head`; `None` if it is not UTF-16.
     pub fn of(head: &[u8]) -> Option<Order> {
         match head {
             [0xff, 0xfe, ..] => Some(Order::Little),
@@ -26,11 +26,11 @@ impl Order {
     }
 }
 
-/// A stream of UTF-16, behind its mark, as UTF-8.
+/// A stream of UTF-16 without its mark, decoded to UTF-8.
 pub(super) struct Decoded<R> {
     stream: R,
     order: Order,
-    /// Bytes of a character of which more is to come.
+    /// Bytes of an incomplete character.
     rest: Vec<u8>,
     text: Cursor<Vec<u8>>,
 }
@@ -40,7 +40,7 @@ impl<R: Read> Decoded<R> {
         Decoded { stream, order, rest: Vec::new(), text: Cursor::default() }
     }
 
-    /// Decodes what comes next; whether nothing is left.
+    /// Decodes the next chunk; returns whether nothing is left.
     fn decode(&mut self) -> io::Result<bool> {
         let mut chunk = [0; CHUNK];
         let read = self.stream.read(&mut chunk)?;

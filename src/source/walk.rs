@@ -4,28 +4,27 @@ use walkdir::WalkDir;
 
 use super::SourceError;
 
-/// Folders that hold no log of a job.
+/// Folders that contain no logs of jobs.
 const PASSED_OVER: &[&str] = &["__pycache__", "node_modules"];
 
-/// Files of a folder that are about its logs, or for other programs. Whoever names one has it read.
+/// Files that describe the logs of a folder or belong to other programs. They are read only if named directly.
 fn is_beside_the_point(name: &str) -> bool {
     name.starts_with("README") || ["expected.toml", "pyproject.toml", "Cargo.toml", "oomdoc.toml"].contains(&name)
 }
 
-/// Folders, hidden ones among them, through which nobody walks.
+/// Folders that are skipped, hidden ones included.
 fn is_passed_over(name: &str) -> bool {
     name.starts_with('.') || PASSED_OVER.contains(&name)
 }
 
-/// Whether a walk through a folder leads to `below`, a path in it with `/` between its names.
+/// Whether a walk through a folder reaches `below`, a path in it with `/` between its names.
 pub fn leads_to(below: &str) -> bool {
     let name = below.rsplit('/').next().unwrap_or(below);
     !below.split('/').any(is_passed_over) && !is_beside_the_point(name)
 }
 
-/// Every file that `paths` name, in order: files as they are, folders through and through, sorted by name so that two
-/// runs read alike. Links inside a folder are not followed (a Ray session folder links to itself); what cannot be read
-/// comes back beside what can.
+/// Every file that `paths` name, in order: files themselves, folders recursively and sorted by name, so that two runs read alike. Links
+/// inside a folder are not followed (a Ray session folder links to itself). Errors are returned beside the files.
 pub fn walk(paths: &[String]) -> (Vec<String>, Vec<SourceError>) {
     let (mut files, mut errors) = (Vec::new(), Vec::new());
     for path in paths {

@@ -1,34 +1,33 @@
-//! Which rank a process is, by whatever names both.
+//! Maps processes to ranks by the messages that name both.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::super::Case;
 use super::super::log_path::rank_of_path;
-use super::super::sequence::said;
-use crate::model::{Event, FactValue, PROCESS_IN_USE, RANK_IN_USE, Victim, What};
+use super::super::sequence::mentions;
+use crate::model::{Event, PROCESS_IN_USE, RANK_IN_USE, Victim, What};
 
-/// Of processes without a rank which one they are.
+/// The ranks of processes, by host and pid and by pid alone.
 pub(super) struct Identity {
     of_host: HashMap<(Arc<str>, u32), u32>,
-    /// Of each pid, whichever host it is on; none where several hosts have one of that number.
+    /// By pid alone; `None` if processes of different ranks have that pid.
     anywhere: HashMap<u32, Option<u32>>,
 }
 
 impl Identity {
-    /// By the messages of `case` that name a process and its rank.
+    /// Learns from the messages of `case` that name a process and its rank.
     pub fn of(case: &Case) -> Identity {
         let mut identity = Identity { of_host: HashMap::new(), anywhere: HashMap::new() };
         for event in &case.events {
             let origin = event.origin.process();
             let own = rank_of_path(&event.at.location.path);
-            let number = |key| number_of(event, key);
             let speaker = Victim {
-                pid: origin.pid.or_else(|| number(PROCESS_IN_USE)),
-                rank: origin.rank.or_else(|| number(RANK_IN_USE)).or(own),
+                pid: origin.pid.or_else(|| event.number(PROCESS_IN_USE)),
+                rank: origin.rank.or_else(|| event.number(RANK_IN_USE)).or(own),
                 ..origin
             };
-            said(event).for_each(|said| identity.learn(&said.process));
+            mentions(event).for_each(|mention| identity.learn(&mention.process));
             identity.learn(&speaker);
         }
         identity
@@ -43,18 +42,18 @@ impl Identity {
         *known = known.filter(|known| *known == rank);
     }
 
-    /// The rank of `process`, of which `event` tells.
+    /// The rank of `process`, which `event` is about.
     pub fn rank(&self, process: &Victim, event: &Event) -> Option<u32> {
         if process.rank.is_some() {
             return process.rank;
         }
         let by_pid = process.pid.and_then(|pid| self.by_pid(process.host.as_ref(), pid));
-        // In its own log whoever is not told from it is the rank itself.
+        // In a rank's own log a process without another pid is that rank.
         let is_own = process.pid.is_none() || process.pid == event.origin.pid;
         by_pid.or_else(|| rank_of_path(&event.at.location.path).filter(|_| is_own))
     }
 
-    /// The rank that says what `event` states.
+    /// The rank that printed `event`.
     pub fn speaker(&self, event: &Event) -> Option<u32> {
         match event.what {
             What::Death(_) => event.origin.rank,
@@ -67,12 +66,4 @@ impl Identity {
         let of_host = host.and_then(|host| self.of_host.get(&(Arc::clone(host), pid)).copied());
         of_host.or_else(|| self.anywhere.get(&pid).copied().flatten())
     }
-}
-
-/// The number that `event` states as the fact `key`.
-fn number_of(event: &Event, key: &str) -> Option<u32> {
-    event.facts.iter().find(|fact| fact.key == key).and_then(|fact| match fact.value {
-        FactValue::Number(value) if value >= 0.0 => Some(value as u32),
-        _ => None,
-    })
 }

@@ -1,4 +1,4 @@
-//! What each rank held at its end, and who held far more than the others.
+//! What each rank held at its end, and which held far more than the others.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -7,11 +7,11 @@ use super::super::Case;
 use super::super::log_path::{node_of_path, rank_of_path};
 use super::identity::Identity;
 use super::nodes::Nodes;
-use super::{Known, Moment};
+use super::{KnownRank, Moment};
 use crate::model::{Bytes, Figure, FigureName, Outlier, Ranks};
 use crate::parse::series_process;
 
-/// What a rank may hold, of its device first.
+/// The figures of a rank's memory, the device's first.
 const FIGURES: [FigureName; 9] = [
     FigureName::TorchAllocated,
     FigureName::TorchReserved,
@@ -23,33 +23,33 @@ const FIGURES: [FigureName; 9] = [
     FigureName::MemcgUsage,
     FigureName::AllocatedPeak,
 ];
-/// As many of these are of the device.
+/// How many of them are the device's.
 const OF_DEVICE: usize = 3;
 
-/// An outlier holds so much more than the median at least,
+/// An outlier holds at least this many bytes more than the median,
 const LEAST: i64 = 1 << 30;
-/// and so many times as much as ranks usually differ from it.
+/// and differs from it by this many median deviations.
 const DEVIATIONS: i64 = 6;
-/// What more than one in so many ranks hold is nothing extraordinary.
+/// At most one in this many ranks may be an outlier.
 const RARE: usize = 4;
-/// More outliers than these tell no more.
+/// Most outliers.
 const MOST: usize = 16;
 
-/// The last figure of each name. What is printed in passing and what a failure states are of different moments, so that ranks are
-/// compared by the one or by the other.
+/// The last figure of each name. Printed figures and those that a failure states belong to different moments, so ranks are compared within
+/// one of the two.
 #[derive(Default)]
-pub(super) struct Held {
+pub(super) struct RankMemory {
     printed: BTreeMap<FigureName, Bytes>,
     stated: BTreeMap<FigureName, Bytes>,
 }
 
-impl Held {
-    /// Takes what was printed later.
+impl RankMemory {
+    /// Adds a figure that was printed later.
     pub fn print(&mut self, name: FigureName, bytes: Option<Bytes>) {
         note(&mut self.printed, name, bytes);
     }
 
-    /// Takes what a message about its end states.
+    /// Adds the figures that a message about its end states.
     pub fn state(&mut self, figures: &[Figure]) {
         figures.iter().for_each(|figure| note(&mut self.stated, figure.name, figure.bytes));
     }
@@ -58,7 +58,7 @@ impl Held {
         self.stated.get(&name).or_else(|| self.printed.get(&name)).copied()
     }
 
-    /// What is shown of it: `figure`, else the first that it has.
+    /// The figure to show: `figure`, else the first that it has.
     pub fn shown(&self, figure: Option<FigureName>, is_host: bool) -> Option<(FigureName, Bytes)> {
         let of = |name| Some((name, self.of(name)?));
         figure.and_then(of).or_else(|| preferred(is_host).find_map(of))
@@ -71,7 +71,7 @@ fn note(figures: &mut BTreeMap<FigureName, Bytes>, name: FigureName, bytes: Opti
     }
 }
 
-/// All figures, those first that tell most where memory of the host ran out or that of a device.
+/// All figures, those of the memory that ran out first.
 fn preferred(is_host: bool) -> impl Iterator<Item = FigureName> {
     let (device, host) = FIGURES.split_at(OF_DEVICE);
     let (first, then) = if is_host { (host, device) } else { (device, host) };
@@ -79,20 +79,20 @@ fn preferred(is_host: bool) -> impl Iterator<Item = FigureName> {
 }
 
 /// The figure that most ranks have.
-pub(super) fn figure<'a>(all: impl Iterator<Item = &'a Held>, is_host: bool) -> Option<FigureName> {
+pub(super) fn figure<'a>(all: impl Iterator<Item = &'a RankMemory>, is_host: bool) -> Option<FigureName> {
     let mut counts: BTreeMap<FigureName, usize> = BTreeMap::new();
     for held in all {
         let names = FIGURES.iter().filter(|name| held.of(**name).is_some());
         names.for_each(|name| *counts.entry(*name).or_default() += 1);
     }
     let count = |name: &FigureName| counts.get(name).copied().unwrap_or(0);
-    // Of equals the last counts.
+    // `rev`, because `max_by_key` takes the last of equals.
     let names: Vec<FigureName> = preferred(is_host).filter(|name| count(name) > 0).collect();
     names.into_iter().rev().max_by_key(count)
 }
 
-/// Adds the last figures of each series that names its rank, or stands in a rank's own log.
-pub(super) fn of_timeline(case: &Case, identity: &Identity, known: &mut BTreeMap<u32, Known>) {
+/// Adds the figures of each series that names its rank or stands in a rank's own log.
+pub(super) fn of_timeline(case: &Case, identity: &Identity, known: &mut BTreeMap<u32, KnownRank>) {
     let mut current: Option<(&Arc<str>, &Arc<str>, Option<u32>)> = None;
     for point in case.timeline.iter().chain(&case.last_figures) {
         let path = &point.source.path;
@@ -115,8 +115,8 @@ pub(super) fn of_timeline(case: &Case, identity: &Identity, known: &mut BTreeMap
     }
 }
 
-/// Who held far more than the others, most first; all ranks of a node as one.
-pub(super) fn outliers(known: &BTreeMap<u32, Known>, nodes: &Nodes) -> Vec<Outlier> {
+/// The ranks that held far more than the others, most first; all ranks of a node count as one.
+pub(super) fn outliers(known: &BTreeMap<u32, KnownRank>, nodes: &Nodes) -> Vec<Outlier> {
     let mut outliers: Vec<Outlier> = Vec::new();
     for name in FIGURES {
         outliers.extend(of_figure(known, nodes, name, |held| &held.printed));
@@ -125,7 +125,7 @@ pub(super) fn outliers(known: &BTreeMap<u32, Known>, nodes: &Nodes) -> Vec<Outli
     outliers.sort_by_key(|outlier| std::cmp::Reverse(outlier.bytes.0 - outlier.median.0));
     let mut told: Vec<Outlier> = Vec::new();
     for outlier in outliers {
-        // Other figures of the same ranks say the same.
+        // Other figures of the same ranks are not repeated.
         if told.len() < MOST && !told.iter().any(|known| known.ranks.iter().any(|rank| outlier.ranks.contains(rank))) {
             told.push(outlier);
         }
@@ -141,10 +141,10 @@ struct Amount {
 }
 
 fn of_figure(
-    known: &BTreeMap<u32, Known>,
+    known: &BTreeMap<u32, KnownRank>,
     nodes: &Nodes,
     name: FigureName,
-    figures: fn(&Held) -> &BTreeMap<FigureName, Bytes>,
+    figures: fn(&RankMemory) -> &BTreeMap<FigureName, Bytes>,
 ) -> Vec<Outlier> {
     let mut of_node: BTreeMap<Option<usize>, Vec<Amount>> = BTreeMap::new();
     for (rank, one) in known {
@@ -182,7 +182,7 @@ fn of_figure(
     of_node.iter().flat_map(of).collect()
 }
 
-/// The lower of the two in the middle where the count is even; 0 of none.
+/// The median, the lower one of an even count; 0 if there are no values.
 fn median(values: impl Iterator<Item = i64>) -> i64 {
     let mut values: Vec<i64> = values.collect();
     match values.len().checked_sub(1) {

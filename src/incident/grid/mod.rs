@@ -1,4 +1,4 @@
-//! Every rank of a large job: how it ended, what it held, with whom it began.
+//! Every rank of a large job: how it ended, what it held, and which rank failed first.
 
 mod identity;
 mod memory;
@@ -10,24 +10,24 @@ use std::sync::Arc;
 use super::Case;
 use super::log_path::{node_of_path, rank_of_path};
 use super::root::Group;
-use super::sequence::{Said, ending, said, vagueness};
+use super::sequence::{ending, mentions, vagueness};
 use crate::model::{
-    Clock, Ending, Event, Exit, InputSummary, Job, LineNumber, Other, RankRow, RankState, Ranks, StateCount, Timestamp,
-    What,
+    Clock, Ending, Event, Exit, InputSummary, Job, LineNumber, Mention, RankRow, RankState, Ranks, StateCount,
+    Timestamp, What,
 };
 use identity::Identity;
-use memory::Held;
+use memory::RankMemory;
 use nodes::Nodes;
 
-/// The ranks, and the inputs in which they say how they ended.
+/// The ranks, and the inputs that tell how they ended.
 pub struct Grid {
     ranks: Ranks,
-    /// Of each row.
+    /// The path for each row.
     paths: Vec<Option<Arc<str>>>,
 }
 
 impl Grid {
-    /// The ranks of a report that lists these inputs.
+    /// The ranks for a report that lists `inputs`.
     pub fn of_inputs(self, inputs: &[InputSummary]) -> Ranks {
         let place: HashMap<&str, usize> =
             inputs.iter().enumerate().rev().map(|(place, input)| (&*input.path, place)).collect();
@@ -39,21 +39,21 @@ impl Grid {
     }
 }
 
-/// What is known of one rank.
+/// What is known about one rank.
 #[derive(Default)]
-struct Known {
-    /// Its host, as its messages say.
+struct KnownRank {
+    /// Its host, from its messages.
     host: Option<Arc<str>>,
     /// Whether several hosts have a rank of this number.
     is_several: bool,
-    /// The node of its log, as the log's path says.
+    /// The node in the path of its log.
     node: Option<Arc<str>>,
     end: Option<Moment<(u8, RankState)>>,
     last: Option<Moment<()>>,
-    held: Held,
+    held: RankMemory,
 }
 
-/// Something that was said, and where and when.
+/// A statement with its place and time.
 struct Moment<T> {
     what: T,
     path: Arc<str>,
@@ -61,14 +61,14 @@ struct Moment<T> {
     time: Option<Timestamp>,
 }
 
-impl Known {
+impl KnownRank {
     fn on(&mut self, host: Option<&Arc<str>>) {
         let differs = |known: &Arc<str>| host.is_some_and(|host| host != known);
         self.is_several |= self.host.as_ref().is_some_and(differs);
         self.host = self.host.take().or_else(|| host.cloned());
     }
 
-    /// Takes another word on how it ended, if that tells more.
+    /// Adds another statement of how it ended, if that tells more.
     fn ended(&mut self, end: Moment<(u8, RankState)>) {
         if self.end.as_ref().is_none_or(|known| end.what.0 < known.what.0) {
             self.end = Some(end);
@@ -80,16 +80,16 @@ impl Known {
     }
 }
 
-/// The ranks of `case`, where it is of so many that a grid helps; `root` is the event with which it began.
+/// The grid of `case`, if it has enough ranks; `root` is the event with which it began.
 pub(super) fn of(case: &Case, groups: &[Group], root: Option<&Event>, job: &Job) -> Option<Grid> {
     let identity = Identity::of(case);
-    let mut known: BTreeMap<u32, Known> = BTreeMap::new();
+    let mut known: BTreeMap<u32, KnownRank> = BTreeMap::new();
     logs(case, &mut known);
     memory::of_timeline(case, &identity, &mut known);
     events(case, groups, &identity, &mut known);
     match crowded(case) {
         crowded if crowded.is_empty() => fill(&mut known, job.world_size),
-        // There somebody may have said how they ended whose word was not kept.
+        // In a crowded input the statement of a rank's end may not have been kept, so such ranks are not shown as silent.
         crowded => known
             .retain(|_, one| !(one.end.is_none() && one.last.as_ref().is_none_or(|last| crowded.contains(&last.path)))),
     }
@@ -97,22 +97,22 @@ pub(super) fn of(case: &Case, groups: &[Group], root: Option<&Event>, job: &Job)
     if known.len() < Ranks::FEWEST || torn * 2 > known.len() {
         return None;
     }
-    let first = root.and_then(|root| said(root).find_map(|said| identity.rank(&said.process, root)));
+    let first = root.and_then(|root| mentions(root).find_map(|mention| identity.rank(&mention.process, root)));
     let first = first.filter(|first| known.get(first).is_some_and(|one| one.state() != RankState::Followed));
     let first = first.or_else(|| first_of(&known));
     let is_host = groups.iter().find(|group| !group.recovered).is_some_and(|group| group.kind.is_host());
     Some(grid(known, first, is_host))
 }
 
-/// The inputs in which more processes said the same than are kept.
+/// The inputs with more folded processes than are kept.
 fn crowded(case: &Case) -> HashSet<&Arc<str>> {
     let mut counts: HashMap<&Arc<str>, usize> = HashMap::new();
     case.events.iter().for_each(|event| *counts.entry(&event.at.location.path).or_default() += event.others.len());
-    counts.into_iter().filter(|(_, count)| *count >= Other::MOST).map(|(path, _)| path).collect()
+    counts.into_iter().filter(|(_, count)| *count >= Mention::MOST).map(|(path, _)| path).collect()
 }
 
-/// The ranks that have a log of their own.
-fn logs(case: &Case, known: &mut BTreeMap<u32, Known>) {
+/// Adds the ranks that have a log of their own.
+fn logs(case: &Case, known: &mut BTreeMap<u32, KnownRank>) {
     for (path, ending) in &case.endings {
         let Some(rank) = rank_of_path(path) else { continue };
         let one = known.entry(rank).or_default();
@@ -124,7 +124,7 @@ fn logs(case: &Case, known: &mut BTreeMap<u32, Known>) {
     }
 }
 
-fn events(case: &Case, groups: &[Group], identity: &Identity, known: &mut BTreeMap<u32, Known>) {
+fn events(case: &Case, groups: &[Group], identity: &Identity, known: &mut BTreeMap<u32, KnownRank>) {
     let indices = |recovered: bool| {
         let groups = groups.iter().filter(move |group| group.recovered == recovered);
         groups.flat_map(|group| group.events.iter().copied()).collect::<HashSet<usize>>()
@@ -145,10 +145,10 @@ fn events(case: &Case, groups: &[Group], identity: &Identity, known: &mut BTreeM
             continue;
         }
         let state = state(event, proven.contains(&index));
-        // Tracebacks rarely say when; in a rank's own log the line before them does.
-        let before = rank_of_path(path).and(event.setting.stamps.before);
+        // Tracebacks rarely have a time; in a rank's own log the line before them has one.
+        let before = rank_of_path(path).and(event.context.stamps.before);
         let is_alone = event.processes().len() == 1;
-        for Said { process, line, time } in said(event) {
+        for Mention { process, line, time } in mentions(event) {
             let Some(rank) = identity.rank(&process, event) else { continue };
             let one = known.entry(rank).or_default();
             one.on(process.host.as_ref());
@@ -163,7 +163,7 @@ fn events(case: &Case, groups: &[Group], identity: &Identity, known: &mut BTreeM
     }
 }
 
-/// How whoever `event` is about ended, and how little that tells; of a shortage only where it `is_proven`.
+/// How the process that `event` is about ended, and how little that tells; a shortage counts only if it `is_proven`.
 fn state(event: &Event, is_proven: bool) -> Option<(u8, RankState)> {
     const FINISHED: u8 = u8::MAX;
     let ending = match &event.what {
@@ -185,16 +185,16 @@ fn state(event: &Event, is_proven: bool) -> Option<(u8, RankState)> {
     Some((vagueness(&ending), state))
 }
 
-/// Adds those of whom nothing was read, where most of the job's ranks are known.
-fn fill(known: &mut BTreeMap<u32, Known>, world_size: Option<u32>) {
+/// Adds the ranks about which nothing was read, if most of the job's ranks are known.
+fn fill(known: &mut BTreeMap<u32, KnownRank>, world_size: Option<u32>) {
     let Some(world) = world_size.filter(|world| known.len() * 2 >= *world as usize) else { return };
     (0..world).for_each(|rank| {
         known.entry(rank).or_default();
     });
 }
 
-/// The first that was killed or failed, where others only followed: the only one, or the first by the clock.
-fn first_of(known: &BTreeMap<u32, Known>) -> Option<u32> {
+/// The first rank that was killed or failed while others only followed: the only one, or the first by the clock.
+fn first_of(known: &BTreeMap<u32, KnownRank>) -> Option<u32> {
     let clock = clock(known);
     let is_root = |one: &&Moment<(u8, RankState)>| matches!(one.what.1, RankState::Killed | RankState::Failed);
     let roots = known.iter().filter_map(|(rank, one)| Some((*rank, one.end.as_ref().filter(is_root)?.time)));
@@ -210,7 +210,7 @@ fn first_of(known: &BTreeMap<u32, Known>) -> Option<u32> {
     }
 }
 
-fn grid(mut known: BTreeMap<u32, Known>, first: Option<u32>, is_host: bool) -> Grid {
+fn grid(mut known: BTreeMap<u32, KnownRank>, first: Option<u32>, is_host: bool) -> Grid {
     let count = known.len();
     let counted = |state| StateCount { state, count: known.values().filter(|one| one.state() == state).count() };
     let states = RankState::ALL.map(counted).into_iter().filter(|counted| counted.count > 0).collect();
@@ -228,7 +228,7 @@ fn grid(mut known: BTreeMap<u32, Known>, first: Option<u32>, is_host: bool) -> G
         let place = place.or(one.last.as_ref().map(|last| (&last.path, last.line, last.time)));
         let held = one.held.shown(figure, is_host);
         let time = place.and_then(|(_, _, time)| time);
-        // Stamps have milliseconds; a difference of floats has more.
+        // Rounded to milliseconds, the precision of time stamps.
         let after = seconds(time).zip(seconds(began)).map(|(own, began)| ((own - began) * 1e3).round() / 1e3);
         rows.push(RankRow {
             rank,
@@ -247,15 +247,13 @@ fn grid(mut known: BTreeMap<u32, Known>, first: Option<u32>, is_host: bool) -> G
     Grid { ranks, paths }
 }
 
-/// The clock on which all ends that have a time can be told apart.
-fn clock(known: &BTreeMap<u32, Known>) -> Option<Clock> {
-    let mut clocks = known.values().filter_map(|one| one.end.as_ref()?.time).map(|time| time.clock);
-    let first = clocks.next()?;
-    clocks.try_fold(first, Clock::common)
+/// The clock on which the times of all ends can be compared.
+fn clock(known: &BTreeMap<u32, KnownRank>) -> Option<Clock> {
+    Clock::common_to(known.values().filter_map(|one| one.end.as_ref()?.time).map(|time| time.clock))
 }
 
-/// Leaves at most [`Ranks::MOST`]: those that tell most.
-fn narrow(known: &mut BTreeMap<u32, Known>, first: Option<u32>) {
+/// Keeps at most [`Ranks::MOST`] ranks, the most telling ones.
+fn narrow(known: &mut BTreeMap<u32, KnownRank>, first: Option<u32>) {
     if known.len() <= Ranks::MOST {
         return;
     }

@@ -1,22 +1,22 @@
-//! On which node each rank ran.
+//! The node on which each rank ran.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
-use super::Known;
+use super::KnownRank;
 
 /// The nodes, in the order of their first ranks.
 pub(super) struct Nodes {
     /// Their names.
     pub names: Vec<Arc<str>>,
     places: HashMap<Arc<str>, usize>,
-    /// What the nodes of paths are called by those that ran there; none where several say different names: a folder that they share.
+    /// For each node in a path the host that its ranks name; `None` if they name different ones, because they share the folder.
     hosts: HashMap<Arc<str>, Option<Arc<str>>>,
 }
 
 impl Nodes {
-    /// Of the ranks of a job.
-    pub fn of(known: &BTreeMap<u32, Known>) -> Nodes {
+    /// The nodes of these ranks.
+    pub fn of(known: &BTreeMap<u32, KnownRank>) -> Nodes {
         let mut said: HashMap<&Arc<str>, HashSet<&Arc<str>>> = HashMap::new();
         for one in known.values() {
             if let Some(node) = &one.node {
@@ -41,14 +41,14 @@ impl Nodes {
         nodes
     }
 
-    /// The host that it says, else that of the others with logs in the same place.
-    fn name(&self, one: &Known) -> Option<Arc<str>> {
+    /// The host that a rank names, else that of the other ranks with logs in the same place.
+    fn name(&self, one: &KnownRank) -> Option<Arc<str>> {
         let of_path = || self.hosts.get(one.node.as_ref()?).cloned().flatten();
         one.host.clone().or_else(of_path)
     }
 
-    /// The place of its node in `names`.
-    pub fn place(&self, one: &Known) -> Option<usize> {
+    /// The index of its node in `names`.
+    pub fn place(&self, one: &KnownRank) -> Option<usize> {
         self.places.get(&self.name(one)?).copied()
     }
 }

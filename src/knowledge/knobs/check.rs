@@ -1,4 +1,4 @@
-//! Whether the knobs hold together: what a rule relies on when it names one.
+//! Checks that the knobs are consistent, so that rules can rely on them.
 
 use std::collections::HashSet;
 
@@ -8,7 +8,7 @@ use crate::knowledge::facts::{Fact, FactType};
 use crate::knowledge::levers::Lever;
 use crate::knowledge::version::Version;
 
-/// The first fault of `knobs`, all of one `origin`, in words. `known` are frameworks and ids that are taken.
+/// Checks `knobs`, all of one `origin`; the error names the first fault. `known` are the frameworks and ids that are taken.
 pub(in crate::knowledge) fn check<'k>(
     knobs: &'k [Knob],
     origin: Origin,
@@ -38,7 +38,7 @@ pub(in crate::knowledge) fn check<'k>(
         }
         let notes = knob.note.iter().map(|Note { text, .. }| text).chain([&knob.moves, &knob.cost]);
         let mut words = knob.constraint.iter().map(|Constraint { text, .. }| text).chain(notes);
-        // Of the user's own, English stands in.
+        // In a user's knobs English may stand in for Chinese.
         if origin == Origin::Shipped && words.any(|words| words.is_partial()) {
             return Err(fault("`moves`, `cost`, each constraint and each note need English and Chinese".to_owned()));
         }
@@ -46,7 +46,7 @@ pub(in crate::knowledge) fn check<'k>(
     Ok(())
 }
 
-/// Versions ascend and do not overlap.
+/// Checks that versions ascend and do not overlap.
 fn spellings(spellings: &[Spelling]) -> Result<(), String> {
     if spellings.iter().flat_map(Spelling::names).any(str::is_empty) || spellings.is_empty() {
         return Err("it has no name".to_owned());
@@ -71,7 +71,7 @@ fn version(text: Option<&str>) -> Result<Option<Version>, String> {
     text.map(str::parse).transpose()
 }
 
-/// Versions ascend, values are of the type.
+/// Checks that versions ascend and that values have the type.
 fn defaults(defaults: &[DefaultValue], r#type: Type) -> Result<(), String> {
     let mut last: Option<Version> = None;
     for (place, DefaultValue { value, since }) in defaults.iter().enumerate() {
@@ -97,7 +97,7 @@ fn is_of(value: &str, r#type: Type) -> bool {
     }
 }
 
-/// A turn fits the type, says which way where there are two, and goes that way.
+/// Checks that a turn fits the type, names a direction if there are two, and goes in that direction.
 fn turns(Turn { direction, to, limit, .. }: &Turn, lever: &Lever, r#type: Type) -> Result<(), String> {
     if lever.both_ways != direction.is_some() {
         return Err(match lever.both_ways {
@@ -130,7 +130,7 @@ fn turns(Turn { direction, to, limit, .. }: &Turn, lever: &Lever, r#type: Type) 
     }
 }
 
-/// Every value that is known to occur is one that the fact allows.
+/// Checks that the fact allows every value that is known to occur.
 fn meanings(knob: &Knob, facts: &[Fact]) -> Result<(), String> {
     let Some(name) = &knob.fact else {
         return if knob.means.is_empty() { Ok(()) } else { Err("`means` without a `fact`".to_owned()) };
@@ -145,7 +145,7 @@ fn meanings(knob: &Knob, facts: &[Fact]) -> Result<(), String> {
         Type::Flag | Type::Bool => &["true", "false"][..],
         _ => &[],
     };
-    // An amount with a unit is a number of bytes: whoever reads a configuration converts it.
+    // An amount with a unit is converted to bytes when the configuration is read.
     let converted = knob.r#type == Type::Size && fact.r#type == FactType::Number;
     let values =
         knob.default.iter().map(|default| default.value.as_str()).chain(turned).chain(switched.iter().copied());

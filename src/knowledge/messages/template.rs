@@ -1,8 +1,8 @@
-//! The pattern of a message: its words, and slots for what changes.
+//! The pattern of a message: its fixed words, and slots for the values.
 //!
-//! `Tried to allocate {requested:size} on device {gpu_index:number}`: a slot is a name and how its value is written, or a
-//! name and the very words that state it (`{deepspeed.flatten=insufficient memory}`). The name says what the value is: a
-//! figure of the vocabulary, a fact (`cupy.limit`), or a part of whose memory it was (`rank`, `pid` …).
+//! `Tried to allocate {requested:size} on device {gpu_index:number}`: a slot is a name and the type of its value, or a name and the words
+//! that state it (`{deepspeed.flatten=insufficient memory}`). The name tells what the value is: a figure of the vocabulary, a fact
+//! (`cupy.limit`), or a part of the victim (`rank`, `pid` …).
 
 use crate::model::FigureName;
 use crate::model::word;
@@ -10,16 +10,16 @@ use crate::model::word;
 /// A pattern.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Template {
-    /// Its parts, in order; words and slots by turns.
+    /// Its parts in order; no two slots are adjacent.
     pub pieces: Vec<Piece>,
 }
 
 /// A part of a pattern.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Piece {
-    /// These words. Where there is a blank, any blanks may be.
+    /// These words, where a blank matches any run of blanks.
     Words(Box<str>),
-    /// These words, which state something by being there.
+    /// These words, whose presence states something.
     Said(SlotName, Box<str>),
     /// A value.
     Slot(SlotName, SlotType),
@@ -34,15 +34,15 @@ pub enum SlotName {
     Figure(FigureName),
     /// A fact.
     Fact(&'static str),
-    /// A part of whose memory it was.
+    /// A part of the victim.
     Victim(VictimPart),
-    /// By which signal a process ended.
+    /// The signal by which a process ended.
     Signal,
-    /// With which status.
+    /// The status with which a process ended.
     Status,
 }
 
-/// A part of whose memory it was.
+/// A part of the victim.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum VictimPart {
     /// Node name or address.
@@ -53,16 +53,16 @@ pub enum VictimPart {
     Device,
     /// Process id.
     Pid,
-    /// What the process is called.
+    /// The name of the process.
     Role,
 }
 
-/// How a value is written.
+/// The spelling of a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SlotType {
-    /// An amount with its unit, a power of two: `14.99 GiB`.
+    /// An amount with a unit, which is a power of two: `14.99 GiB`.
     Size,
-    /// An amount with its unit of which `GB`, `MB` and `KB` are powers of ten.
+    /// An amount with a unit, where `GB`, `MB` and `KB` are powers of ten.
     DecimalSize,
     /// A number of bytes, with or without the word.
     Bytes,
@@ -76,7 +76,7 @@ pub enum SlotType {
     Number,
     /// `6742609920`, `123.59M`, `6.74B`.
     Count,
-    /// A number of thousands of millions.
+    /// A number of billions (10^9).
     Billions,
     /// `7.2%`.
     Percent,
@@ -84,13 +84,13 @@ pub enum SlotType {
     Share,
     /// Up to a blank, comma, semicolon, bracket or quote.
     Word,
-    /// Up to the words behind the slot, else to the end of the line.
+    /// Up to the words after the slot, else to the end of the line.
     Text,
-    /// As Python shows a keyword's value: `=8192`, `': 'a/b'`.
+    /// A keyword's value as Python prints it: `=8192`, `': 'a/b'`.
     Option,
     /// The first text in quotes.
     Quoted,
-    /// Behind the dots or blanks that fill the column up.
+    /// A value after the dots or blanks that fill up a column.
     Dotted,
     /// A version number.
     Version,
@@ -103,7 +103,7 @@ pub enum SlotType {
 }
 
 impl SlotType {
-    /// The word for each in rules.
+    /// The word in rules for each.
     const WORDS: &'static [(&'static str, SlotType)] = &[
         ("size", SlotType::Size),
         ("decimal_size", SlotType::DecimalSize),
@@ -127,7 +127,7 @@ impl SlotType {
         ("line", SlotType::Line),
     ];
 
-    /// Whether values are words rather than numbers; `None` where they may be either.
+    /// Whether values are text rather than numbers; `None` if they may be either.
     pub fn is_text(self) -> Option<bool> {
         match self {
             SlotType::Option | SlotType::Dotted => None,
@@ -141,7 +141,7 @@ impl SlotType {
         }
     }
 
-    /// Whether it can stand before the first words of a pattern, where it is read backwards.
+    /// Whether it can stand before the first words of a pattern, from where it is read backwards.
     fn reads_backwards(self) -> bool {
         matches!(self, SlotType::Size | SlotType::DecimalSize | SlotType::Number | SlotType::Word)
     }
@@ -192,7 +192,7 @@ impl Template {
         }
     }
 
-    /// Every name in it, and how its values are written.
+    /// Every name in it, with the type of its values.
     pub fn slots(&self) -> impl Iterator<Item = (SlotName, Option<SlotType>)> {
         self.pieces.iter().filter_map(|piece| match piece {
             Piece::Words(_) => None,

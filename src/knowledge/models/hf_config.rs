@@ -1,26 +1,26 @@
-//! The shape of a model from the `config.json` beside its weights, as transformers writes it
-//! (`configuration_*.py`, 4.x and 5.x: the key of a thing differs by model type, its meaning does not).
+//! The shape of a model from the `config.json` beside its weights, as transformers writes it (`configuration_*.py`, 4.x and 5.x: the keys
+//! differ by model type, their meaning does not).
 
 use serde_json::Value;
 use thiserror::Error;
 
 use super::{Bias, Experts, LatentAttention, Shape};
 
-/// Why a `config.json` says no shape.
+/// Why no shape can be read from a `config.json`.
 #[derive(Debug, Error)]
 pub enum HfConfigError {
-    /// It is no JSON.
+    /// It is not JSON.
     #[error("no JSON: {0}")]
     NoJson(#[from] serde_json::Error),
-    /// What no shape is without.
+    /// A key that every shape needs.
     #[error("it does not say `{0}`")]
     Missing(&'static str),
-    /// What no transformer has so much or so little of.
+    /// A field outside the bounds of real transformers.
     #[error("no transformer has such a number of `{0}`")]
     OutOfBounds(&'static str),
 }
 
-/// No part of a model is larger.
+/// No field of a real model is larger.
 const LARGEST: u64 = 1 << 24;
 
 /// Model types whose MLP has two matrices.
@@ -40,7 +40,7 @@ const UNGATED: &[&str] = &[
     "mpt",
     "codegen",
 ];
-/// Model types that write nothing where the output head is the embedding.
+/// Model types whose output head is the embedding by default, without a key that says so.
 const TIED: &[&str] =
     &["gpt2", "opt", "bloom", "gemma", "gemma2", "gemma3", "gemma3_text", "gpt_bigcode", "starcoder2", "gpt_neo"];
 /// Model types with a bias in everything but the output head.
@@ -55,13 +55,12 @@ const QUERY_KEY_NORMED: &[&str] =
 const FOUR_NORMS: &[&str] = &["gemma2", "gemma3", "gemma3_text", "glm4", "glm4v", "glm4v_text"];
 
 impl Shape {
-    /// Reads `config.json`. Of a model that sees or hears it takes the language model and, where enough is said, the
-    /// vision tower.
+    /// Reads `config.json`. For a multimodal model it takes the language model and, if enough is given, the vision tower.
     pub fn from_hf_config(text: &str) -> Result<Shape, HfConfigError> {
         let whole: Value = serde_json::from_str(text)?;
         let nested = ["text_config", "llm_config", "language_config"].iter().find_map(|key| whole.get(key));
         let nested = nested.or_else(|| whole.get("thinker_config")?.get("text_config"));
-        // A part may leave to the whole what it does not say itself.
+        // A key that the nested part lacks is taken from the whole.
         let config = Config { parts: [nested, Some(&whole)].into_iter().flatten().collect() };
         let shape = config.shape(vision(&whole))?;
         match shape.out_of_bounds() {
@@ -102,7 +101,7 @@ impl Config<'_> {
         let layers = self.needed(&["num_hidden_layers", "n_layer", "num_layers", "n_layers"])?;
         let hidden = self.needed(&["hidden_size", "n_embd", "d_model", "n_embed"])?;
         let heads = self.needed(&["num_attention_heads", "n_head", "n_heads", "num_heads"])?;
-        // Models of several sizes of `vocab_size` write the padded one beside it.
+        // Some models write the padded size of the vocabulary beside `vocab_size`.
         let vocabulary = self.needed(&["padded_vocab_size", "vocab_size"])?;
         let intermediate = self
             .number(&["ffn_hidden_size", "intermediate_size", "n_inner", "ffn_dim", "inner_hidden_size"])
@@ -149,7 +148,7 @@ impl Config<'_> {
 
     fn positions(&self) -> u64 {
         match () {
-            // Two rows are an offset (`OPTLearnedPositionalEmbedding`).
+            // OPT adds two rows as an offset (`OPTLearnedPositionalEmbedding`).
             () if self.is_one_of(&["opt"]) => self.number(&["max_position_embeddings"]).map_or(0, |rows| rows + 2),
             () if self.is_one_of(&["gpt2", "gpt_neo", "gpt_bigcode"]) => {
                 self.number(&["n_positions", "max_position_embeddings"]).unwrap_or(0)
@@ -202,12 +201,11 @@ impl Config<'_> {
     }
 }
 
-/// Parameters of a vision transformer and what merges its patches, without biases and normalisations; 0 where its
-/// depth or width is not said.
+/// Parameters of a vision transformer and its patch merger, without biases and normalisations; 0 if its depth or width is unknown.
 fn vision(whole: &Value) -> u64 {
     let Some(part) = whole.get("vision_config") else { return 0 };
     let config = Config { parts: vec![part] };
-    // `hidden_size` is the language model's width where there is `embed_dim` beside it (Qwen2-VL).
+    // With `embed_dim` beside it, `hidden_size` is the language model's width (Qwen2-VL).
     let width = config.number(&["embed_dim", "hidden_size"]);
     let depth = config.number(&["depth", "num_hidden_layers"]);
     let (Some(width @ ..=0x2_0000), Some(depth @ ..=1024)) = (width, depth) else { return 0 };

@@ -1,30 +1,30 @@
-//! Which model a path or name means: `/models/Qwen/Qwen2___5-72B`, `models--meta-llama--Llama-2-13b-hf/snapshots/…`, `8b`.
+//! Finds the model that a path or name means: `/models/Qwen/Qwen2___5-72B`, `models--meta-llama--Llama-2-13b-hf/snapshots/…`, `8b`.
 
 use super::{Model, Models};
 
-/// What a name says of a model.
+/// What a name tells about a model.
 #[derive(Debug, Clone, Copy)]
-pub enum Found<'k> {
-    /// It is this one, or one of its shape.
+pub enum ModelMatch<'k> {
+    /// This model, or one of the same shape.
     Model(&'k Model),
-    /// Only its size: parameters as the name rounds them.
+    /// Only its size: the number of parameters, rounded as in the name.
     Size(u64),
 }
 
 impl Models {
-    /// The model that `name` means: a name, a path, a repository of a hub. What stands nearest to the end of a path
-    /// decides, and there the longest alias; a size (`8b`) only where no part names a model.
-    pub fn find(&self, name: &str) -> Option<Found<'_>> {
+    /// The model that `name` means: a name, a path, a repository of a hub. The part nearest to the end of a path decides, and in it the
+    /// longest alias; a size (`8b`) counts only if no part names a model.
+    pub fn find(&self, name: &str) -> Option<ModelMatch<'_>> {
         let parts = || name.split(['/', '\\']).rev();
         parts()
             .chain([name])
             .find_map(|part| self.named(part))
-            .map(Found::Model)
-            .or_else(|| parts().find_map(size).map(Found::Size))
+            .map(ModelMatch::Model)
+            .or_else(|| parts().find_map(size).map(ModelMatch::Size))
     }
 
     fn named(&self, part: &str) -> Option<&Model> {
-        let part = Name::of(part);
+        let part = NormalizedName::of(part);
         let fits = self.aliases.iter().filter_map(|(alias, model)| {
             let missing = part.mentions(alias)?;
             Some((alias.letters.len(), std::cmp::Reverse(missing), *model))
@@ -33,16 +33,16 @@ impl Models {
     }
 }
 
-/// Letters and digits of a name in lower case, and before which of them something else stands.
+/// Letters and digits of a name in lower case, and before which of them a separator stands.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Name {
+pub(super) struct NormalizedName {
     letters: Vec<char>,
     separated: Vec<bool>,
 }
 
-impl Name {
-    pub(super) fn of(text: &str) -> Name {
-        let mut name = Name { letters: Vec::new(), separated: Vec::new() };
+impl NormalizedName {
+    pub(super) fn of(text: &str) -> NormalizedName {
+        let mut name = NormalizedName { letters: Vec::new(), separated: Vec::new() };
         let mut separated = false;
         for letter in text.chars() {
             match letter.is_alphanumeric() {
@@ -57,9 +57,9 @@ impl Name {
         name
     }
 
-    /// Whether `alias` stands in it as whole words, and how many separators between digits it then lacks:
-    /// `Qwen2-57B` mentions `Qwen2.5-7B` with one lacking and `Qwen2-57B` with none, `Qwen25-7B` only the former.
-    fn mentions(&self, alias: &Name) -> Option<usize> {
+    /// Whether it contains `alias` as whole words, and how many of the alias's separators between digits it lacks: `Qwen2-57B` mentions
+    /// `Qwen2.5-7B` with one lacking and `Qwen2-57B` with none, `Qwen25-7B` only the former.
+    fn mentions(&self, alias: &NormalizedName) -> Option<usize> {
         let last = self.letters.len().checked_sub(alias.letters.len())?;
         let begins = |at: usize| at == 0 || self.separated[at];
         let ends = |at: usize| at == self.letters.len() || self.separated[at];
@@ -67,7 +67,7 @@ impl Name {
         (0..=last).filter(stands).filter_map(|at| self.lacks(alias, at)).min()
     }
 
-    fn lacks(&self, alias: &Name, at: usize) -> Option<usize> {
+    fn lacks(&self, alias: &NormalizedName, at: usize) -> Option<usize> {
         let mut lacking = 0;
         for (place, letter) in alias.letters.iter().enumerate() {
             if self.letters[at + place] != *letter {
@@ -103,7 +103,7 @@ fn size(name: &str) -> Option<u64> {
     })
 }
 
-/// Whether a number of experts follows: the size before is what one token passes, as in `17b-16e`.
+/// Whether a number of experts follows, as in `17b-16e`, where the size counts only active parameters.
 fn of_experts(rest: &str) -> bool {
     let digits = rest.trim_start_matches(['-', '_']);
     let unit = digits.trim_start_matches(|c: char| c.is_ascii_digit());
@@ -141,7 +141,7 @@ mod tests {
             ("microsoft/phi-1_5", "Phi-1.5"),
         ] {
             let found = knowledge.models.find(path);
-            assert!(matches!(found, Some(Found::Model(model)) if &*model.name == name), "{path}: {found:?}");
+            assert!(matches!(found, Some(ModelMatch::Model(model)) if &*model.name == name), "{path}: {found:?}");
         }
         Ok(())
     }
@@ -153,7 +153,7 @@ mod tests {
             [("8b", 8_000_000_000), ("13B", 13_000_000_000), ("my-model-1.5b", 1_500_000_000), ("rm_560m", 560_000_000)]
         {
             let found = knowledge.models.find(name);
-            assert!(matches!(found, Some(Found::Size(size)) if size == parameters), "{name}: {found:?}");
+            assert!(matches!(found, Some(ModelMatch::Size(size)) if size == parameters), "{name}: {found:?}");
         }
         for nothing in [
             "",
@@ -169,7 +169,7 @@ mod tests {
         ] {
             assert!(knowledge.models.find(nothing).is_none(), "{nothing}");
         }
-        assert!(matches!(knowledge.models.find("myllama-7b"), Some(Found::Size(7_000_000_000))));
+        assert!(matches!(knowledge.models.find("myllama-7b"), Some(ModelMatch::Size(7_000_000_000))));
         Ok(())
     }
 
@@ -179,7 +179,10 @@ mod tests {
         for model in knowledge.models.iter() {
             for alias in &model.aliases {
                 let found = knowledge.models.find(alias);
-                assert!(matches!(found, Some(Found::Model(known)) if known.name == model.name), "{alias}: {found:?}");
+                assert!(
+                    matches!(found, Some(ModelMatch::Model(known)) if known.name == model.name),
+                    "{alias}: {found:?}"
+                );
             }
         }
         Ok(())

@@ -1,32 +1,32 @@
-//! How many parameters a shape has.
+//! Counts the parameters of a shape.
 //!
-//! Counted matrix by matrix as the modelling files of transformers build them. What is left out is below a ten-thousandth of
-//! any model: routers' biases, gates of shared experts, attention sinks.
+//! They are counted matrix by matrix as the modelling files of transformers build them. Routers' biases, gates of shared experts and
+//! attention sinks are left out; they are less than a ten-thousandth of any model.
 
 use super::{Bias, Shape};
 
 impl Shape {
-    /// All parameters; an output head that is the embedding counts once.
+    /// All parameters; an output head tied to the embedding counts once.
     pub fn parameters(&self) -> u64 {
         let layers = self.dense_layers() * self.dense_layer() + self.expert_layers() * self.expert_layer();
         layers + self.parameters_outside_layers()
     }
 
-    /// Parameters that one token passes: all but the experts that it is not sent to.
+    /// Active parameters: all but the experts to which a token is not routed.
     pub fn active_parameters(&self) -> u64 {
         let idle = self.experts.as_ref().map_or(0, |experts| experts.count.saturating_sub(experts.active));
         let idle = idle * self.experts.as_ref().map_or(0, |experts| self.mlp(experts.intermediate));
         self.parameters() - self.expert_layers() * idle
     }
 
-    /// Parameters of the largest layer: what is live at once where a whole layer is gathered.
+    /// Parameters of the largest layer, which are live at once if whole layers are gathered.
     pub fn largest_layer(&self) -> u64 {
         let dense = if self.dense_layers() > 0 { self.dense_layer() } else { 0 };
         let expert = if self.expert_layers() > 0 { self.expert_layer() } else { 0 };
         dense.max(expert)
     }
 
-    /// Parameters of the embedding; the output head has as many where it is another matrix.
+    /// Parameters of the embedding; an untied output head has as many.
     pub fn embedding_parameters(&self) -> u64 {
         self.vocabulary * self.embedding_width()
     }
@@ -38,12 +38,12 @@ impl Shape {
         self.embedding_parameters().max(matrix)
     }
 
-    /// Parameters in no transformer layer: embedding, head, positions, last normalisation, vision tower.
+    /// Parameters outside the transformer layers: embedding, head, positions, last normalisation, vision tower.
     pub fn parameters_outside_layers(&self) -> u64 {
         let embedding = self.embedding_parameters();
         let head = if self.tied_embeddings { 0 } else { embedding };
         let head_bias = if self.has_bias(Bias::Head) { self.vocabulary } else { 0 };
-        // An embedding of another width is projected to the layers' and back (OPT-350M, which then has no last norm).
+        // An embedding of another width is projected to the layers' width and back (OPT-350M, which then has no last norm).
         let (projections, last_norm) = match self.embedding {
             Some(width) => (2 * width * self.hidden, 0),
             None => (0, self.norm()),
@@ -69,8 +69,8 @@ impl Shape {
         self.experts.as_ref().map_or(0, |experts| self.layers.saturating_sub(experts.dense_layers))
     }
 
-    /// Parameters of a LoRA adapter of `rank`: at least that of queries and values, at most that of every matrix in every
-    /// layer (`all-linear`). A matrix of n × m gets rank × (n + m).
+    /// Parameters of a LoRA adapter of `rank`: the least for queries and values only, the most for every matrix in every layer
+    /// (`all-linear`). A matrix of n × m gets rank × (n + m).
     pub fn adapter_parameters(&self, rank: u64) -> (u64, u64) {
         let (query, key_value) = (self.heads * self.head_dim(), self.kv_heads() * self.head_dim());
         let matrix = |n: u64, m: u64| rank * (n + m);

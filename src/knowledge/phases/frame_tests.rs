@@ -1,4 +1,4 @@
-//! What the shipped rows say of the frames and stacks of each framework, so that a broken row fails.
+//! Tests the shipped rows with frames and stacks of each framework, so that a broken row fails.
 
 use super::FrameRole::{Enclosing, Operation, Transfer};
 use super::*;
@@ -254,7 +254,7 @@ fn page_locked_memory_is_known() -> Result<(), KnowledgeError> {
     Ok(())
 }
 
-/// What a stack says, outermost call first: [`FrameRole`] tells how.
+/// The phase of a stack, outermost call first, by the rules of [`FrameRole`].
 fn stack(phases: &Phases, calls: &[Call]) -> Option<Phase> {
     let rows: Vec<_> = calls.iter().filter_map(|(file, function, code)| phases.frame(file, function, code)).collect();
     let first = |role| rows.iter().find(|row| row.role == role).map(|row| row.phase);
@@ -408,8 +408,8 @@ fn stacks_tell_their_phase() -> Result<(), KnowledgeError> {
     Ok(())
 }
 
-/// A row that never decides is a mistake, as another one asks for as much or more of every frame that it fits. So are two that ask for
-/// as much of a frame and name two phases: which of them is believed would be the order of the files.
+/// A row that never decides is a mistake, because another row is at least as specific for every frame that it fits. So are two equally
+/// specific rows with different phases: the order of the files would decide between them.
 #[test]
 fn every_frame_row_decides_some_frame_and_contradicts_none() -> Result<(), KnowledgeError> {
     let phases = Knowledge::shipped()?.phases;

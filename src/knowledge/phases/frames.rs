@@ -1,5 +1,5 @@
-//! Which row a frame of a stack fits. There are thousands, and an incident asks for some dozens: those of the binary are found by an
-//! index that the build made, and read one by one when they are asked for.
+//! Finds the row for a frame of a stack. There are thousands of rows and an incident needs a few dozen, so the shipped rows are found by an
+//! index that the build makes, and each is parsed on first use.
 
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
@@ -13,44 +13,44 @@ use crate::scan::Literals;
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FrameRow {
-    /// How the source file's path ends, at a folder's border, one of these; absent: any file.
+    /// Endings of the source file's path, beginning at a folder's border, one of which must match; absent: any file.
     #[serde(default)]
     pub file: Vec<String>,
-    /// Functions, one of these; absent: any function of the file.
+    /// Functions, one of which must match; absent: any function of the file.
     #[serde(default)]
     pub functions: Vec<String>,
-    /// Words that the source line contains, not as the end of a longer name, one of these; absent: any line.
+    /// Words of the source line, not as the end of a longer name, one of which must match; absent: any line.
     #[serde(default)]
     pub code: Vec<String>,
     /// The phase.
     pub phase: Phase,
     /// Whether it encloses what happens beneath it.
     pub role: FrameRole,
-    /// In a few words, what happens there.
+    /// What happens there, in a few words.
     pub site: Arc<str>,
-    /// That memory asked for here is page-locked memory of the host, whatever the error says.
+    /// Whether memory allocated here is page-locked host memory, whatever the error says.
     #[serde(default)]
     pub pins_host_memory: bool,
 }
 
-/// What a frame says of the frames beneath it.
+/// How a frame decides the phase, seen with the frames beneath it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FrameRole {
-    /// The job was doing this, whatever it called: the outermost such frame decides.
+    /// The job was in this phase, whatever it called: the outermost such frame decides.
     Enclosing,
-    /// The same, and it decides even within another enclosing frame: weights or samples on their way.
+    /// Weights or samples are transferred: it decides even within an enclosing frame.
     Transfer,
-    /// A request was being answered: decides over operations, and whatever it encloses over it, as a request may first have a
-    /// model to load.
+    /// A request was being answered: it overrides operations, but enclosing frames beneath it override it, because a request may first load
+    /// a model.
     Handler,
-    /// A step of training, or something that is done by the way: decides where nothing encloses it. Of several the
-    /// optimizer's step comes before backward, backward before forward (recomputation is backward), and these before all
-    /// others, of which the outermost decides.
+    /// A part of a training step, or something done in passing: it decides if nothing encloses it. Of several the optimizer's step has
+    /// precedence over backward, backward over forward (recomputation is backward), and these over all others, of which the outermost
+    /// decides.
     Operation,
 }
 
-/// All rows, of the binary and of files.
+/// All rows, those indexed in the binary and those of files.
 #[derive(Default)]
 pub(super) struct Frames {
     prepared: Option<Prepared>,
@@ -58,26 +58,26 @@ pub(super) struct Frames {
     index: Index,
 }
 
-/// The rows of files, by what they ask for.
+/// The index of rows from files.
 #[derive(Default)]
 struct Index {
     /// Rows by function.
     by_function: HashMap<String, Vec<usize>>,
-    /// Rows that name files and no function, by how a file's path ends.
+    /// Rows with files but no function, by the file's name.
     by_file: HashMap<String, Vec<usize>>,
-    /// Rows that ask for words of the source line alone.
+    /// Rows with only words of the source line.
     by_code: Vec<usize>,
 }
 
-/// What the build made of the frames in `rules/phases/`: `build.rs` says how.
+/// The rows of `rules/phases/` that `build.rs` indexed.
 struct Prepared {
     rows: Box<[OnceLock<Option<FrameRow>>]>,
     code: OnceLock<(Literals, Vec<u16>)>,
 }
 
-/// A row a line, as JSON.
+/// One row in each line, as JSON.
 static ROWS: &str = include_str!(concat!(env!("OUT_DIR"), "/frame_rows.txt"));
-/// Where each line of it begins, four bytes each.
+/// The offset of each line, four bytes each.
 static PLACES: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/frame_places.bin"));
 /// `function row row …`, sorted.
 static BY_FUNCTION: &str = include_str!(concat!(env!("OUT_DIR"), "/frames_by_function.txt"));
@@ -85,11 +85,11 @@ static BY_FUNCTION: &str = include_str!(concat!(env!("OUT_DIR"), "/frames_by_fun
 static BY_FILE: &str = include_str!(concat!(env!("OUT_DIR"), "/frames_by_file.txt"));
 /// `words row`
 static BY_CODE: &str = include_str!(concat!(env!("OUT_DIR"), "/frames_by_code.txt"));
-/// What stands between a key and its rows.
+/// Separates a key from its rows.
 const TAB: char = '\t';
 
 impl Frames {
-    /// Those of the binary.
+    /// The rows in the binary.
     pub fn prepared() -> Frames {
         let rows = (0..PLACES.len() / 4).map(|_| OnceLock::new()).collect();
         Frames { prepared: Some(Prepared { rows, code: OnceLock::new() }), ..Frames::default() }
@@ -122,7 +122,7 @@ impl Frames {
         Ok(())
     }
 
-    /// The row for a frame; of several the one that asks for most.
+    /// The row for a frame; of several the most specific one.
     pub fn find(&self, file: &str, function: &str, code: &str) -> Option<&FrameRow> {
         let plain = function.rsplit(['.', ' ']).next().unwrap_or(function);
         let names = [Some(function), Some(plain).filter(|plain| *plain != function)];
@@ -168,7 +168,7 @@ impl Prepared {
         places.into_iter().filter_map(|place| self.row(place)).collect()
     }
 
-    /// A test holds that every row can be read.
+    /// A test checks that every row can be parsed.
     fn row(&self, place: u16) -> Option<&FrameRow> {
         let read = || {
             let start = PLACES.chunks_exact(4).nth(place.into())?;
@@ -179,7 +179,7 @@ impl Prepared {
     }
 }
 
-/// The rows behind `key` in a sorted table of lines.
+/// The rows after `key` in a sorted table of lines.
 fn look_up(table: &'static str, key: &str) -> impl Iterator<Item = u16> {
     let bytes = table.as_bytes();
     let (mut low, mut high) = (0, bytes.len());
@@ -203,8 +203,8 @@ fn look_up(table: &'static str, key: &str) -> impl Iterator<Item = u16> {
 }
 
 impl FrameRow {
-    /// How much it asks of a frame of one of its functions, or `None` where the frame does not fit: the number of
-    /// things, then how much of the path, then a function before words, then how many words.
+    /// How specific it is for a frame of one of its functions; `None` if the frame does not fit. Compared are the number of criteria, then
+    /// the length of the path, then a function before words, then the length of the words.
     pub(super) fn asks(&self, file: &str, code: &str) -> Option<(u8, usize, bool, usize)> {
         let path = longest_fit(&self.file, |end| ends_with_path(file, end))?;
         let words = longest_fit(&self.code, |words| contains_words(code, words))?;
@@ -213,7 +213,7 @@ impl FrameRow {
     }
 }
 
-/// The length of the longest of `known` that fits; 0 where nothing is asked, `None` where nothing fits.
+/// The length of the longest of `known` that fits; 0 if `known` is empty, `None` if nothing fits.
 fn longest_fit(known: &[String], fits: impl Fn(&str) -> bool) -> Option<usize> {
     match known.is_empty() {
         true => Some(0),
@@ -221,7 +221,6 @@ fn longest_fit(known: &[String], fits: impl Fn(&str) -> bool) -> Option<usize> {
     }
 }
 
-/// What stands last in a path.
 fn file_name(path: &str) -> &str {
     path.rsplit('/').next().unwrap_or(path)
 }
@@ -231,7 +230,7 @@ fn ends_with_path(path: &str, end: &str) -> bool {
     path.strip_suffix(end).is_some_and(|before| before.is_empty() || before.ends_with('/') || end.starts_with('/'))
 }
 
-/// Whether `words` stand in `code`, and not as the end of a longer name: `evaluate(` is not in `save_evaluate(`.
+/// Whether `code` contains `words`, and not as the end of a longer name: `evaluate(` is not in `save_evaluate(`.
 fn contains_words(code: &str, words: &str) -> bool {
     let of_name = |c: char| c.is_alphanumeric() || c == '_';
     let begins_name = words.starts_with(char::is_alphanumeric);

@@ -1,4 +1,4 @@
-//! What the shipped rows say of the lines, bars and remote methods of each framework, so that a broken row fails.
+//! Tests the shipped rows with lines, bars and remote methods of each framework, so that a broken row fails.
 
 use super::*;
 use crate::knowledge::Knowledge;

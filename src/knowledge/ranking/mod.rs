@@ -1,4 +1,4 @@
-//! How signals are weighed: `rules/ranking/`. What people wrote of words, and what was learned from labelled incidents.
+//! `rules/ranking/`: the weights of signals, as people wrote them for words and as learned from labelled incidents.
 
 mod weights;
 
@@ -11,10 +11,10 @@ pub use weights::{Learned, Weights};
 use super::Libraries;
 use crate::model::Phase;
 
-/// A file of words that people know the meaning of: `rules/ranking/words.toml`.
+/// `rules/ranking/words.toml`: words with weights that people wrote.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct WordFile {
+pub(super) struct RankingWords {
     /// Packages whose frames are not the user's own.
     #[serde(default)]
     pub library: Vec<Arc<str>>,
@@ -22,11 +22,11 @@ pub(super) struct WordFile {
     pub words: Vec<WordRow>,
 }
 
-/// Words that speak for a phase or a cause wherever they stand.
+/// Words that speak for a phase or a cause.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct WordRow {
-    /// Where: the parts of a signal's name before the colon.
+    /// Where they stand: the parts of a signal's name before the colon.
     #[serde(rename = "in")]
     pub places: Vec<Arc<str>>,
     /// The words.
@@ -37,18 +37,18 @@ pub struct WordRow {
     /// The cause that they speak for.
     #[serde(default)]
     pub cause: Option<Arc<str>>,
-    /// How much, before anything is fitted.
+    /// Their weight, before anything is fitted.
     pub log_odds: f64,
 }
 
-/// How signals are weighed: `rules/ranking/`.
+/// The weights of signals.
 #[derive(Debug, Clone, Default)]
 pub struct Ranking {
     /// For phases.
     pub phases: Weights,
     /// For causes.
     pub causes: Weights,
-    /// What people wrote, before anything was fitted.
+    /// The rows that people wrote.
     pub written: Vec<WordRow>,
     /// Packages whose frames are not the user's own.
     pub libraries: Libraries,

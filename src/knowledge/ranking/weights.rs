@@ -5,32 +5,32 @@ use serde::{Deserialize, Serialize};
 
 use super::WordRow;
 
-/// What signals weigh for the answers of one question: as people wrote it, and how much more or less labelled incidents say.
+/// The weights of signals for the answers to one question: those that people wrote, plus corrections learned from labelled incidents.
 #[derive(Debug, Clone, Default)]
 pub struct Weights {
     written: BTreeMap<Arc<str>, BTreeMap<Arc<str>, f64>>,
     learned: Learned,
 }
 
-/// What was learned from labelled incidents, as differences from what is written. `oomdoc rules fit` writes it.
+/// What was learned from labelled incidents, as differences from the written weights. `oomdoc rules fit` writes it.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Learned {
     /// The answers, in the order in which a signal's weights stand.
     pub answers: Vec<Arc<str>>,
-    /// How likely each answer is before anything is seen.
+    /// The log-odds of each answer before any signal.
     pub bias: BTreeMap<Arc<str>, f64>,
-    /// What a sign of a rule adds to the answer that it names, by the kind of sign; of causes by the row of evidence.
+    /// What a rule's sign adds to the answer that it names, by the kind of sign; for causes by the row of evidence.
     pub vote: BTreeMap<Arc<str>, f64>,
     /// What a signal adds to each answer, in hundredths.
     pub signal: BTreeMap<String, Vec<i16>>,
 }
 
-/// One weight of a signal.
+/// The unit of a signal's learned weight.
 const HUNDREDTH: f64 = 0.01;
 
 impl Weights {
-    /// What people wrote of `answer_of` the rows, as weights of signals.
+    /// The weights of the rows that `answer_of` gives an answer.
     fn written<'r>(rows: &'r [WordRow], answer_of: impl Fn(&'r WordRow) -> Option<Arc<str>>) -> Weights {
         let mut weights = Weights::default();
         for row in rows {
@@ -43,37 +43,37 @@ impl Weights {
         weights
     }
 
-    /// What people wrote of phases.
+    /// The written weights for phases.
     pub fn of_phases(rows: &[WordRow]) -> Weights {
         Weights::written(rows, |row| row.phase.map(|phase| Arc::from(phase.as_str())))
     }
 
-    /// What people wrote of causes.
+    /// The written weights for causes.
     pub fn of_causes(rows: &[WordRow]) -> Weights {
         Weights::written(rows, |row| row.cause.clone())
     }
 
-    /// The same, and what was learned beside it.
+    /// Adds the learned corrections.
     pub(in crate::knowledge) fn with(self, learned: Learned) -> Weights {
         Weights { learned, ..self }
     }
 
-    /// The signals of which people wrote, and what they wrote.
+    /// The written weights, by signal.
     pub fn of_people(&self) -> &BTreeMap<Arc<str>, BTreeMap<Arc<str>, f64>> {
         &self.written
     }
 
-    /// How much likelier `answer` is than written before anything is seen.
+    /// The learned log-odds of `answer` before any signal.
     pub fn bias(&self, answer: &str) -> f64 {
         self.learned.bias.get(answer).copied().unwrap_or(0.0)
     }
 
-    /// What a vote of `kind` weighs that is `written` as so much.
+    /// The weight of a vote of `kind` whose rule gives it the weight `written`.
     pub fn vote(&self, kind: &str, written: f64) -> f64 {
         written + self.learned.vote.get(kind).copied().unwrap_or(0.0)
     }
 
-    /// What the signal `name` adds to answers.
+    /// The weights of the signal `name` for each answer.
     pub fn signal(&self, name: &str) -> impl Iterator<Item = (&str, f64)> {
         let written = self.written.get(name).into_iter().flatten().map(|(answer, weight)| (&**answer, *weight));
         let row = self.learned.signal.get(name).into_iter().flatten();
@@ -81,7 +81,7 @@ impl Weights {
         written.chain(learned.map(|(answer, weight)| (&**answer, f64::from(*weight) * HUNDREDTH)))
     }
 
-    /// What the signal `name` adds to `answer`.
+    /// The weight of the signal `name` for `answer`.
     pub fn of(&self, name: &str, answer: &str) -> f64 {
         self.signal(name).filter(|(of, _)| *of == answer).map(|(_, weight)| weight).sum()
     }

@@ -1,5 +1,5 @@
-/// `text` with what its notes stand for: `⟨36⟩` for as many letters and digits, `⟨hex 32⟩`, `⟨lower 8⟩`, `⟨upper 16⟩` (with digits, as `lower`)
-/// and `⟨digits 10⟩` for others. So no example of a secret stands anywhere as one, which scanners of secrets would take for real.
+/// Fills in the placeholders of `text`: `⟨36⟩` becomes that many letters and digits; `⟨hex 32⟩`, `⟨lower 8⟩`, `⟨upper 16⟩` (both with
+/// digits) and `⟨digits 10⟩` choose the alphabet. So no example looks like a secret in any file, which secret scanners would report.
 pub fn example(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
@@ -15,12 +15,12 @@ pub fn example(text: &str) -> String {
     out
 }
 
-/// Characters of an alphabet, in an order that looks like none.
+/// Pseudo-random characters of an alphabet.
 fn noise(alphabet: &str, mut seed: u64) -> impl Iterator<Item = char> {
     const LOWER: &[u8] = b"abcdefghijklmnopqrstuvwxyz";
     const UPPER: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ";
     const DIGITS: &[u8] = b"0123456789";
-    // Taken in turns, so that each kind of character is in any few of them.
+    // The kinds of characters alternate, so that even a short run has each of them.
     let turns: [&[u8]; 4] = match alphabet {
         "hex" => [b"abcdef", DIGITS, b"abcdef", DIGITS],
         "lower" => [LOWER, DIGITS, LOWER, LOWER],

@@ -1,15 +1,15 @@
-//! How people, programs and formats write a name and its value.
+//! Patterns for the ways in which people, programs and formats write a name and its value.
 
-/// A value: a list, words between quotes, or all up to a blank or what ends a value where it has no quotes.
+/// A value: a list, quoted text, or everything up to a blank or a delimiter.
 const VALUE: &str = r#"\[[^\]\r\n]*\]|[rbuf]{0,2}"(?:[^"\\\r\n]|\\.)*"?|[rbuf]{0,2}'(?:[^'\\\r\n]|\\.)*'?|`[^`\r\n]*`?|[^\s"'`,;&<>‹\[][^\s"'`,;&<>‹]*"#;
-/// The same behind an option, where what begins with a hyphen is the next one.
+/// A value after an option, which may not begin with a hyphen: that is the next option.
 const AFTER_OPTION: &str = r#""(?:[^"\\\r\n]|\\.)*"?|'(?:[^'\\\r\n]|\\.)*'?|[^\s"'`,;&<>‹|\-][^\s"'`,;&<>‹]*"#;
-/// Only between quotes.
+/// A quoted value.
 const QUOTED: &str = r#""(?:[^"\\\r\n]|\\.)*"?|'(?:[^'\\\r\n]|\\.)*'?"#;
-/// What a name may begin with.
+/// What may precede the words of a name.
 const BEFORE: &str = r"[a-z0-9_.\-]*";
 
-/// What finds a value behind one of `names`.
+/// A regular expression that finds a value after one of `names`.
 pub(super) fn pattern(names: &[String]) -> String {
     let names: Vec<String> = names.iter().map(|name| spelled(name)).collect();
     let name = format!("{BEFORE}(?:{})", names.join("|"));
@@ -28,8 +28,8 @@ pub(super) fn pattern(names: &[String]) -> String {
     format!("(?i)(?:{name}(?:{assigned}|{paired}|{listed})|{option}|{tagged})")
 }
 
-/// Literals of which one stands in whatever [`pattern`] finds: the longest word of each name, which says more than `id` or `data`, unless
-/// another name's stands in it already.
+/// Literals of which one occurs in every match of [`pattern`]: the longest word of each name, which is rarer than `id` or `data`, unless
+/// another name's literal is part of it.
 pub(super) fn triggers(names: &[String]) -> Vec<String> {
     let mut triggers: Vec<String> = Vec::new();
     for name in names.iter().map(|name| name.to_lowercase()) {

@@ -76,6 +76,6 @@ fn resource(words: &str) -> IResult<&str, &str> {
 fn container(words: &str) -> IResult<&str, (&str, Size<'_>, Option<Size<'_>>)> {
     let name = delimited(tag("Container "), take_until(" was using "), tag(" was using "));
     let request = preceded(alt((tag(", request is "), tag(", which exceeds its request of "))), quantity);
-    // The line may be cut off behind the first.
+    // The line may be cut off after the first amount.
     (name, quantity, opt(request)).parse(words)
 }

@@ -1,9 +1,8 @@
-//! Containers: how Kubernetes, Docker and containerd say that one ended.
+//! Containers: how Kubernetes, Docker and containerd report that one ended.
 //!
-//! Mirrors kubernetes' `pkg/kubelet` (1.18–1.34: container states, `oom/oom_watcher_linux.go`, [`eviction`]), `kubectl
-//! describe` and `get`, `docker inspect`, `events` and `compose`, containerd's `cri/server/events.go`. `OOMKilled` says
-//! that the kernel killed something in the container's cgroup, which need not be its first process; without it, 137 is
-//! a SIGKILL from anybody.
+//! Mirrors kubernetes' `pkg/kubelet` (1.18–1.34: container states, `oom/oom_watcher_linux.go`, [`eviction`]), `kubectl describe` and `get`,
+//! `docker inspect`, `events` and `compose`, containerd's `cri/server/events.go`. `OOMKilled` says that the kernel killed something in the
+//! container's cgroup, not necessarily its first process; without it, status 137 is a SIGKILL from an unknown sender.
 
 use nom::branch::alt;
 use nom::bytes::complete::{tag, take_till1, take_until, take_while1};
@@ -57,7 +56,7 @@ impl Grammar for Container {
         true
     }
 
-    /// The rest of the block that `kubectl describe` prints of a container.
+    /// Joins the rest of the block that `kubectl describe` prints about a container.
     fn follows(&self, record: &Record, next: &Line<'_>) -> Follow {
         const LABELS: [&str; 11] = [
             "Exit Code:",
@@ -95,7 +94,7 @@ impl Grammar for Container {
     }
 }
 
-/// The kernel killed in the container's cgroup.
+/// The kernel killed a process in the container's cgroup.
 fn killed(record: &Record, words: &str, role: Option<&str>) -> Event {
     let victim = Victim { role: role.map(Into::into), host: record.origin().host.clone(), ..Victim::default() };
     statement::shortage(record, PRODUCER, words, Kind::HostOomCgroup, victim)
@@ -116,12 +115,12 @@ fn oom_killed(record: &Record) -> Option<Event> {
         let stands = text::may_begin(before)
             || before.ends_with(['[', '(', '{', ','])
             || (words.starts_with("OOMKilled\"") && before.ends_with(['{', ',', '"']));
-        // A quoted text that goes on is somebody's words.
+        // A quotation that goes on after the word only mentions it.
         let quoted = before.ends_with(['"', '\'']);
         stands && (!quoted || words[KILLED.len()..].starts_with(['"', '\'', '\\']))
     })?;
     let behind = words[KILLED.len()..].trim_start_matches(['"', '\\', ' ']);
-    // `docker inspect` states it of every container.
+    // `docker inspect` prints the flag for every container.
     if let Some(value) = behind.strip_prefix(':').map(str::trim_start) {
         let value = text::token(value, ",}");
         let mut event = match value {
@@ -171,7 +170,7 @@ fn quantity(text: &str) -> IResult<&str, Size<'_>> {
     Ok((rest, Size { text: words, bytes: Bytes::of(amount, unit.unwrap_or(Bytes(1))) }))
 }
 
-/// `System OOM encountered, victim process: python3, pid: 23456`: the kubelet's event of a kill outside of any limit.
+/// `System OOM encountered, victim process: python3, pid: 23456`: the kubelet's event for a kill that no container's limit caused.
 fn system(record: &Record) -> Option<Event> {
     let words = text::each(record.text(), "System OOM encountered").next().map(text::line)?;
     let named = |words| preceded(tag("System OOM encountered, victim process: "), take_until(", ")).parse(words);
@@ -236,12 +235,12 @@ fn status_in_brackets(words: &str) -> IResult<&str, (&str, i32)> {
     delimited(tag("terminated with exit code ("), signals::status, tag(")")).parse(words)
 }
 
-/// `Exit Code:    137`, `"exitCode": 137,`: of a container of which nothing says that it was for memory.
+/// `Exit Code: 137`, `"exitCode": 137,`: the end of a container, without a word about memory.
 fn exit_code(record: &Record) -> Option<Event> {
     let text = record.text();
     let line = text.lines().map(str::trim_start).find(|line| labelled_status(line).is_ok())?;
     let (_, (_, status)) = labelled_status(line).ok()?;
-    // A container that runs has the status 0 too.
+    // A running container has the status 0 too.
     (status != 0).then(|| statement::death(record, PRODUCER, line, Exit::from_status(status), Victim::default()))
 }
 

@@ -1,4 +1,4 @@
-//! The answers of drivers and libraries, as words and as codes, and what each of them proves.
+//! The answers of drivers and libraries, as words and as codes, and what each proves.
 
 use crate::model::OtherFailureName;
 use crate::parse::text;
@@ -10,9 +10,9 @@ pub(super) enum Answer {
     OutOfMemory,
     /// The host has none.
     OutOfHostMemory,
-    /// A library could not be set up: most often for want of device memory.
+    /// A library could not be set up, most often because device memory ran out.
     Perhaps,
-    /// A call was refused; of page-locked memory, this is how it fails.
+    /// A call was refused. A request for page-locked memory fails this way.
     Invalid,
     /// Something else went wrong.
     Failed(OtherFailureName),
@@ -74,20 +74,20 @@ const CODES: &[(&str, Answer)] = &[
     ("GPU is lost", Failed(GpuHardware)),
 ];
 
-/// What `reason`, the words behind the speaker's name, proves. `None` where nothing stands there.
+/// What `reason`, the words after the speaker's name, proves. `None` if it has no words.
 pub(super) fn of(reason: &str) -> Option<Answer> {
     let known = WORDS.iter().chain(CODES).find(|(words, _)| reason.starts_with(words)).map(|(_, answer)| *answer);
     known.or_else(|| reason.starts_with(|c: char| c.is_ascii_alphabetic()).then_some(Failed(Unknown)))
 }
 
-/// `reason` without the places and calls behind it.
+/// `reason` without the places and calls after it.
 pub(super) fn alone(reason: &str) -> &str {
     let ends = [" at ", ")", " (", " when calling", ". ", "\n"];
     let end = ends.iter().filter_map(|end| reason.find(end)).min().unwrap_or(reason.len());
     reason[..end].trim_end()
 }
 
-/// A code that stands for itself, and where: `39 (UR_RESULT_ERROR_OUT_OF_DEVICE_MEMORY)`.
+/// A code that stands alone, and the text from it on: `39 (UR_RESULT_ERROR_OUT_OF_DEVICE_MEMORY)`.
 pub(super) fn code(text: &str) -> Option<(&str, Answer)> {
     CODES.iter().find_map(|(code, answer)| {
         let stated = text::each(text, code).find(|words| {

@@ -1,9 +1,9 @@
-//! What device drivers and libraries answer, without a size: CUDA, HIP, SYCL, Ascend and Gaudi, cuBLAS and cuDNN.
+//! Errors that device drivers and libraries return, without a size: CUDA, HIP, SYCL, Ascend and Gaudi, cuBLAS and cuDNN.
 //!
-//! Mirrors PyTorch's `c10/cuda/CUDAException.cpp`, `aten/src/ATen/cuda/Exceptions.h` and `THC/THCGeneral.cpp`
-//! (0.4–2.15), vLLM's `csrc/cumem_allocator.cpp`, torch_memory_saver's `csrc/utils.h`, TensorFlow's `cuda_driver.cc`,
-//! ggml's `ggml-cuda.cu`, bitsandbytes' `csrc/ops.cu`, CuPy's `cuda/memory.pyx`, CANN's error codes, the kernel part of
-//! NVIDIA's driver ([`xid`]). The allocators that state sizes have grammars of their own.
+//! Mirrors PyTorch's `c10/cuda/CUDAException.cpp`, `aten/src/ATen/cuda/Exceptions.h` and `THC/THCGeneral.cpp` (0.4–2.15), vLLM's
+//! `csrc/cumem_allocator.cpp`, torch_memory_saver's `csrc/utils.h`, TensorFlow's `cuda_driver.cc`, ggml's `ggml-cuda.cu`, bitsandbytes'
+//! `csrc/ops.cu`, CuPy's `cuda/memory.pyx`, CANN's error codes, the kernel part of NVIDIA's driver ([`xid`]). Allocators that state sizes
+//! have grammars of their own.
 
 use nom::bytes::complete::{tag, take_until};
 use nom::sequence::{delimited, preceded, terminated};
@@ -24,7 +24,7 @@ const PRODUCER: &str = "cuda";
 /// See the module.
 pub struct Cuda;
 
-/// So many lines may stand between the mention of page-locked memory and the refusal.
+/// Most lines between the mention of page-locked memory and the refusal.
 const NEAR: u64 = 12;
 
 impl Grammar for Cuda {
@@ -44,7 +44,7 @@ impl Grammar for Cuda {
         true
     }
 
-    /// Page-locked memory is refused with `invalid argument`; what was asked for stands in the lines before it.
+    /// Page-locked memory is refused with `invalid argument`; that the call was about page-locked memory stands in the lines before.
     fn follows(&self, record: &Record, next: &Line<'_>) -> Follow {
         let waits = record.len() == 1 && is_about_pinned(record.text()) && message(record.text()).is_none();
         match waits && next.number.0 <= record.last_number().0 + NEAR {
@@ -103,24 +103,24 @@ const TRIGGERS: &[&str] = &[
     "pin_memory",
 ];
 
-/// An answer and the words around it.
-struct Message<'a> {
+/// A driver's or library's answer and the words around it.
+struct DriverMessage<'a> {
     words: &'a str,
     answer: Answer,
-    /// What the answer was to, where it is named.
+    /// The words of the answer alone.
     reason: &'a str,
 }
 
 /// The first answer in `text`.
-fn message(text: &str) -> Option<Message<'_>> {
+fn message(text: &str) -> Option<DriverMessage<'_>> {
     speakers(text).or_else(|| sized(text)).or_else(|| {
         let (words, answer) = answers::code(text)?;
-        Some(Message { words: text::line(words), answer, reason: text::token(words, ",.;:)") })
+        Some(DriverMessage { words: text::line(words), answer, reason: text::token(words, ",.;:)") })
     })
 }
 
 /// `CUDA error: out of memory`, `CUresult error: 2 (out of memory)`, `THCudaCheck FAIL file=… error=2 : out of memory`
-fn speakers(text: &str) -> Option<Message<'_>> {
+fn speakers(text: &str) -> Option<DriverMessage<'_>> {
     const HEADS: [&str; 16] = [
         "CUDA error: ",
         "CUDA Error: ",
@@ -148,12 +148,12 @@ fn speakers(text: &str) -> Option<Message<'_>> {
             }
             let reason = reason(head, &words[head.len()..])?;
             let answer = answers::of(reason)?;
-            Some(Message { words, answer, reason: answers::alone(reason) })
+            Some(DriverMessage { words, answer, reason: answers::alone(reason) })
         },
     )
 }
 
-/// The reason behind `head`, codes and places left out.
+/// The reason after `head`, codes and places left out.
 fn reason<'a>(head: &str, rest: &'a str) -> Option<&'a str> {
     let behind = |code: fn(&'a str) -> IResult<&'a str, &'a str>| code(rest).ok().map(|(reason, _)| reason);
     match head {
@@ -170,8 +170,8 @@ fn reason<'a>(head: &str, rest: &'a str) -> Option<&'a str> {
     }
 }
 
-/// Messages of allocators that state nothing but the request.
-fn sized(text: &str) -> Option<Message<'_>> {
+/// Messages of allocators that state only the request.
+fn sized(text: &str) -> Option<DriverMessage<'_>> {
     const HEADS: [&str; 4] = [
         "Out of memory allocating ",
         "Failed to allocate resource[DeviceMemory]",
@@ -186,7 +186,7 @@ fn sized(text: &str) -> Option<Message<'_>> {
         })
     })?;
     let states = !words.starts_with("EL0004") || words.contains("Failed to allocate memory");
-    states.then_some(Message { words, answer: Answer::OutOfMemory, reason: words })
+    states.then_some(DriverMessage { words, answer: Answer::OutOfMemory, reason: words })
 }
 
 /// An assertion within a kernel: ``Indexing.cu:1289: block: [7,0,0], thread: [32,0,0] Assertion `i < n` failed.``
@@ -206,16 +206,16 @@ fn is_about_pinned(text: &str) -> bool {
 
 /// A call that asks for page-locked memory of the host.
 fn is_host_call(words: &str) -> bool {
-    // The last is what TensorFlow's cuda_driver.cc says of the same call.
+    // TensorFlow's cuda_driver.cc prints the last for the same call.
     ["cudaHostAlloc", "cudaHostRegister", "cudaMallocHost", "cuMemHostAlloc", " bytes on host: "]
         .iter()
         .any(|call| words.contains(call))
 }
 
-fn to_event(record: &Record, message: &Message<'_>) -> Event {
+fn to_event(record: &Record, message: &DriverMessage<'_>) -> Event {
     let words = message.words;
     let line = text::line_of(record.text(), words);
-    let shortage = |kind| statement::shortage(record, PRODUCER, words, kind, statement::speaker(record));
+    let shortage = |kind| statement::shortage(record, PRODUCER, words, kind, record.origin().process());
     let mut event = match message.answer {
         Answer::OutOfMemory if is_host_call(line) => shortage(Kind::HostAllocFailure),
         Answer::OutOfMemory | Answer::Perhaps => shortage(Kind::GpuOom),
@@ -241,16 +241,16 @@ fn to_event(record: &Record, message: &Message<'_>) -> Event {
         }
         event.figures.extend(request(line).and_then(|size| record.figure(FigureName::Requested, size)));
         if let Some((words, device)) = device(line) {
-            shortage.victims = vec![Victim { device: Some(device), ..statement::speaker(record) }];
+            shortage.victims = vec![Victim { device: Some(device), ..record.origin().process() }];
             event.figures.push(record.number(FigureName::GpuIndex, words, f64::from(device)));
         }
     }
     event
 }
 
-/// `allocating 612.25 MiB on device 0:`, `failed to allocate 2.50G (2684354560 bytes) from device:`, `Out of memory
-/// allocating 1,073,741,824 bytes (`, `size::536870912 (512)MB`, `[size:1073741824]`: a number and what must stand
-/// behind it, for one at the very end may be cut off.
+/// `allocating 612.25 MiB on device 0:`, `failed to allocate 2.50G (2684354560 bytes) from device:`, `Out of memory allocating
+/// 1,073,741,824 bytes (`, `size::536870912 (512)MB`, `[size:1073741824]`: a number counts only with the words after it, because one at
+/// the very end may be cut off.
 fn request(line: &str) -> Option<Size<'_>> {
     const COUNTS: [(&str, &str); 4] = [
         ("(", ") from device"),

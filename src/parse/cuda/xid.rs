@@ -1,6 +1,6 @@
-//! `NVRM: Xid (PCI:0000:5e:00): 79, GPU has fallen off the bus.`: what NVIDIA's kernel driver says of a device.
+//! `NVRM: Xid (PCI:0000:5e:00): 79, GPU has fallen off the bus.`: NVIDIA's kernel driver reports a failing device.
 //!
-//! The numbers are of NVIDIA's "Xid Errors" (r570).
+//! The numbers are those of NVIDIA's "Xid Errors" (r570).
 
 use nom::Parser;
 use nom::bytes::complete::{tag, take_until};
@@ -10,10 +10,10 @@ use super::PRODUCER;
 use crate::model::{Event, OtherFailureName};
 use crate::parse::{Record, statement, text};
 
-/// The process's own fault: a bad address, an exception in a kernel, an assertion, the clean-up after one.
+/// Errors that the process itself causes: a bad address, an exception in a kernel, an assertion, the clean-up after one.
 const OF_THE_APPLICATION: [u32; 4] = [13, 31, 43, 45];
 
-/// What the driver says.
+/// The event of a line of the driver.
 pub(super) fn event(record: &Record) -> Option<Event> {
     let text = record.text();
     let Some(words) = text::spoken(text, "NVRM: Xid ").next().map(text::line) else {

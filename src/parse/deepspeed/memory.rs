@@ -1,9 +1,9 @@
 //! DeepSpeed's own view of memory: `see_memory_usage`, the throughput timer, ZeRO-3's warning of flushed caches.
 //!
-//! Mirrors `deepspeed/runtime/utils.py:see_memory_usage` (0.3.16–0.19.5), `utils/timer.py`, `runtime/zero/stage3.py`.
-//! Three records follow one another: a label, the device, the host. Up to 0.17.5 each has the logger's prefix, from
-//! 0.18.3 they are bare prints, between those versions nothing is shown. Only rank 0 prints. Peaks count from the print
-//! before; what the host uses is the whole machine's, also within a container.
+//! Mirrors `deepspeed/runtime/utils.py:see_memory_usage` (0.3.16–0.19.5), `utils/timer.py`, `runtime/zero/stage3.py`. A print is three
+//! lines: a label, the device, the host. Up to 0.17.5 each has the logger's prefix, from 0.18.3 on they have none, and the versions between
+//! print nothing. Only rank 0 prints. Peaks count since the previous print; the host's figures are those of the whole machine, even within
+//! a container.
 
 use crate::knowledge::SlotType::{Percent, Size};
 use crate::model::FigureName::{AllocatedPeak, HostPercent, HostUsed, TorchAllocated, TorchReserved};
@@ -14,13 +14,12 @@ use crate::parse::{Example, Follow, Grammar, Joint, Line, Record, origin};
 /// See the module.
 pub struct DeepSpeed;
 
-/// The device, and the host.
+/// The beginnings of the lines about the device and the host.
 const DEVICE: &str = "Max_MA ";
 const HOST: &str = "CPU Virtual Memory:";
 const FLUSHES: &str = " pytorch allocator cache flushes since last step";
 
-/// How the labels begin or end that DeepSpeed prints by itself. Those of the user's own calls can be anything, and are
-/// lost.
+/// Parts of the labels that DeepSpeed itself prints. Labels of the user's own calls can be anything and are not read.
 const LABELS: [&str; 18] = [
     "DeepSpeedZeRoOffload initialize [",
     "Stage 3 initialize beginning",
@@ -54,7 +53,7 @@ const ROWS: &[TableRow] = &[
     memory("MaxMemAllocated=", Size, AllocatedPeak),
 ];
 
-/// Other processes may print between two records of one call, so many lines at most.
+/// Most lines of other processes between two lines of one print.
 const BETWEEN: u64 = 4;
 
 impl Grammar for DeepSpeed {

@@ -1,13 +1,13 @@
-//! The one buffer that DeepSpeed's inference kernels (also DeepSpeed-Chat's hybrid engine) ask the device for.
+//! The single buffer that DeepSpeed's inference kernels (also in DeepSpeed-Chat's hybrid engine) allocate on the device.
 //!
-//! Mirrors `csrc/transformer/inference/includes/inference_context.h:GenWorkSpace` (0.5–0.19). When it fits, three lines
-//! say so; the sizes without a unit are printed only before it gives up.
+//! Mirrors `csrc/transformer/inference/includes/inference_context.h:GenWorkSpace` (0.5–0.19). The sizes without a unit are printed only if
+//! it does not fit.
 
 use crate::model::FigureName::{GpuFree, GpuTotal, Requested};
 use crate::model::{Event, Kind, Severity};
 use crate::parse::{Example, Follow, Grammar, Joint, Line, Record, origin, text};
 
-/// The workspace did not fit.
+/// See the module.
 pub struct Workspace;
 
 const REFUSED: &str = "Workspace can't be allocated";
@@ -46,7 +46,7 @@ impl Grammar for Workspace {
             .filter_map(|(name, size)| record.figure(name, size))
             .collect();
         let refused = text::each(record.text(), REFUSED).find(|part| !text::is_quoted(record.text(), part));
-        // One size alone could be anybody's.
+        // A single size could belong to any program's output.
         let Some(part) = refused.or_else(|| (figures.len() == 3).then(|| record.text())) else { return Vec::new() };
         let mut event = origin::shortage(record, "deepspeed", part, Kind::GpuOom, Severity::Fatal, None);
         event.figures = figures;

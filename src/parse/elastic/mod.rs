@@ -1,8 +1,7 @@
-//! torch elastic (torchrun, accelerate launch): which worker failed first, and whom it stopped because of that.
+//! torch elastic (torchrun, accelerate launch): which worker failed first, and which ones the launcher stopped because of it.
 //!
-//! Mirrors `torch/distributed/elastic/multiprocessing/api.py` and `agent/server/api.py` (1.9–2.15), accelerate's
-//! `utils/memory.py`; the closing table is [`summary`]'s. Where every worker is stopped by the launcher, only the first
-//! failure says anything.
+//! Mirrors `torch/distributed/elastic/multiprocessing/api.py` and `agent/server/api.py` (1.9–2.15), accelerate's `utils/memory.py`; the
+//! closing table is read by [`summary`]. If the launcher stopped every worker, only the first failure says anything.
 
 use nom::branch::alt;
 use nom::bytes::complete::tag;
@@ -94,8 +93,8 @@ fn first_failure(words: &str) -> IResult<&str, (i32, &str, &str)> {
     Ok((rest, (status, rank, pid)))
 }
 
-/// `Sending process 4711 closing signal SIGTERM`: another one had died, or the agent itself was told to stop. It passes on the
-/// signal that it got; of itself it sends no other than SIGTERM.
+/// `Sending process 4711 closing signal SIGTERM`: another worker had died, or the agent itself was told to stop. The agent passes on the
+/// signal that it got; on its own it sends only SIGTERM.
 fn stopped(record: &Record) -> Option<Event> {
     let words = text::spoken(record.text(), "Sending process ").next().map(text::line)?;
     let (_, (pid, signal)) = stop(words).ok()?;
@@ -130,8 +129,8 @@ fn signalled(record: &Record) -> Option<Event> {
     let (_, (said, signal)) = consumed(received).parse(words).ok()?;
     let mut event = match is_of_terminal(signal) {
         true => statement::failure(record, PRODUCER, words, OtherFailureName::Cancelled),
-        // Whoever stops the agent is nobody's death: its workers end because of it.
-        false => statement::death(record, PRODUCER, words, Exit::Signal(signal), statement::speaker(record)),
+        // This is the agent's end; its workers end because of it.
+        false => statement::death(record, PRODUCER, words, Exit::Signal(signal), record.origin().process()),
     };
     event.facts.push(record.fact("elastic.signal", said.trim_start_matches("Received ")));
     Some(event)
@@ -148,11 +147,11 @@ fn received(words: &str) -> IResult<&str, i32> {
     preceded(tag("Received "), signals::signal).parse(words)
 }
 
-/// accelerate's `find_executable_batch_size`: it takes an exhausted device for a reason to try a smaller batch.
+/// accelerate's `find_executable_batch_size`, which tries a smaller batch each time the device runs out of memory.
 fn batch_size(record: &Record) -> Option<Event> {
     let text = record.text();
     if let Some(words) = text::spoken(text, "No executable batch size found, reached zero").next().map(text::line) {
-        let victim = statement::speaker(record);
+        let victim = record.origin().process();
         let mut event = statement::shortage(record, PRODUCER, words, Kind::GpuOom, victim);
         event.facts.push(record.fact("elastic.retry", words));
         return Some(event);

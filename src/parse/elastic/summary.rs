@@ -1,7 +1,7 @@
 //! The table that torch elastic raises as `ChildFailedError`: one block a failed worker, the first one last.
 //!
-//! Mirrors `torch/distributed/elastic/multiprocessing/errors/__init__.py:ChildFailedError.format_msg` (1.9–2.15). The
-//! workers' own tracebacks may stand within it; they are passed by, and read by whoever reads tracebacks.
+//! Mirrors `torch/distributed/elastic/multiprocessing/errors/__init__.py:ChildFailedError.format_msg` (1.9–2.15). The workers' own
+//! tracebacks may stand within it; they are skipped here and read by the grammar for tracebacks.
 
 use std::sync::Arc;
 
@@ -13,15 +13,15 @@ use super::PRODUCER;
 use crate::model::{Death, Event, Exit, FigureName, Timestamp, Victim, What};
 use crate::parse::{Follow, Joint, Line, Record, clock, signals, statement, text};
 
-/// How the table begins.
+/// The beginning of the table.
 pub(super) const HEAD: &str = "ChildFailedError:";
-/// What stands above the first failure.
+/// The heading above the first failure.
 pub(super) const ROOT: &str = "Root Cause (first observed failure)";
 
-/// A table whose next line does not come within so many lines was cut off.
+/// A table was cut off if its next line does not follow within this many lines.
 const LONGEST_PAUSE: u64 = 400;
 
-/// Whether a record is a table or what is left of one.
+/// Whether a record is a table or the rest of one.
 pub(super) fn begins(text: &str) -> bool {
     let first = text::line(text);
     first.contains(HEAD) || sort(first) != SummaryLine::Other
@@ -51,9 +51,9 @@ enum SummaryLine<'a> {
     Root,
     /// `[3]:`
     Index,
-    /// `  host      : node3`: a label and what it says.
+    /// ` host : node3`: a label and its value.
     Label(&'static str, &'a str),
-    /// No line of the table, or one that says nothing.
+    /// No line of the table, or one without a value of interest.
     Other,
 }
 
@@ -115,7 +115,7 @@ fn rank(words: &str) -> IResult<&str, (u32, &str)> {
     (nom::character::complete::u32, delimited(tag(" (local_rank: "), text::digits, tag(")"))).parse(words)
 }
 
-/// `-9 (pid: 23456)`, from 2.10 on with `  (SIGKILL)` behind it.
+/// `-9 (pid: 23456)`, from 2.10 on with `  (SIGKILL)` after it.
 fn exit(words: &str) -> IResult<&str, (i32, &str)> {
     let status = terminated(signals::status, tag(" (pid: ")).map(|(_, status)| status);
     (status, terminated(text::digits, tag(")"))).parse(words)
@@ -130,7 +130,7 @@ fn death(record: &Record, block: &Block<'_>) -> Option<Event> {
         pid: Some(number),
         ..Victim::default()
     };
-    // The launcher stops the others with SIGTERM; where the first one died of it, it came from elsewhere.
+    // The launcher stops the other workers with SIGTERM; if the first one died of it, the signal came from elsewhere.
     let exit = match Exit::from_status(status) {
         Exit::Signal(15) if !block.is_root => Exit::Stopped,
         exit => exit,

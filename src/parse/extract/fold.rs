@@ -1,25 +1,25 @@
-//! What repeats is folded as it comes, so that a log of any length makes a bounded number of events.
+//! Folds repeated events and figures while they arrive, so that a log of any length makes a bounded number of events.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use crate::model::{Event, Figure, Other, TimelinePoint, Victim, What};
+use crate::model::{Event, Figure, Mention, TimelinePoint, Victim, What};
 
-/// Alike events kept whole; of further ones only who and how often.
+/// This many alike events are kept whole; of further ones only the processes and the count.
 const ALIKE: usize = 16;
-/// Of as many different events, what comes then is alike as soon as it is of one sort.
+/// Beyond this many events, all further events of one producer and sort count as alike.
 const MOST_EVENTS: usize = 4096;
-/// Victims named by folded events.
+/// Most victims that folded events may add to a kept one.
 const MOST_VICTIMS: usize = 4096;
-/// Points kept of a series.
+/// Most points kept of a series.
 const POINTS: usize = 256;
 
-/// Events, alike ones folded.
+/// Events in order of arrival, with alike ones folded.
 #[derive(Default)]
 pub(super) struct Folded {
     events: Vec<Event>,
     alike: HashMap<(&'static str, String), Alike>,
-    /// How many processes are kept of folded events.
+    /// The number of processes kept from folded events.
     others: usize,
 }
 
@@ -27,11 +27,11 @@ pub(super) struct Folded {
 #[derive(Default)]
 struct Alike {
     count: usize,
-    /// Where the last one kept stands.
+    /// Index of the last one kept.
     last: usize,
-    /// Whom that one names.
+    /// The victims that it names.
     victims: HashSet<Victim>,
-    /// Of whom the folded ones speak.
+    /// The processes that the folded ones are about.
     others: HashSet<Victim>,
 }
 
@@ -50,9 +50,9 @@ impl Folded {
         kept.repeated = kept.repeated.saturating_add(1 + event.repeated);
         for process in event.processes() {
             let is_told = process.rank.is_some() || process.pid.is_some();
-            if is_told && self.others < Other::MOST && alike.others.insert(process.clone()) {
+            if is_told && self.others < Mention::MOST && alike.others.insert(process.clone()) {
                 self.others += 1;
-                kept.others.push(Other { process, line: event.at.location.line, time: event.time });
+                kept.others.push(Mention { process, line: event.at.location.line, time: event.time });
             }
         }
         if let (What::Shortage(kept), What::Shortage(more)) = (&mut kept.what, event.what) {
@@ -67,7 +67,7 @@ impl Folded {
         }
     }
 
-    /// How many of the kept ones are shortages.
+    /// How many of the kept events are shortages.
     pub fn shortages(&self) -> usize {
         self.events.iter().filter(|event| matches!(event.what, What::Shortage(_))).count()
     }
@@ -78,7 +78,7 @@ impl Folded {
     }
 }
 
-/// Two events are alike when they state the same and their lines differ in numbers alone.
+/// The key of alike events: they state the same, and their lines differ only in numbers.
 fn likeness(event: &Event) -> String {
     let mut state = match &event.what {
         What::Shortage(shortage) => format!("{}{:?}", shortage.kind, shortage.severity),
@@ -95,7 +95,7 @@ fn likeness(event: &Event) -> String {
     state
 }
 
-/// What an event is, whatever it says.
+/// The sort of an event.
 fn sort(event: &Event) -> &'static str {
     match &event.what {
         What::Shortage(_) => "shortage",
@@ -108,12 +108,12 @@ fn sort(event: &Event) -> &'static str {
     }
 }
 
-/// A moment of `series`, where `figure` is one of memory.
+/// The point that `figure` adds to `series`; `None` if it measures no memory.
 pub(super) fn point(series: &Arc<str>, figure: &Figure, event: &Event) -> Option<TimelinePoint> {
     Some(TimelinePoint {
         series: series.clone(),
         time: event.time.map(|time| time.to_string()),
-        phase: event.setting.own.as_ref().filter(|mark| !mark.ended).map(|mark| mark.phase),
+        phase: event.context.own.as_ref().filter(|mark| !mark.ended).map(|mark| mark.phase),
         name: figure.name,
         bytes: figure.bytes?,
         source: figure.source.clone(),
@@ -125,19 +125,19 @@ pub(super) fn point(series: &Arc<str>, figure: &Figure, event: &Event) -> Option
 #[derive(Default)]
 pub(super) struct Series {
     points: Vec<(usize, TimelinePoint)>,
-    /// Every so manyeth is kept, and how many came since.
+    /// Every n-th point is kept, and how many came since the last kept one.
     every: usize,
     since: usize,
     peak: Option<(usize, TimelinePoint)>,
     last: Option<(usize, TimelinePoint)>,
-    /// How many came in all.
+    /// The number of points that arrived.
     count: usize,
-    /// Fewer points than this are no series.
+    /// With fewer points it is no series.
     fewest: usize,
 }
 
 impl Series {
-    /// One that counts from so many points on.
+    /// A series that counts from `fewest` points on.
     pub fn of_at_least(fewest: usize) -> Series {
         Series { fewest, ..Series::default() }
     }
@@ -178,7 +178,7 @@ impl Series {
                 points.push(extra);
             }
         }
-        // The lines of a record stand in another order than that in which they were written.
+        // Sorted by arrival, because the peak and the last point were appended.
         points.sort_by_key(|(arrival, _)| *arrival);
         points.into_iter().map(|(_, point)| point).collect()
     }

@@ -1,4 +1,4 @@
-//! Walks over the lines of one input and asks the grammars.
+//! Walks over the lines of one input, hands them to grammars, messages and the reader, and collects what these find.
 
 mod fold;
 mod open;
@@ -26,25 +26,25 @@ use super::{Follow, Grammar, reader};
 use crate::knowledge::{self, Knowledge, Mark, Phases};
 use crate::model::word::Word;
 use crate::model::{
-    Clock, Event, Figure, FigureName, LineNumber, PhaseMark, Setting, Severity, TimelinePoint, Timestamp, What,
+    Clock, Event, Figure, FigureName, LineContext, LineNumber, PhaseMark, Severity, TimelinePoint, Timestamp, What,
 };
 use crate::scan::{Anchors, LineSink, RawLine, SearchError};
 
-/// Fewer amounts than this, in lines of nobody's format, are no series.
+/// A series of the last-resort grammar, which knows no format, needs at least this many amounts.
 const FEWEST_OF_ANYBODY: usize = 5;
-/// The lines before more failures than this tell nothing new.
+/// Only this many failures keep the lines before them.
 const MOST_SURROUNDED: usize = 16;
 
-/// Of more series of memory figures than this only the last figures are kept,
+/// This many series of memory figures are kept as timelines; of further ones only the last figure is kept,
 const MOST_SERIES: usize = 256;
-/// and of so many series at most.
+/// and of at most this many series.
 const MOST_LAST: usize = 1 << 14;
 
-/// All grammars and what finds their messages.
+/// All grammars and messages, and the searches that find them.
 pub struct Grammars {
     all: &'static [&'static dyn Grammar],
     messages: Messages,
-    /// Those that leave a line to the messages that state something of it.
+    /// The set of grammars for which [`Grammar::yields`] holds.
     yielding: u128,
     anchors: Anchors,
     signs: SignSearch,
@@ -53,7 +53,7 @@ pub struct Grammars {
 }
 
 impl Grammars {
-    /// The search for the messages of `all` and of `knowledge`, and for what tells the phase or, whoever speaks, a shortage.
+    /// Builds the searches for the messages of `all` and of `knowledge`, for signs of phases and for general words of a shortage.
     pub fn new(all: &'static [&'static dyn Grammar], knowledge: &Knowledge) -> Result<Grammars, SearchError> {
         let (messages, phases) = (Messages::new(&knowledge.messages), Arc::clone(&knowledge.phases));
         let general = Arc::clone(&knowledge.signs);
@@ -65,34 +65,34 @@ impl Grammars {
         Ok(Grammars { all, messages, yielding, anchors, signs, phases, general })
     }
 
-    /// What makes a line worth reading.
+    /// The literals that make a line worth reading.
     pub fn anchors(&self) -> &Anchors {
         &self.anchors
     }
 }
 
-/// What one input holds.
+/// Everything found in one input.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub struct Findings {
-    /// What was stated, in the order of the lines.
+    /// The statements, in the order of the lines.
     pub events: Vec<Event>,
-    /// Memory over time, bounded: of the first [`Findings::SERIES`] series, then of each further one its last figure.
+    /// Memory over time, bounded: the first [`Findings::SERIES`] series, then the last figure of each further one.
     pub timeline: Vec<TimelinePoint>,
-    /// Whose messages were found.
+    /// The producers whose messages were found.
     #[serde(with = "crate::model::word::set")]
     pub producers: BTreeSet<Word>,
-    /// What the processes that wrote call themselves, by pid.
+    /// The roles that writing processes gave themselves, by pid.
     pub processes: BTreeMap<u32, Arc<str>>,
     /// The first time stamp.
     pub started: Option<Timestamp>,
     /// The last one.
     pub ended: Option<Timestamp>,
-    /// What was going on at the end.
-    pub last: Setting,
+    /// The context of the last line.
+    pub last: LineContext,
 }
 
 impl Findings {
-    /// More series than this are no timeline.
+    /// Only this many series have a timeline.
     pub const SERIES: usize = MOST_SERIES;
 }
 
@@ -104,7 +104,7 @@ pub struct Extractor<'g> {
     open: OpenMessages,
     marks: HashMap<usize, PhaseMark>,
     bars: HashMap<usize, Bars>,
-    now: Setting,
+    now: LineContext,
     memory: BTreeMap<(Arc<str>, FigureName), Series>,
     /// Of further series the last figure.
     last: BTreeMap<(Arc<str>, FigureName), TimelinePoint>,
@@ -121,7 +121,7 @@ pub struct Extractor<'g> {
 }
 
 impl<'g> Extractor<'g> {
-    /// At the beginning of the input at `path`.
+    /// An extractor at the beginning of the input at `path`.
     pub fn new(path: Arc<str>, grammars: &'g Grammars) -> Extractor<'g> {
         Extractor {
             path,
@@ -130,7 +130,7 @@ impl<'g> Extractor<'g> {
             open: OpenMessages::default(),
             marks: HashMap::new(),
             bars: HashMap::new(),
-            now: Setting::default(),
+            now: LineContext::default(),
             memory: BTreeMap::new(),
             last: BTreeMap::new(),
             folded: Folded::default(),
@@ -144,18 +144,18 @@ impl<'g> Extractor<'g> {
         }
     }
 
-    /// How often something ran out of memory so far.
+    /// The number of shortages found so far.
     pub fn shortages(&self) -> usize {
         self.folded.shortages()
     }
 
-    /// What the input held.
+    /// Ends the walk.
     pub fn finish(mut self) -> Findings {
         self.gap();
         self.now.recent = self.recent.cites(&self.path);
         let mut events = self.folded.finish();
         let believed = self.reader.finish(&mut events);
-        // Where a grammar states a shortage, nobody asks the reader for its own.
+        // `incident` ignores the reader's shortages if a grammar states one, so the reader is no producer then.
         if !events
             .iter()
             .any(|event| matches!(&event.what, What::Shortage(shortage) if shortage.severity == Severity::Fatal))
@@ -177,7 +177,7 @@ impl<'g> Extractor<'g> {
     fn read(&mut self, line: Line<'_>) {
         let origin = self.origins.of(&line);
         self.note_time(&line);
-        // First, as a failure may be glued to the sign of its phase: `3/4 [00:08<00:02]Killed`.
+        // The phase comes first because the line of a failure may itself begin with the sign of its phase: `3/4 [00:08<00:02]Killed`.
         let mut signs = self.grammars.signs.read(line.body(), &self.grammars.phases);
         self.note_phase(origin, &line, &signs);
         let taken = self.offer(origin, &line);
@@ -199,8 +199,8 @@ impl<'g> Extractor<'g> {
         }
         let (anonymous, sign, device) = (self.origins.is_anonymous(origin), signs.shortage, signs.device);
         self.reader.read(&Asked { origin, anonymous, line: &line, sign, device }, |first| {
-            let setting = setting(&self.now, self.marks.get(&origin), &first);
-            Record::new(self.path.clone(), self.origins.origin(origin).clone(), setting, first)
+            let context = context(&self.now, self.marks.get(&origin), &first);
+            Record::new(self.path.clone(), self.origins.origin(origin).clone(), context, first)
         });
         for event in stated {
             self.note(event, 1);
@@ -218,13 +218,14 @@ impl<'g> Extractor<'g> {
         }
     }
 
-    /// A message that begins with `line`.
+    /// A record that begins with `line`.
     fn record(&self, origin: usize, line: &Line<'_>) -> Record {
-        let setting = setting(&self.now, self.marks.get(&origin), line);
-        Record::new(self.path.clone(), self.origins.origin(origin).clone(), setting, line.clone().into_owned())
+        let context = context(&self.now, self.marks.get(&origin), line);
+        Record::new(self.path.clone(), self.origins.origin(origin).clone(), context, line.clone().into_owned())
     }
 
-    /// What `rows` state in `line`. A line with which a longer message of the same producer goes on proves nothing by itself.
+    /// The events that the messages of `rows` state in `line`. A line that continues a longer message of the same producer proves nothing
+    /// by itself.
     fn messages(&self, origin: usize, line: &Line<'_>, rows: &mut Vec<u16>, taken: u128) -> Vec<Event> {
         if rows.is_empty() {
             return Vec::new();
@@ -239,7 +240,7 @@ impl<'g> Extractor<'g> {
         events
     }
 
-    /// Gives `line` to the messages that may go on with it; which grammars took it.
+    /// Offers `line` to the open messages; returns the set of grammars that took it.
     fn offer(&mut self, origin: usize, line: &Line<'_>) -> u128 {
         let mut taken = 0;
         for number in self.open.of(origin, self.origins.is_anonymous(origin), self.previous) {
@@ -269,14 +270,14 @@ impl<'g> Extractor<'g> {
         }
     }
 
-    /// Keeps what was stated; figures of memory where there are at least so many.
+    /// Keeps an event; a series of memory figures counts only from `fewest` figures on.
     fn note(&mut self, mut event: Event, fewest: usize) {
         self.producers.insert(event.producer);
         match &event.what {
             What::Memory { series } => self.note_memory(series.clone(), &event, fewest),
             What::Shortage(_) | What::Death(_) if self.surrounded < MOST_SURROUNDED => {
                 self.surrounded += 1;
-                event.setting.recent = self.recent.cites(&self.path);
+                event.context.recent = self.recent.cites(&self.path);
                 self.folded.add(event);
             }
             _ => self.folded.add(event),
@@ -299,7 +300,7 @@ impl<'g> Extractor<'g> {
         let mut latest: Vec<Figure> = self.now.memory.to_vec();
         for figure in &event.figures {
             match latest.iter_mut().find(|known| known.name == figure.name) {
-                // A maximum that starts anew with every print is the largest of all prints.
+                // A peak that is reset at every print counts with the maximum of all prints.
                 Some(known) if figure.name == FigureName::AllocatedPeak && known.bytes >= figure.bytes => {}
                 Some(known) => *known = figure.clone(),
                 None => latest.push(figure.clone()),
@@ -328,7 +329,7 @@ impl<'g> Extractor<'g> {
             self.marks.insert(origin, mark.clone());
             self.now.any = Some(mark);
         } else if is_step {
-            // Training goes on: what went before it or beside it is over.
+            // A training step shows that setup, checkpoints and evaluation before it are over.
             for mark in self.marks.get_mut(&origin).into_iter().chain(&mut self.now.any) {
                 mark.ended |= mark.phase.is_outside_steps();
             }
@@ -336,7 +337,7 @@ impl<'g> Extractor<'g> {
     }
 }
 
-/// Whether `event` proves something rather than only telling of it.
+/// Whether `event` states an end, a shortage or a failure, and not only figures or a notice.
 fn proves(event: &Event) -> bool {
     !matches!(event.what, What::Notice | What::Memory { .. })
 }
@@ -353,9 +354,9 @@ impl LineSink for Extractor<'_> {
         self.reader.gap();
     }
 }
-/// What was going on when `line` was written, `now` in its input and by the last sign of its `own` origin.
-fn setting(now: &Setting, own: Option<&PhaseMark>, line: &Line<'_>) -> Setting {
-    Setting { own: own.cloned(), place: place(line), ..now.clone() }
+/// The context of `line`: the state `now` of its input and the last phase mark of its `own` origin.
+fn context(now: &LineContext, own: Option<&PhaseMark>, line: &Line<'_>) -> LineContext {
+    LineContext { own: own.cloned(), place: place(line), ..now.clone() }
 }
 
 /// The source file that the logger of `line` names.

@@ -4,23 +4,23 @@ use super::super::line::Line;
 use super::super::record::{Joint, Record};
 use crate::model::LineNumber;
 
-/// Of more messages that all may go on, the oldest ends: twice as many ranks as print at once, each with several.
+/// Most open messages; beyond that the oldest one ends. It leaves room for thousands of ranks that print at once.
 const MOST: usize = 8192;
-/// As it does where all of them together have more text than this.
+/// Most text of all open messages together; beyond that the oldest one ends, too.
 const MOST_BYTES: usize = 8 << 20;
-/// One process says no more than so many things at once.
+/// Most open messages of one process.
 const MOST_OF_ONE: usize = 64;
-/// A message of more lines than this is none.
+/// Most lines of a message.
 const LONGEST: usize = 20_000;
-/// Nor is one that was cut into more pieces than this, or more text than this into pieces: nobody's terminal is so narrow.
+/// Most pieces into which a terminal's width may have cut a message, and the most text of such a message: no terminal is so narrow.
 const MOST_PIECES: usize = 256;
 const LONGEST_CUT: usize = 32 << 10;
 
 /// A message that may go on.
 pub(super) struct Open {
-    /// Of which grammar.
+    /// Index of its grammar.
     pub grammar: usize,
-    /// Who writes it.
+    /// Index of the process that writes it.
     pub origin: usize,
     pub record: Record,
 }
@@ -34,20 +34,20 @@ impl Open {
     }
 }
 
-/// The messages that may go on, found by who writes them, so that a line costs the same however many there are.
+/// The messages that may go on, indexed by the writing process, so that a line costs the same however many there are.
 #[derive(Default)]
 pub(super) struct OpenMessages {
-    /// By number, in the order in which they began.
+    /// By their number, which counts up in the order in which they began.
     all: BTreeMap<u64, Open>,
     by_origin: HashMap<usize, Vec<u64>>,
-    /// The last line that any of them took, and which did.
+    /// The last line that any of them took, and the numbers of those that took it.
     latest: (Option<LineNumber>, Vec<u64>),
     next: u64,
     bytes: usize,
 }
 
 impl OpenMessages {
-    /// Adds one; those that end because there are too many.
+    /// Adds one; returns those that end because there are too many.
     pub fn begin(&mut self, open: Open) -> Vec<Open> {
         let number = self.next;
         self.next += 1;
@@ -65,8 +65,8 @@ impl OpenMessages {
         ended
     }
 
-    /// Those that a line of `origin` may belong to, in the order in which they began. One that says nothing of who wrote it
-    /// may belong to whatever took the line `before` it.
+    /// The messages that a line of `origin` may belong to, in the order in which they began. An anonymous line may belong to any message
+    /// that took the line `before` it.
     pub fn of(&self, origin: usize, is_anonymous: bool, before: LineNumber) -> Vec<u64> {
         let mut numbers = self.by_origin.get(&origin).cloned().unwrap_or_default();
         if is_anonymous && self.latest.0.is_some_and(|latest| latest >= before) {
@@ -77,12 +77,11 @@ impl OpenMessages {
         numbers
     }
 
-    /// The one of this number.
     pub fn get(&self, number: u64) -> Option<&Open> {
         self.all.get(&number)
     }
 
-    /// Gives it its next line.
+    /// Appends the next line to a message.
     pub fn push(&mut self, number: u64, joint: Joint, line: Line<'static>) {
         let Some(open) = self.all.get_mut(&number) else { return };
         let (before, at) = (open.record.text().len(), line.number);
@@ -91,7 +90,7 @@ impl OpenMessages {
         self.took(number, at);
     }
 
-    /// Takes it out.
+    /// Removes a message.
     pub fn end(&mut self, number: u64) -> Option<Open> {
         let open = self.all.remove(&number)?;
         self.bytes -= open.record.text().len();
@@ -104,7 +103,7 @@ impl OpenMessages {
         Some(open)
     }
 
-    /// Takes all of them out, in the order in which they began.
+    /// Removes all of them, in the order in which they began.
     pub fn end_all(&mut self) -> impl Iterator<Item = Open> + use<> {
         std::mem::take(self).all.into_values()
     }

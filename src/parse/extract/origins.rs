@@ -4,23 +4,23 @@ use std::sync::Arc;
 use super::super::line::Line;
 use crate::model::Origin;
 
-/// What makes two lines one process's: host and pid, else host, rank and role.
+/// The key by which lines belong to one process: host and pid, else host, rank and role.
 type OriginKey = (Option<Arc<str>>, Option<u32>, Option<u32>, Option<Arc<str>>);
 
-/// Who writes in an input. A process that changes its title stays the same process.
+/// The processes that write into an input. One that changes its title stays the same process.
 #[derive(Default)]
 pub(super) struct Origins {
     list: Vec<Origin>,
     by_key: HashMap<OriginKey, usize>,
-    /// Who wrote the line before.
+    /// The process that wrote the previous line.
     last: usize,
 }
 
-/// More writers than this are one crowd.
+/// Beyond this many processes, all further ones share the last index.
 const MOST_ORIGINS: usize = 1 << 16;
 
 impl Origins {
-    /// Who wrote `line`; an index.
+    /// Index of the process that wrote `line`.
     pub fn of(&mut self, line: &Line<'_>) -> usize {
         if !self.list.get(self.last).is_some_and(|last| is_origin_of(last, line)) {
             self.last = self.find(line);
@@ -55,23 +55,23 @@ impl Origins {
         index
     }
 
-    /// What is known of an origin so far.
+    /// What is known so far of the process with this index.
     pub fn origin(&self, index: usize) -> &Origin {
         &self.list[index]
     }
 
-    /// What each process calls itself, by pid.
+    /// The role that each process gives itself, by pid.
     pub fn named(&self) -> BTreeMap<u32, Arc<str>> {
         self.list.iter().filter_map(|origin| Some((origin.pid?, origin.role.clone()?))).collect()
     }
 
-    /// Whether the lines of `origin` say nothing of who wrote them.
+    /// Whether the lines of this process name no writer.
     pub fn is_anonymous(&self, origin: usize) -> bool {
         self.list[origin].is_anonymous()
     }
 }
 
-/// Whether all that `line` says of who wrote it is what `origin` says.
+/// Whether the prefixes of `line` name exactly `origin`.
 fn is_origin_of(origin: &Origin, line: &Line<'_>) -> bool {
     let envelope = line.envelope();
     let words = |span: &Option<std::ops::Range<usize>>| span.as_ref().map(|span| line.words(span));

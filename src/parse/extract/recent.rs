@@ -3,12 +3,12 @@ use std::sync::Arc;
 use super::super::line::Line;
 use crate::model::Citation;
 
-/// As many lines before a failure tell what was going on.
+/// The number of lines before a failure that are kept.
 const LINES: usize = 48;
 
-/// The last lines, whatever they say: where no sign of a phase is known, their words are what is left.
+/// The last lines of the input. If no sign of a phase is known, their words are the only hint at it.
 ///
-/// Slots are written over and over, since this happens for every line.
+/// A ring whose slots are overwritten in place, because this happens for every line.
 #[derive(Default)]
 pub(super) struct Recent {
     lines: Vec<Line<'static>>,

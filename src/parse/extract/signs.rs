@@ -4,52 +4,52 @@ use super::super::message::Messages;
 use crate::knowledge::{self, Phases};
 use crate::scan::Literals;
 
-/// One search for everything that words of a line may mean.
+/// The one search for all literals that give a line a meaning.
 pub(super) struct SignSearch {
     literals: Literals,
-    /// What each of the literals means.
+    /// The meaning of each literal.
     meanings: Vec<Meaning>,
-    /// Grammars that are asked only where no other is.
+    /// The set of grammars for which [`Grammar::is_last_resort`] holds.
     last_resorts: u128,
 }
 
 #[derive(Clone, Copy)]
 enum Meaning {
-    /// The line may be the first of a message of this grammar.
+    /// The line may begin a message of this grammar.
     Message(usize),
-    /// It may be the message of this row.
+    /// The line may be the message of this row.
     Row(u16),
-    /// It tells the phase: which of the words that do.
+    /// The line tells the phase, by the word of this index.
     Phase(usize),
-    /// It may show progress.
+    /// The line may show progress.
     Progress(ProgressWord),
-    /// The line may say of any program that memory ran out or that it was killed.
+    /// The line may say in general words that memory ran out or that a process was killed.
     Shortage,
-    /// It speaks of a device.
+    /// The line mentions a device.
     Device,
 }
 
-/// What the words of one line mean.
+/// What the literals in one line mean.
 #[derive(Debug, Default)]
 pub(super) struct Signs {
-    /// Grammars of whose messages it may be the first line, as a set of bits.
+    /// The set of grammars of which it may begin a message, as bits.
     pub messages: u128,
-    /// Rows of messages of one line that it may be.
+    /// The rows of one-line messages that it may be.
     pub rows: Vec<u16>,
-    /// Which of the words that tell a phase; of several the one that ends last, and of these the longest.
+    /// The word that tells the phase: of several the one that ends last, and of these the longest.
     pub phase: Option<usize>,
-    /// Where the first word ends by which any program may say that memory ran out.
+    /// Where the first general word of a shortage ends.
     pub shortage: Option<usize>,
-    /// Whether it speaks of a device.
+    /// Whether it mentions a device.
     pub device: bool,
-    /// Whether it has what every bar has.
+    /// Whether it may contain a progress bar.
     pub has_bar: bool,
     has_loss: bool,
     has_step: bool,
 }
 
 impl SignSearch {
-    /// The search for what `grammars`, `messages`, `phases` and the general `signs` ask for.
+    /// Builds the search for the words of `grammars`, `messages`, `phases` and the general `signs`.
     pub fn new(
         grammars: &[&dyn Grammar],
         messages: &Messages,
@@ -74,13 +74,13 @@ impl SignSearch {
         SignSearch { literals: Literals::new(words), meanings, last_resorts }
     }
 
-    /// What the words of `body` mean.
+    /// Finds all signs in `body`.
     pub fn read(&self, body: &str, phases: &Phases) -> Signs {
         let (mut signs, mut phase_ends) = (Signs::default(), 0);
         self.literals.each(body, |literal, end| match self.meanings[literal] {
             Meaning::Message(grammar) => signs.messages |= 1 << grammar,
             Meaning::Row(row) => signs.rows.push(row),
-            // Of several that end together the longest comes first.
+            // If several words end together, the longest is reported first.
             Meaning::Phase(word) if end > phase_ends && phases.counts(word, body) => {
                 (signs.phase, phase_ends) = (Some(word), end)
             }
@@ -99,7 +99,7 @@ impl SignSearch {
 }
 
 impl Signs {
-    /// Whether `body`, which has these signs, shows that training went a step on: a step's loss.
+    /// Whether `body`, whose signs these are, reports the loss of a training step.
     pub fn is_step(&self, body: &str) -> bool {
         self.has_loss && self.has_step && body.bytes().any(|byte| byte.is_ascii_digit())
     }
@@ -111,7 +111,7 @@ mod tests {
     use crate::knowledge::Knowledge;
     use crate::parse::GRAMMARS;
 
-    /// A line of a log and a message that is cited are read by different searches.
+    /// The lines of a log and cited messages are read by different searches.
     #[test]
     fn a_line_tells_the_phase_that_its_words_tell() -> Result<(), Box<dyn std::error::Error>> {
         let Knowledge { phases, signs, messages, .. } = Knowledge::shipped()?;

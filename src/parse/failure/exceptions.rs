@@ -12,13 +12,12 @@ use nom::{IResult, Parser};
 use crate::model::OtherFailureName;
 use crate::parse::text;
 
-/// Classes by how they end; the first that fits counts. The flag says that it tends to follow upon the end of another
-/// process.
+/// Classes by the end of their names; the first match counts. The flag says that the failure tends to follow the end of another process.
 const CLASSES: &[(&str, OtherFailureName, bool)] = &[
     ("ModuleNotFoundError", ImportError, false),
     ("ImportError", ImportError, false),
     ("AssertionError", Assertion, false),
-    // Whoever waits for a job that hangs.
+    // A person interrupts a job that hangs.
     ("KeyboardInterrupt", Cancelled, true),
     ("ConnectionResetError", Network, true),
     ("ConnectionAbortedError", Network, true),
@@ -42,7 +41,7 @@ const CLASSES: &[(&str, OtherFailureName, bool)] = &[
     ("DeepSpeedConfigError", ConfigError, false),
 ];
 
-/// What other grammars read, or what only wraps the exception of another process.
+/// Words of exceptions that other grammars read, or that only wrap the exception of another process.
 const READ_ELSEWHERE: &[&str] = &[
     "emory",
     "bad_alloc",
@@ -92,7 +91,7 @@ pub(super) fn find(line: &str) -> Option<(&str, OtherFailureName, bool)> {
         return None;
     }
     let known = CLASSES.iter().find(|(name, _, _)| class.ends_with(name)).map(|(_, name, follows)| (*name, *follows));
-    // An exception that nobody knows may itself be the echo of another process's end.
+    // An unknown exception may itself be the consequence of another process's end.
     let (name, follows) = known.unwrap_or_else(|| match class.ends_with("OSError") && words.contains("[Errno ") {
         true => (IoError, false),
         false => (PythonError, true),

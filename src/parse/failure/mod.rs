@@ -1,8 +1,8 @@
-//! Failures that are not memory, as the C library, the kernel, Python and schedulers word them.
+//! Failures other than memory, in the words of the C library, Python and `df`.
 //!
-//! The exception at the end of a Python traceback ([`exceptions`]), what libstdc++ says when it terminates, a disk without
-//! room. Words that name a failure wherever they are said are data: `rules/messages/failures.toml`. Whatever another
-//! grammar or message reads in more depth is left to it.
+//! It reads the exception at the end of a Python traceback ([`exceptions`]), libstdc++'s message when it terminates, and a full disk in the
+//! table of `df`. Messages that name a failure by fixed words are data: `rules/messages/failures.toml`. What another grammar or message
+//! reads in more depth is left to it.
 
 use super::{Example, Follow, Grammar, Joint, Line, Record, statement, text};
 use crate::model::{Event, OtherFailureName};
@@ -32,7 +32,7 @@ impl Grammar for Failures {
         true
     }
 
-    /// libstdc++ says in a second line why it terminates.
+    /// libstdc++ gives the reason in a second line.
     fn follows(&self, record: &Record, next: &Line<'_>) -> Follow {
         let terminates = record.len() == 1 && record.text().contains(TERMINATE);
         match terminates && next.body().trim_start().starts_with("what():") {
@@ -51,7 +51,7 @@ impl Grammar for Failures {
     }
 }
 
-/// What the failure of `words` is, and whether it tends to follow.
+/// The failure `name`; `follows` says that it tends to follow the end of another process.
 fn failure(record: &Record, words: &str, name: OtherFailureName, follows: bool) -> Event {
     match follows {
         true => statement::consequence(record, PRODUCER, words, name),
@@ -59,16 +59,16 @@ fn failure(record: &Record, words: &str, name: OtherFailureName, follows: bool) 
     }
 }
 
-/// The words of these, and how Python's exceptions end.
+/// The literals of this file, and the endings of Python's exception classes.
 const TRIGGERS: &[&str] = &[TERMINATE, FULL, "Error", "Exception", "KeyboardInterrupt", "Timeout", "Expired"];
 
-/// Of a row of `df`.
+/// Part of a row of `df`.
 const FULL: &str = " 100% /";
 
 const TERMINATE: &str = "terminate called ";
 
-/// `terminate called after throwing an instance of 'std::runtime_error'`, `terminate called without an active
-/// exception`: the latter is what is left when a thread outlives its process.
+/// `terminate called after throwing an instance of 'std::runtime_error'`, `terminate called without an active exception`: the latter is
+/// printed if a thread outlives its process.
 fn terminated(record: &Record) -> Option<Event> {
     let text = record.text();
     let words = text::each(text, TERMINATE).next()?;
@@ -77,7 +77,7 @@ fn terminated(record: &Record) -> Option<Event> {
     (!known).then(|| failure(record, words, OtherFailureName::Abort, follows))
 }
 
-/// A row of `df` that shows a disk without room: worth knowing, and no failure of its own.
+/// A row of `df` that shows a full disk: worth knowing, but not a failure by itself.
 fn full_disk(record: &Record) -> Option<Event> {
     let line = text::line(record.text());
     if !line.contains(FULL) {

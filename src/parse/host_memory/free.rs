@@ -5,13 +5,12 @@ use crate::model::{Bytes, Event, FigureName};
 use crate::parse::text::{self, Size};
 use crate::parse::{Record, statement};
 
-/// procps from 3.3.10 on.
+/// Part of the header from procps 3.3.10 on.
 pub(super) const HEADER: &str = "buff/cache";
-/// And before.
+/// Part of the header of older versions.
 pub(super) const OLD_HEADER: &str = "    buffers     cached";
 
-/// Without the command nobody knows the unit: smaller totals than this many kB (8 GiB) may be of `free -m` or `free
-/// -g`.
+/// If the command is not shown, the unit is unknown; a total below this many kB (8 GiB) may come from `free -m` or `free -g`.
 const SURELY_KB: f64 = (8u64 << 20) as f64;
 
 /// Whether a record that begins with the command or the header goes on with `next`.
@@ -25,9 +24,9 @@ fn is_header(line: &str) -> bool {
         && (line.contains(HEADER) || line.contains(OLD_HEADER))
 }
 
-/// The unit that a command line behind a prompt asks for: `$ free -g`.
+/// The unit that a command line after a prompt asks for: `$ free -g`.
 fn command(line: &str) -> Option<Bytes> {
-    // Whether it is there at all is quick to tell, and asked of every line with a word of these grammars.
+    // A cheap check first, because every line with a trigger of this grammar gets here.
     let prompt = ["$ free", "# free", "+ free"].into_iter().find(|prompt| line.contains(prompt))?;
     let (_, arguments) = line.rsplit_once(prompt)?;
     let unit = |argument: &str| match argument {
@@ -45,7 +44,7 @@ fn command(line: &str) -> Option<Bytes> {
     }
 }
 
-/// What the table states.
+/// The event of the table.
 pub(super) fn table(record: &Record) -> Option<Event> {
     let mut lines = record.text().lines();
     let first = lines.next()?;

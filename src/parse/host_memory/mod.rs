@@ -1,9 +1,9 @@
 //! Allocations on the host that failed inside the process, and the table of `free`.
 //!
 //! Mirrors `c10/core/CPUAllocator.cpp`, `c10/core/impl/alloc_cpu.cpp` and `aten/src/TH/THGeneral.cpp` (0.4–2.15),
-//! `aten/src/ATen/MapAllocator.cpp`, `numpy/_core/_exceptions.py` (1.17–2.4), CPython's `MemoryError` and `OSError`,
-//! libstdc++'s `std::bad_alloc`, Arrow, the Rust and Java runtimes; procps' `free.c` (3.2–4.0). A memory cgroup makes
-//! none of these: it lets the allocation pass and kills later.
+//! `aten/src/ATen/MapAllocator.cpp`, `numpy/_core/_exceptions.py` (1.17–2.4), CPython's `MemoryError` and `OSError`, libstdc++'s
+//! `std::bad_alloc`, Arrow, the Rust and Java runtimes; procps' `free.c` (3.2–4.0). A memory cgroup's limit causes none of these messages:
+//! it lets the allocation pass and kills later.
 
 use nom::branch::alt;
 use nom::bytes::streaming::{tag, take_until, take_while1};
@@ -50,7 +50,8 @@ impl Grammar for HostMemory {
         if free::goes_on(text, next) || (text.contains("instance of 'std::bad_alloc'") && is_what(text, next)) {
             return Follow::Join(Joint::Line);
         }
-        // A terminal's width may have cut the message anywhere, a box between words: what lets it be read is right.
+        // A terminal's width cuts a message anywhere, a box cuts it between words: the joint that makes the message readable is the right
+        // one.
         let Some(begun) = heads(text).find(|message| is_open(message)) else { return Follow::End };
         let fits = |joint: &str| {
             let message = format!("{begun}{joint}{}", next.trim_start());
@@ -95,7 +96,7 @@ const TRIGGERS: &[&str] = &[
     "+ free",
 ];
 
-/// Whether nothing in `text` is said of the host but the end of `torch.OutOfMemoryError`, which every rank of a job prints.
+/// Whether the only trigger in `text` is the end of `torch.OutOfMemoryError`, which is about a device and which every rank prints.
 fn is_torchs(text: &str) -> bool {
     const OWN: &str = "MemoryError";
     let is_class =
@@ -110,13 +111,13 @@ fn is_what(text: &str, next: &str) -> bool {
     !text.contains("what():") && next.trim_start().starts_with("what():")
 }
 
-/// Where a message with a size may begin.
+/// The beginnings of messages with a size.
 fn heads(text: &str) -> impl Iterator<Item = &str> {
     const HEADS: [&str; 4] = ["DefaultCPUAllocator: ", "$ Torch: ", "Unable to allocate ", "unable to mmap "];
     HEADS.into_iter().flat_map(|head| text::each(text, head))
 }
 
-/// How Torch's message ends, save on Windows.
+/// The end of Torch's message, except on Windows.
 const ERROR_CODE: &str = ". Error code 12 (Cannot allocate memory)";
 
 /// Whether a message was cut off.
@@ -127,10 +128,10 @@ fn is_open(message: &str) -> bool {
     }
 }
 
-/// A request and what else its message says.
+/// A refused request, as its message states it.
 #[derive(Debug, Clone, Copy, Default)]
 struct Request<'a> {
-    /// `None` where the message's own size is unusable.
+    /// `None` if the message's own size is unusable.
     size: Option<Size<'a>>,
     /// Shape and type of an array.
     array: Option<(&'a str, &'a str)>,
@@ -143,8 +144,8 @@ fn sized(text: &str) -> IResult<&str, Request<'_>> {
     alt((cpu_allocator, old_torch, array, mapping)).parse(text)
 }
 
-/// `DefaultCPUAllocator: can't allocate memory: you tried to allocate 68719476736 bytes`. Up to 1.1 on Windows it said
-/// `not enough memory: you tried to allocate %dGB. Buy new RAM!104600001`: a number of which nobody knows the unit.
+/// `DefaultCPUAllocator: can't allocate memory: you tried to allocate 68719476736 bytes`. Up to 1.1 on Windows it said `not enough memory:
+/// you tried to allocate %dGB. Buy new RAM!104600001`: a number of unknown unit.
 fn cpu_allocator(text: &str) -> IResult<&str, Request<'_>> {
     let reason = alt((tag("can't allocate memory"), tag("not enough memory")));
     let unusable = tag("%dGB").map(|_| None);
@@ -198,7 +199,7 @@ fn size(text: &str) -> IResult<&str, Size<'_>> {
     Ok((rest, Size { text: words, bytes }))
 }
 
-/// What the record says was refused.
+/// The refusal that the record states.
 fn refusal(record: &Record) -> Option<Event> {
     let text = record.text();
     if is_of_a_device(text) {
@@ -210,7 +211,7 @@ fn refusal(record: &Record) -> Option<Event> {
     });
     let (words, request) =
         stated.or_else(|| unsized_message(text).map(|words| (words, failed_request(text).unwrap_or_default())))?;
-    let mut event = statement::shortage(record, PRODUCER, words, Kind::HostAllocFailure, statement::speaker(record));
+    let mut event = statement::shortage(record, PRODUCER, words, Kind::HostAllocFailure, record.origin().process());
     event.figures.extend(request.size.and_then(|size| record.figure(FigureName::Requested, size)));
     event.facts.extend(request.file.map(|file| record.fact("host.file", file)));
     if let Some((shape, dtype)) = request.array {
@@ -220,15 +221,15 @@ fn refusal(record: &Record) -> Option<Event> {
     Some(event)
 }
 
-/// Device allocators written in C++ (RMM, CuPy) report with the host's exceptions.
+/// Device allocators written in C++ (RMM, CuPy) raise the same exceptions as the host's.
 fn is_of_a_device(text: &str) -> bool {
     ["CUDA error", "CUDA_ERROR_", "cudaError", "HIP error", "hipError", "out_of_memory:"]
         .iter()
         .any(|word| text.contains(word))
 }
 
-/// What stands before a message and before the places in the source that C10 puts in front of it:
-/// `[enforce fail at alloc_cpu.cpp:117] err == 0. DefaultCPUAllocator: …`
+/// The text before a message and before the source location that C10 puts in front of it: `[enforce fail at alloc_cpu.cpp:117] err == 0.
+/// DefaultCPUAllocator: …`
 fn before_class<'a>(text: &'a str, message: &str) -> &'a str {
     let before = text::before(text, message);
     before.rfind("[enforce fail at ").map_or(before, |at| &before[..at])
@@ -273,15 +274,15 @@ fn bad_alloc(text: &str) -> Option<&str> {
     text::each(text, TERMINATE).next().or_else(|| spoken().filter(|message| !is_of_device(message)))
 }
 
-/// Whether a binding raises a class of the host for its device: `pycuda._driver.MemoryError: cuMemAlloc failed`,
-/// `std::bad_alloc: out_of_memory: CUDA error at: rmm/…`.
+/// Whether a binding raises a host's exception class for its device: `pycuda._driver.MemoryError: cuMemAlloc failed`, `std::bad_alloc:
+/// out_of_memory: CUDA error at: rmm/…`.
 fn is_of_device(message: &str) -> bool {
     ["cuda", "CUDA", "cuMem", "hipMalloc", "evice memory", "RMM failure"].iter().any(|word| message.contains(word))
 }
 
 /// `[Errno 12] Cannot allocate memory`, `fork: Cannot allocate memory`, `error Cannot allocate memory (12)`
 fn no_memory(text: &str) -> Option<&str> {
-    // A limit on locked pages, which its printers take as a hint; slots of the loader, which are no memory.
+    // These report a limit on locked pages, which is not fatal, and slots of the dynamic loader, which are no memory.
     if text.contains("mlock") || text.contains("static TLS block") {
         return None;
     }
@@ -302,13 +303,13 @@ fn failed_request(text: &str) -> Option<Request<'_>> {
     states.then_some(Request { size: Some(size), ..Request::default() })
 }
 
-/// The message that [`failed_request`] reads, where no exception's name precedes it.
+/// The message that [`failed_request`] reads, if no exception's name precedes it.
 fn failed_request_words(text: &str) -> Option<&str> {
     failed_request(text)?;
     ["memory allocation of ", "Native memory allocation "].into_iter().find_map(|head| {
         text::each(text, head).map(text::line).find(|message| {
             let before = text::before(text, message);
-            // A program that names its device speaks of that one's memory.
+            // A program that names a device before the message means that device's memory.
             let of_device = ["GPU", "gpu", "CUDA", "cuda", "device"].iter().any(|word| before.contains(word));
             !of_device && text::may_begin(before) || before.trim_end() == "#"
         })

@@ -1,4 +1,4 @@
-//! What a memory cgroup says of itself: usage, limit, statistics.
+//! The lines about a memory cgroup: usage, limit, statistics.
 //!
 //! Mirrors `mm/memcontrol.c:mem_cgroup_print_oom_meminfo` (2.6.30–6.18) and the form of a patch for 4.20 in bytes.
 
@@ -15,12 +15,12 @@ use crate::parse::text::{self, Size};
 
 /// `memory: usage 5kB, limit 5kB, failcnt 3`
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Usage<'a> {
+pub(super) struct CgroupUsage<'a> {
     pub counter: Counter,
-    /// Up to the limit, if there is one.
+    /// The words, up to the limit if there is one.
     pub words: &'a str,
     pub usage: Size<'a>,
-    /// Without "no limit".
+    /// `None` if there is no limit.
     pub limit: Option<Size<'a>>,
     /// `memory 5 (max 5)`: the statistics follow without a heading.
     pub is_bare: bool,
@@ -29,28 +29,28 @@ pub(super) struct Usage<'a> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Counter {
     Memory,
-    /// Of version 1.
+    /// Cgroup version 1 only.
     MemoryAndSwap,
-    /// Of version 2.
+    /// Cgroup version 2 only.
     Swap,
     Kernel,
 }
 
-/// A line of statistics. Rsyslog writes several of them in one, `#012` between.
+/// A line of statistics. Rsyslog writes several of them as one, separated by `#012`.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Statistics<'a> {
     /// `anon 498216206336`, since 5.3: one name a line, in bytes.
     Named(&'a str),
-    /// `Memory cgroup stats for /docker/9f2e:` and up to 5.2 behind it all of `cache:1032KB rss:33553400KB …`, a line for
-    /// each cgroup below the limited one, of each only what is its own.
+    /// `Memory cgroup stats for /docker/9f2e:`; up to 5.2 followed by `cache:1032KB rss:33553400KB …`, with one line for each cgroup below
+    /// the limited one, which counts only that cgroup's own pages.
     Inline(&'a str),
 }
 
-pub(super) fn usage(line: &str) -> Option<Usage<'_>> {
+pub(super) fn usage(line: &str) -> Option<CgroupUsage<'_>> {
     counted(line.trim_start()).or_else(|_| bare(line.trim_start())).ok().map(|(_, usage)| usage)
 }
 
-fn counted(text: &str) -> IResult<&str, Usage<'_>> {
+fn counted(text: &str) -> IResult<&str, CgroupUsage<'_>> {
     let counter = alt((
         tag("memory+swap").map(|_| Counter::MemoryAndSwap),
         tag("memory").map(|_| Counter::Memory),
@@ -62,15 +62,15 @@ fn counted(text: &str) -> IResult<&str, Usage<'_>> {
     let (rest, limit) = opt(preceded(tag(", "), amount("limit "))).parse(end)?;
     let limit = limit.filter(|limit| limit.bytes.is_some());
     let end = if limit.is_some() { rest } else { end };
-    Ok((rest, Usage { counter, words: &text[..text.len() - end.len()], usage, limit, is_bare: false }))
+    Ok((rest, CgroupUsage { counter, words: &text[..text.len() - end.len()], usage, limit, is_bare: false }))
 }
 
 /// `memory 33554432 (max 33554432)`, in bytes.
-fn bare(text: &str) -> IResult<&str, Usage<'_>> {
+fn bare(text: &str) -> IResult<&str, CgroupUsage<'_>> {
     let amount = |label| consumed(preceded(tag(label), text::plain_bytes)).map(|(text, size)| Size { text, ..size });
     let (rest, (words, (usage, limit))) =
         consumed((amount("memory "), delimited(tag(" ("), amount("max "), char(')')))).parse(text)?;
-    Ok((rest, Usage { counter: Counter::Memory, words, usage, limit: Some(limit), is_bare: true }))
+    Ok((rest, CgroupUsage { counter: Counter::Memory, words, usage, limit: Some(limit), is_bare: true }))
 }
 
 pub(super) fn statistics(line: &str) -> Option<Statistics<'_>> {
@@ -83,7 +83,7 @@ pub(super) fn statistics(line: &str) -> Option<Statistics<'_>> {
     (is_statistic(name) && amount.bytes().all(|byte| byte.is_ascii_digit())).then_some(Statistics::Named(line))
 }
 
-/// Whether `memory.stat` has such a name.
+/// Whether `name` is one that `memory.stat` has.
 fn is_statistic(name: &str) -> bool {
     const STEMS: [&str; 28] = [
         "anon",
@@ -119,8 +119,7 @@ fn is_statistic(name: &str) -> bool {
         && name.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_')
 }
 
-/// What the lines say of the first of `names` that any of them has. Of lines of several cgroups the sum, and the words of
-/// the largest.
+/// The amount of the first of `names` that any line has. For lines of several cgroups it is the sum, with the words of the largest.
 pub(super) fn total<'a>(lines: &[Statistics<'a>], names: &[&str]) -> Option<(&'a str, Bytes)> {
     names.iter().find_map(|name| {
         let named = lines.iter().filter(|line| matches!(line, Statistics::Named(_)));

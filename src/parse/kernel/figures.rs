@@ -1,4 +1,4 @@
-//! What a report states, as figures and facts.
+//! Turns a report into figures and facts.
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
@@ -12,9 +12,9 @@ use crate::model::{Bytes, Consumer, Fact, FactValue, Figure, FigureName};
 use crate::parse::Record;
 use crate::parse::text::Size;
 
-/// Tasks named as consumers.
+/// Most tasks listed as consumers.
 const MOST_CONSUMERS: usize = 16;
-/// Names of which several tasks are added up.
+/// Most names for which the sum of their tasks is stated.
 const MOST_SUMS: usize = 4;
 
 /// The kernel's names for the parts of a process's memory.
@@ -27,19 +27,19 @@ const SIZES: [(&str, FigureName); 5] = [
 ];
 
 /// Collects the figures and facts of a record.
-pub(super) struct Extracted<'a> {
+pub(super) struct Collector<'a> {
     record: &'a Record,
     page: Bytes,
     figures: Vec<Figure>,
     facts: Vec<Fact>,
 }
 
-impl<'a> Extracted<'a> {
-    pub fn new(record: &'a Record, page: Bytes) -> Extracted<'a> {
-        Extracted { record, page, figures: Vec::new(), facts: Vec::new() }
+impl<'a> Collector<'a> {
+    pub fn new(record: &'a Record, page: Bytes) -> Collector<'a> {
+        Collector { record, page, figures: Vec::new(), facts: Vec::new() }
     }
 
-    /// Everything that `report` states; of its `tasks` the largest.
+    /// Everything that `report` states, and the largest of its `tasks`.
     pub fn all_of(mut self, report: &Report<'a>, tasks: &[Task<'a>]) -> (Vec<Figure>, Vec<Fact>, Vec<Consumer>) {
         let own = report.victim_pid().and_then(|pid| tasks.iter().find(|task| task.pid == pid));
         self.victim(report, own);
@@ -51,7 +51,7 @@ impl<'a> Extracted<'a> {
         (self.figures, self.facts, consumers)
     }
 
-    /// Whom the kernel killed and what it held.
+    /// The process that the kernel killed and what it held.
     fn victim(&mut self, report: &Report<'a>, own: Option<&Task<'a>>) {
         let killed = report.victims.first();
         let named = killed.map(|process| (process.words, process.pid));
@@ -74,7 +74,7 @@ impl<'a> Extracted<'a> {
         if let Some((words, pages)) = own.and_then(|task| task.swapped).filter(|(_, pages)| *pages > 0) {
             self.size(FigureName::Other, Some(Size { text: words, bytes: self.bytes(pages) }));
         }
-        // Up to 5.0 a child dies in the place of the process with the highest score.
+        // Up to 5.0 the kernel may kill a child in the place of the process with the highest score.
         if let (Some(meant), Some(killed)) = (report.intent, killed)
             && meant.pid != killed.pid
         {
@@ -88,10 +88,10 @@ impl<'a> Extracted<'a> {
         self.amount("kernel.victim_footprint", footprint);
     }
 
-    /// Who asked for memory, and how.
+    /// The allocation that triggered the OOM killer.
     fn call(&mut self, report: &Report<'a>) {
         let comm = match (report.processor, report.trigger) {
-            // The task that asks is the one that runs.
+            // The allocating task is the one running on the processor.
             (Some(processor), Some(trigger)) if trigger.before.ends_with(processor.comm) => Some(processor.comm),
             (_, Some(trigger)) => own_name(trigger.before),
             (processor, None) => processor.map(|processor| processor.comm),
@@ -110,7 +110,7 @@ impl<'a> Extracted<'a> {
         self.text("kernel.sysrq", by_hand.or(order.filter(|(_, order)| *order < 0).map(|(words, _)| words)));
     }
 
-    /// Whose limit was hit, where the kernel looked for a victim, and what else it did.
+    /// Whose limit was hit, among which tasks the kernel chose, and how that ended.
     fn choice(&mut self, report: &Report<'a>) {
         let (kill, limit) = (report.kill, report.limit);
         self.text("kernel.constraint", kill.and_then(|kill| kill.constraint));
@@ -203,7 +203,7 @@ impl<'a> Extracted<'a> {
         }
     }
 
-    /// An allocation of several pages fails for want of a block of that size, however much is free in smaller ones.
+    /// An allocation of several pages fails if no free block is large enough, however much is free in smaller ones.
     fn blocks(&mut self, report: &Report<'a>, zone: &Zone<'a>) {
         let order = report.trigger.and_then(|trigger| trigger.order).map_or(0, |(_, order)| order);
         let buddies = report.buddies.iter().find(|buddies| (buddies.node, buddies.name) == (zone.node, zone.name));
@@ -212,7 +212,7 @@ impl<'a> Extracted<'a> {
         }
     }
 
-    /// Who held the memory, the largest first.
+    /// The tasks that held the memory, largest first.
     fn tasks(&mut self, tasks: &[Task<'a>], own: Option<&Task<'a>>) -> Vec<Consumer> {
         let mut by_size: Vec<&Task<'a>> = tasks.iter().filter(|task| task.pages() > 0).collect();
         by_size.sort_by_key(|task| Reverse(task.pages()));
@@ -267,8 +267,7 @@ fn stated(size: Size<'_>) -> Option<(&str, Bytes)> {
     Some((size.text, size.bytes?))
 }
 
-/// Where there was no memory for the allocation: of the zones that it may come from the largest below its minimum, else
-/// the largest.
+/// The zone that could not serve the allocation: of the usable zones the largest one below its minimum, else the largest.
 fn failed_zone<'r, 'a>(report: &'r Report<'a>) -> Option<&'r Zone<'a>> {
     let nodes = [report.mems_allowed(), report.nodemask()];
     let is_near =
@@ -278,8 +277,7 @@ fn failed_zone<'r, 'a>(report: &'r Report<'a>) -> Option<&'r Zone<'a>> {
     usable.max_by_key(|zone| (zone.is_below_minimum(), zone.managed))
 }
 
-/// Of the names that several of `tasks` share: the largest task, how many there are, and what they hold in all; the
-/// largest sums.
+/// For each name that several of `tasks` share: the largest task, the number of tasks and their total pages. Only the largest sums.
 fn sums<'t, 'a>(tasks: &[&'t Task<'a>]) -> Vec<(&'t Task<'a>, u32, u64)> {
     let mut sums: Vec<(&'t Task<'a>, u32, u64)> = Vec::new();
     let mut places = HashMap::new();
@@ -314,7 +312,7 @@ fn score(tail: &str) -> Option<(&str, f64)> {
     Some((&words[..LABEL.len() + value.len()], value.parse().ok()?))
 }
 
-/// The name at the end of `before`. The kernel's names have at most 15 bytes; of more only the last word is surely its.
+/// The name at the end of `before`. The kernel's names have at most 15 bytes; of longer text only the last word surely belongs to the name.
 fn own_name(before: &str) -> Option<&str> {
     let before = before.trim();
     let name = if before.len() <= 15 { before } else { before.rsplit(char::is_whitespace).next()? };

@@ -1,4 +1,4 @@
-//! One line of a report, read by itself.
+//! Reads one line of a report by itself.
 
 use nom::branch::alt;
 use nom::bytes::complete::{tag, take_until, take_while1};
@@ -7,44 +7,44 @@ use nom::combinator::{consumed, opt, recognize};
 use nom::sequence::{delimited, pair, preceded};
 use nom::{IResult, Parser};
 
-use super::cgroup::{self, Statistics, Usage};
+use super::cgroup::{self, CgroupUsage, Statistics};
 use super::memory::{self, Buddies, HugePages, Swap, Zone};
 use super::tasks::{self, TaskRow};
 use crate::parse::text::Size;
 
-/// What a line tells.
+/// The kinds of lines of a report.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum KernelLine<'a> {
-    /// An allocation failed: the report begins.
+    /// An allocation failed; the first line of a report.
     Trigger(Trigger<'a>),
-    /// Something between beginning and end.
+    /// A line between the beginning and the end.
     Detail(Detail<'a>),
-    /// Whom the kernel chose, and whose limit was hit; since 5.0.
-    Kill(Kill<'a>),
-    /// Whom it means to kill; before 5.1.
-    Intent(Process<'a>),
-    /// Whom it killed.
-    Victim(Process<'a>),
-    /// The whole cgroup dies: the words and its path.
+    /// The chosen process, and the cgroup whose limit was hit; since 5.0.
+    Kill(OomKill<'a>),
+    /// The process that the kernel is about to kill; before 5.1.
+    Intent(KernelProcess<'a>),
+    /// The process that it killed.
+    Victim(KernelProcess<'a>),
+    /// The whole cgroup is killed: its path.
     Group(&'a str),
-    /// It panics instead, or finds nobody to kill: the words.
+    /// The kernel panics, or finds no process to kill: the words.
     Helpless(Helpless, &'a str),
-    /// What a killed process held was taken back.
-    Reaped(Process<'a>),
+    /// The memory of a killed process was reclaimed.
+    Reaped(KernelProcess<'a>),
 }
 
-/// What stands in the middle of a report.
+/// The lines in the middle of a report.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Detail<'a> {
     /// `CPU: 3 PID: 473 Comm: python3 Not tainted 6.1.1 #1`
     Processor(Processor<'a>),
     /// `sed cpuset=/ mems_allowed=0-1`: the two values.
     Cpuset(&'a str, &'a str),
-    /// `mem_cgroup_out_of_memory+0x145/0x160`: a frame of the call trace that says who called.
+    /// `mem_cgroup_out_of_memory+0x145/0x160`: a frame of the call trace that tells why the OOM killer ran.
     Caller(Caller, &'a str),
     /// `Task in /a killed as a result of limit of /b`: the two paths.
     Limit(Option<&'a str>, &'a str),
-    Usage(Usage<'a>),
+    Usage(CgroupUsage<'a>),
     Statistics(Statistics<'a>),
     /// Counters of the whole machine, in pages.
     Counters(&'a str),
@@ -61,18 +61,18 @@ pub(super) enum Detail<'a> {
     Heading,
 }
 
-/// Who had the killer called.
+/// What a call trace tells about the OOM killer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Caller {
-    /// A memory cgroup at its limit.
+    /// A memory cgroup at its limit called it.
     Cgroup,
-    /// A person or program, by SysRq-f.
+    /// A person or program called it with SysRq-f.
     SysRq,
-    /// The killer at work, whoever had it called.
+    /// It ran, for whatever reason.
     Killer,
 }
 
-/// Why nobody was killed.
+/// Why no process was killed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Helpless {
     Panic,
@@ -83,7 +83,7 @@ pub(super) enum Helpless {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Trigger<'a> {
     pub words: &'a str,
-    /// Who asked for memory; not the culprit. Everything before the words, where that is no name.
+    /// The task that asked for memory, which need not be the culprit; everything before the words if that is not a name.
     pub before: &'a str,
     pub gfp_mask: &'a str,
     pub nodemask: Option<&'a str>,
@@ -99,7 +99,7 @@ pub(super) struct Processor<'a> {
 
 /// `oom-kill:constraint=CONSTRAINT_MEMCG,nodemask=(null),cpuset=/,…,task=python3,pid=123,uid=0`
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Kill<'a> {
+pub(super) struct OomKill<'a> {
     pub words: &'a str,
     pub constraint: Option<&'a str>,
     pub nodemask: Option<&'a str>,
@@ -113,24 +113,24 @@ pub(super) struct Kill<'a> {
 
 /// `Killed process 123 (python3) total-vm:…`, `Kill process 123 (python3) score 9 …`, `reaped process 123 (python3), …`
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Process<'a> {
-    /// Up to the pid.
+pub(super) struct KernelProcess<'a> {
+    /// The words up to the pid.
     pub words: &'a str,
     pub pid: u32,
     pub comm: Option<&'a str>,
-    /// What stands before the words.
+    /// The text before the words.
     pub head: &'a str,
-    /// What stands behind the name.
+    /// The text after the name.
     pub tail: &'a str,
 }
 
-impl Process<'_> {
-    /// Whether a memory cgroup's limit was hit, by the words before.
+impl KernelProcess<'_> {
+    /// Whether the words before it name a memory cgroup's limit.
     pub fn is_in_cgroup(&self) -> bool {
         self.head.contains("emory cgroup out of memory")
     }
 
-    /// Whether the words before say that memory ran out.
+    /// Whether the words before it say that memory ran out.
     pub fn says_why(&self) -> bool {
         ["ut of memory", "ut of Memory", "No available memory"].iter().any(|words| self.head.contains(words))
     }
@@ -141,9 +141,9 @@ impl Process<'_> {
     }
 }
 
-/// What `line` tells; `None` when it is no line of a report or only mentions one.
+/// Reads `line`; `None` if it is no line of a report or only mentions one.
 pub(super) fn read(line: &str) -> Option<KernelLine<'_>> {
-    // First what there are thousands of.
+    // Rows of the task table first, because a report has thousands of them.
     if let Some(row) = tasks::row(line) {
         return Some(KernelLine::Detail(Detail::Task(row)));
     }
@@ -158,7 +158,7 @@ pub(super) fn read(line: &str) -> Option<KernelLine<'_>> {
     telling.or_else(|| detail(line).map(KernelLine::Detail))
 }
 
-/// How much `line` tells of who was killed: as many of the values that the kernel lists can be read.
+/// How many of the values that the kernel prints about a killed process can be read from `line`.
 pub(super) fn told(line: &str) -> usize {
     const SIZES: [&str; 6] = ["total-vm:", "vsz:", "anon-rss:", "file-rss:", "shmem-rss:", "pgtables:"];
     match read(line) {
@@ -167,7 +167,7 @@ pub(super) fn told(line: &str) -> usize {
             sizes + usize::from(line.contains(" oom_score_adj:"))
         }
         Some(KernelLine::Kill(kill)) => {
-            let Kill { constraint, nodemask, cpuset, mems_allowed, oom_memcg, task_memcg, comm, .. } = kill;
+            let OomKill { constraint, nodemask, cpuset, mems_allowed, oom_memcg, task_memcg, comm, .. } = kill;
             let fields = [constraint, nodemask, cpuset, mems_allowed, oom_memcg, task_memcg, comm];
             fields.iter().flatten().count() + usize::from(kill.pid.is_some())
         }
@@ -198,7 +198,7 @@ fn trigger(line: &str) -> Option<Trigger<'_>> {
     Some(Trigger { words: &line[at..], before, gfp_mask, nodemask, order })
 }
 
-/// `, order=0`: the words and the number; each order is twice as many pages.
+/// `, order=0`: the words and the number; an allocation of order n has 2^n pages.
 fn order(text: &str) -> IResult<&str, (&str, i32)> {
     preceded((char(','), space0), consumed(preceded(tag("order="), signed))).parse(text)
 }
@@ -215,7 +215,7 @@ fn nodes(text: &str) -> IResult<&str, &str> {
     alt((tag("(null)"), list)).parse(text)
 }
 
-/// The rest of a list of numbers; a comma or dash belongs to it when a number follows.
+/// The rest of a list of numbers; a comma or dash belongs to it if a number follows.
 fn more_numbers(text: &str) -> IResult<&str, &str> {
     let bytes = text.as_bytes();
     let is_digit = |at: usize| bytes.get(at).is_some_and(u8::is_ascii_digit);
@@ -273,8 +273,8 @@ fn limit(line: &str) -> Option<(Option<&str>, &str)> {
     path.starts_with('/').then_some((task, path.trim_end()))
 }
 
-/// `oom-kill:constraint=…,nodemask=…,…`. A value that the line's end cuts off is not known, so another field must end it.
-fn kill(line: &str) -> Option<Kill<'_>> {
+/// `oom-kill:constraint=…,nodemask=…,…`. A value at the end of the line may be cut off, so it counts only if another field follows.
+fn kill(line: &str) -> Option<OomKill<'_>> {
     const KEYS: [&str; 9] = [
         ",nodemask=",
         ",cpuset=",
@@ -296,7 +296,7 @@ fn kill(line: &str) -> Option<Kill<'_>> {
         let at = words.find(",pid=")? + 1;
         Some((&words[at..at + "pid=".len() + digits.len()], digits.parse().ok()?))
     });
-    Some(Kill {
+    Some(OomKill {
         words,
         constraint: field("constraint="),
         nodemask: field(",nodemask="),
@@ -310,23 +310,23 @@ fn kill(line: &str) -> Option<Kill<'_>> {
 }
 
 /// `Killed process 123 (python3) total-vm:…`; in RHEL 6 `Killed process 123, UID 500, (python3) …`.
-fn victim(line: &str) -> Option<Process<'_>> {
+fn victim(line: &str) -> Option<KernelProcess<'_>> {
     named(line, "Killed process ").or_else(|| named(line, "OOM victim "))
 }
 
 /// `Kill process 123 (python3) score 9 or sacrifice child`; in 2.6 `kill process 123 (python3) score 9 or a child`.
-fn intent(line: &str) -> Option<Process<'_>> {
+fn intent(line: &str) -> Option<KernelProcess<'_>> {
     let process = named(line, "Kill process ").or_else(|| named(line, "kill process "))?;
     (process.says_why() && !process.tail.contains("sharing same memory")).then_some(process)
 }
 
 /// `oom_reaper: reaped process 123 (python3), now anon-rss:0kB, …`, `oom_reaper: unable to reap pid:123 (python3)`
-fn reaped(line: &str) -> Option<Process<'_>> {
+fn reaped(line: &str) -> Option<KernelProcess<'_>> {
     let line = &line[line.find("oom_reaper: ")?..];
     named(line, "reaped process ").or_else(|| named(line, "unable to reap pid:"))
 }
 
-fn named<'a>(line: &'a str, label: &'static str) -> Option<Process<'a>> {
+fn named<'a>(line: &'a str, label: &'static str) -> Option<KernelProcess<'a>> {
     let at = line.find(label)?;
     let (rest, (digits, pid)) = number(&line[at + label.len()..]).ok()?;
     let words = &line[at..at + label.len() + digits.len()];
@@ -336,10 +336,9 @@ fn named<'a>(line: &'a str, label: &'static str) -> Option<Process<'a>> {
     let end = [") total-vm:", ") vsz:", ") score ", "), now "].iter().find_map(|end| name.find(end));
     let end = end.or_else(|| name.char_indices().take(20).filter(|(_, c)| *c == ')').last().map(|(at, _)| at));
     let (comm, tail) = end.map_or((None, ""), |end| (Some(&name[..end]), &name[end + 1..]));
-    Some(Process { words, pid, comm, head: &line[..at], tail })
+    Some(KernelProcess { words, pid, comm, head: &line[..at], tail })
 }
 
-/// The digits and the number.
 fn number(text: &str) -> IResult<&str, (&str, u32)> {
     consumed(integer).parse(text)
 }
@@ -388,12 +387,12 @@ pub(super) fn counted<'a>(line: &'a str, label: &str) -> Option<(&'a str, u64)> 
     let words = value_of(line, label)?;
     let digits = words[label.len()..].split(|c: char| !c.is_ascii_digit()).next()?;
     let end = label.len() + digits.len();
-    // `kB` behind it would make it something else.
+    // `kB` after it would make it something else.
     let is_whole = words[end..].is_empty() || words[end..].starts_with([' ', '\t', '#']);
     is_whole.then(|| Some((&words[..end], digits.parse().ok()?)))?
 }
 
-/// From `label` on, where it begins a word. rsyslog writes the line feeds within a message as `#012`.
+/// The line from `label` on, where that begins a word. rsyslog writes the line feeds within a message as `#012`.
 fn value_of<'a>(line: &'a str, label: &str) -> Option<&'a str> {
     let begins =
         |at: &usize| line[..*at].is_empty() || line[..*at].ends_with([' ', '\t', ',']) || line[..*at].ends_with("#012");

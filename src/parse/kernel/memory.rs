@@ -1,4 +1,4 @@
-//! What a report says of the memory of the whole machine.
+//! The lines of a report about the memory of the whole machine.
 //!
 //! Mirrors `lib/show_mem.c:show_mem` and `mm/page_alloc.c:show_free_areas` (2.6–6.18).
 
@@ -13,7 +13,7 @@ use super::line::{Detail, labelled, zone_name};
 use crate::model::Bytes;
 use crate::parse::text::{self, Size};
 
-/// A page where nothing says otherwise.
+/// The size of a page, unless the report shows another.
 pub(super) const USUAL_PAGE: Bytes = Bytes(4096);
 
 /// `Node 0 Normal free:61900kB boost:8192kB min:61948kB low:… managed:12774792kB …`
@@ -63,7 +63,7 @@ impl Buddies<'_> {
 pub(super) struct HugePages<'a> {
     pub words: &'a str,
     pub reserved: Bytes,
-    /// What of it nobody uses.
+    /// The part of `reserved` that is not in use.
     pub unused: Bytes,
 }
 
@@ -99,7 +99,7 @@ fn buddies(line: &str) -> IResult<&str, Buddies<'_>> {
     Ok((rest, Buddies { title, node, name, blocks }))
 }
 
-/// `6676*4kB (UME) `: how many, and their size.
+/// `6676*4kB (UME) `: the number of blocks and their size.
 fn block(text: &str) -> IResult<&str, (u64, Size<'_>)> {
     let kinds = delimited(char('('), take_while(|c: char| c.is_ascii_uppercase()), char(')'));
     let size = terminated(text::size, (space0, opt(kinds), space0));

@@ -1,9 +1,9 @@
 //! The Linux kernel's OOM killer: its report, from 2.6 to 6.18, of the whole machine or of a memory cgroup.
 //!
-//! Mirrors `mm/oom_kill.c` (`dump_header`, `dump_tasks`, `__oom_kill_process`, `oom_reap_task_mm`) and what these call in
-//! `mm/memcontrol.c` and `lib/show_mem.c`. One report is one record: trigger, call trace, the cgroup's or the machine's
-//! memory, the table of tasks, `oom-kill:`, the victim, the reaper. Logs show any part of it: the beginning has left the
-//! ring buffer, somebody searched for `Killed`, lines are cut, others stand between, or the newest come first.
+//! Mirrors `mm/oom_kill.c` (`dump_header`, `dump_tasks`, `__oom_kill_process`, `oom_reap_task_mm`) and what these call in `mm/memcontrol.c`
+//! and `lib/show_mem.c`. One report is one record: trigger, call trace, the cgroup's or the machine's memory, the table of tasks,
+//! `oom-kill:`, the victim, the reaper. Logs show any part of it: the beginning may have left the ring buffer, somebody may have searched
+//! for `Killed`, lines may be cut or mixed with others, or the newest may come first.
 
 mod cgroup;
 mod examples;
@@ -26,15 +26,14 @@ use crate::model::{Event, What};
 /// See the module.
 pub struct Kernel;
 
-/// So many physical lines may stand between two lines of a report: call traces are long, and `dmesg --json` takes four
-/// lines for one.
+/// Most physical lines between two lines of a report: call traces are long, and `dmesg --json` makes four lines of one.
 const PATIENCE: u64 = 400;
-/// The same for what may follow behind the victim.
+/// The same for lines after the victim's.
 const AFTERWARDS: u64 = 40;
-/// The same within the statistics of a cgroup, whose lines are words that anybody may print.
+/// The same within the statistics of a cgroup, whose lines any program might print.
 const WITHIN: u64 = 8;
 
-/// What a width broke off stands in the next line, or behind a blank one.
+/// The rest of a wrapped line stands in the next line or in the one after a blank line.
 const NEXT: u64 = 2;
 
 impl Grammar for Kernel {
@@ -86,7 +85,7 @@ impl Grammar for Kernel {
         let last = line::read(last_of(record));
         let distance = next.number.0.saturating_sub(record.last_number().0);
         let patience = match last {
-            // It only mentions the words by which a report is found.
+            // The line only mentions a trigger.
             None => return Follow::End,
             Some(KernelLine::Victim(_) | KernelLine::Reaped(_) | KernelLine::Group(_) | KernelLine::Helpless(..)) => {
                 AFTERWARDS
@@ -121,12 +120,12 @@ impl Grammar for Kernel {
     }
 }
 
-/// The last line of `record` as the kernel wrote it, however often a width broke it.
+/// The last line of `record` as the kernel wrote it, with wrapped pieces joined.
 fn last_of(record: &Record) -> &str {
     record.text().rsplit('\n').next().unwrap_or_default()
 }
 
-/// How `next` is joined to `last`, where it is what a width broke off: nobody stamped it, and more of `last` can be read with it.
+/// How to join `next` to `last` if it is the rest of a wrapped line: it has no time stamp, and more of `last` can be parsed with it.
 fn rest_of(last: &str, next: &Line<'_>) -> Option<Joint> {
     if next.envelope().time.is_some() || !matches!(line::read(last), Some(KernelLine::Victim(_) | KernelLine::Kill(_)))
     {
@@ -142,7 +141,7 @@ fn wait(distance: u64, patience: u64) -> Follow {
     }
 }
 
-/// Whether a cgroup's statistics may stand behind the `last` line: newest first they follow the table of tasks.
+/// Whether a cgroup's statistics may follow the `last` line; if the newest lines come first, they follow the table of tasks.
 fn may_have_statistics(last: Option<KernelLine<'_>>) -> bool {
     match last {
         Some(KernelLine::Detail(Detail::Usage(usage))) => usage.is_bare,
@@ -153,13 +152,13 @@ fn may_have_statistics(last: Option<KernelLine<'_>>) -> bool {
     }
 }
 
-/// Whether a line from the middle of a report may stand behind the `last` line of `record`.
+/// Whether a line from the middle of a report may follow the `last` line of `record`.
 fn detail_belongs(record: &Record, last: Option<KernelLine<'_>>) -> bool {
     match last {
         Some(KernelLine::Detail(_)) => true,
-        // Newest first, the trigger is the report's last line.
+        // If the newest lines come first, the trigger is the report's last line.
         Some(KernelLine::Trigger(_)) => record.len() == 1,
-        // Newest first, these are among the first lines, else among the last ones.
+        // These are among the first lines if the newest come first, else among the last.
         Some(KernelLine::Kill(_) | KernelLine::Intent(_)) => Shape::of(record.text()).is_reversed != Some(false),
         _ => false,
     }
@@ -172,18 +171,18 @@ fn is_earlier(record: &Record, next: &Line<'_>) -> bool {
     since.is_some_and(|seconds| seconds < 0.0)
 }
 
-/// Which telling lines a record has, so as to know which may follow.
+/// Which kinds of lines a record has so far; they decide which may follow.
 #[derive(Debug, Default)]
 struct Shape {
     has_trigger: bool,
     has_details: bool,
     has_group: bool,
-    /// The pid, if `oom-kill:` was not cut before it.
+    /// Whether there is an `oom-kill:` line, and its pid, which may be cut off.
     kill: Option<Option<u32>>,
     intent: Option<u32>,
     victims: Vec<u32>,
     reaped: Vec<u32>,
-    /// Whether the newest line comes first; `None` while all lines are of one sort.
+    /// Whether the newest line comes first; `None` while all lines are of one kind.
     is_reversed: Option<bool>,
 }
 
@@ -203,7 +202,7 @@ impl Shape {
         shape
     }
 
-    /// Adds a line. The result is its place in a report, if it has one.
+    /// Adds a line; returns its position in the order of a report, if it has one.
     fn add(&mut self, part: KernelLine<'_>) -> Option<u8> {
         match part {
             KernelLine::Trigger(_) => self.has_trigger = true,
@@ -221,7 +220,7 @@ impl Shape {
             KernelLine::Kill(_) => Some(2),
             KernelLine::Intent(_) => Some(3),
             KernelLine::Victim(_) => Some(4),
-            // The reaper of an earlier victim may be late.
+            // The reaper of an earlier victim may print late.
             KernelLine::Reaped(process) => (!self.has_trigger || self.victims.contains(&process.pid)).then_some(5),
             KernelLine::Group(_) | KernelLine::Helpless(..) => None,
         }
@@ -242,7 +241,7 @@ impl Shape {
             }
             KernelLine::Intent(process) => {
                 let is_chosen = self.kill.flatten().is_none_or(|pid| pid == process.pid);
-                // A child may have died in its place.
+                // The kernel may have killed a child in its place.
                 let is_open = self.victims.is_empty() || is_killed(process.pid) || is_earlier();
                 self.intent.is_none() && is_chosen && is_open
             }
@@ -253,7 +252,7 @@ impl Shape {
                 (None, None) if is_begun => !is_earlier(),
                 (None, None) => self.reaped.contains(&process.pid),
             },
-            // What a late one says of an earlier victim is no event of its own.
+            // A late line about an earlier victim makes no event of its own.
             KernelLine::Reaped(process) => {
                 let is_own = is_killed(process.pid) || self.reaped.contains(&process.pid);
                 is_own || self.kill == Some(Some(process.pid)) || (is_begun && self.reaped.is_empty())

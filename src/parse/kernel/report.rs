@@ -1,14 +1,14 @@
-//! A whole report: its lines taken together, and the event that they state.
+//! A whole report: its lines combined, and the event that they state.
 
-use super::cgroup::{Counter, Statistics, Usage};
-use super::figures::Extracted;
-use super::line::{self, Caller, Detail, Helpless, KernelLine, Kill, Process, Processor, Trigger};
+use super::cgroup::{CgroupUsage, Counter, Statistics};
+use super::figures::Collector;
+use super::line::{self, Caller, Detail, Helpless, KernelLine, KernelProcess, OomKill, Processor, Trigger};
 use super::memory::{self, Buddies, HugePages, Swap, Zone};
 use super::tasks::{self, Task, TaskRow};
 use crate::model::{Bytes, Event, Kind, Severity, Shortage, Victim, What};
 use crate::parse::Record;
 
-/// What the lines of a report say.
+/// The contents of a report's lines.
 #[derive(Debug, Default)]
 pub(super) struct Report<'a> {
     pub trigger: Option<Trigger<'a>>,
@@ -16,7 +16,7 @@ pub(super) struct Report<'a> {
     pub cpuset: Option<(&'a str, &'a str)>,
     pub callers: Vec<(Caller, &'a str)>,
     pub limit: Option<(Option<&'a str>, &'a str)>,
-    pub usages: Vec<Usage<'a>>,
+    pub usages: Vec<CgroupUsage<'a>>,
     pub statistics: Vec<Statistics<'a>>,
     pub counters: Vec<&'a str>,
     pub zones: Vec<Zone<'a>>,
@@ -26,16 +26,16 @@ pub(super) struct Report<'a> {
     pub ram: Option<(&'a str, u64)>,
     pub columns: Option<&'a str>,
     pub rows: Vec<TaskRow<'a>>,
-    pub kill: Option<Kill<'a>>,
-    pub intent: Option<Process<'a>>,
-    pub victims: Vec<Process<'a>>,
+    pub kill: Option<OomKill<'a>>,
+    pub intent: Option<KernelProcess<'a>>,
+    pub victims: Vec<KernelProcess<'a>>,
     pub group: Option<&'a str>,
     pub helpless: Vec<(Helpless, &'a str)>,
-    pub reaped: Vec<Process<'a>>,
+    pub reaped: Vec<KernelProcess<'a>>,
 }
 
 impl<'a> Report<'a> {
-    /// Takes the lines of `text` together.
+    /// Combines the lines of `text`.
     pub fn read(text: &'a str) -> Report<'a> {
         let mut report = Report::default();
         for part in text.lines().filter_map(line::read) {
@@ -74,12 +74,12 @@ impl<'a> Report<'a> {
         }
     }
 
-    /// What all this states, if it proves that the killer was called.
+    /// The event of the report, if it proves that the OOM killer ran.
     pub fn event(&self, record: &'a Record) -> Option<Event> {
         let proofs = self.proofs();
         let proof = *proofs.first()?;
         let tasks = tasks::tasks(self.columns, &self.rows);
-        let told = Extracted::new(record, self.page(&tasks));
+        let told = Collector::new(record, self.page(&tasks));
         let (figures, facts, consumers) = told.all_of(self, &tasks);
         let kind = if self.is_in_cgroup() { Kind::HostOomCgroup } else { Kind::HostOomKernel };
         let shortage = Shortage { kind, severity: Severity::Fatal, victims: self.victims_of(record), consumers };
@@ -96,11 +96,11 @@ impl<'a> Report<'a> {
         Some(event)
     }
 
-    /// The words that prove a kill or that one was due, the most telling first.
+    /// The words that prove a kill or the need for one, strongest first.
     fn proofs(&self) -> Vec<&'a str> {
-        // Anybody may print `Killed process 7 (x)`.
+        // Any program may print `Killed process 7 (x)`.
         let is_alone = self.trigger.is_none() && self.kill.is_none() && self.intent.is_none() && self.limit.is_none();
-        let is_sure = |victim: &&Process<'a>| !is_alone || victim.says_why() || victim.has_sizes();
+        let is_sure = |victim: &&KernelProcess<'a>| !is_alone || victim.says_why() || victim.has_sizes();
         let mut proofs: Vec<&'a str> = self.victims.iter().filter(is_sure).map(|victim| victim.words).collect();
         proofs.extend(self.kill.map(|kill| kill.words));
         proofs.extend(self.intent.map(|intent| intent.words));
@@ -109,11 +109,11 @@ impl<'a> Report<'a> {
         proofs.extend(self.limit.map(|(_, path)| path));
         proofs.extend(self.memory_usage().filter(|usage| usage.limit.is_some()).map(|usage| usage.words));
         proofs.extend(self.trigger.map(|trigger| trigger.words));
-        // It tells nothing that the other lines do not.
+        // The reaper's line adds nothing to the others, so it counts only without them.
         if proofs.is_empty() {
             proofs.extend(self.reaped.first().map(|process| process.words));
         }
-        // A cut from the middle of a report has nothing better.
+        // An excerpt from the middle of a report has nothing better.
         if proofs.is_empty() {
             proofs.extend(self.callers.iter().filter(|(caller, _)| *caller != Caller::SysRq).map(|(_, words)| *words));
             proofs.extend(self.columns);
@@ -126,7 +126,7 @@ impl<'a> Report<'a> {
         match self.kill.and_then(|kill| kill.constraint) {
             Some(constraint) => constraint == "CONSTRAINT_MEMCG",
             None => {
-                self.victims.iter().chain(&self.intent).any(Process::is_in_cgroup)
+                self.victims.iter().chain(&self.intent).any(KernelProcess::is_in_cgroup)
                     || self.limit.is_some()
                     || self.group.is_some()
                     || self.memory_usage().is_some()
@@ -139,14 +139,14 @@ impl<'a> Report<'a> {
         }
     }
 
-    /// A machine without anybody to kill panics at once; a cgroup goes on.
+    /// Without a process to kill, the whole machine panics at once, but a cgroup goes on.
     fn is_helpless_without_panic(&self) -> bool {
         let why: Vec<Helpless> = self.helpless.iter().map(|(why, _)| *why).collect();
         let by_hand = self.callers.iter().any(|(caller, _)| *caller == Caller::SysRq);
         why.contains(&Helpless::NobodyKillable) && !why.contains(&Helpless::Panic) && !by_hand
     }
 
-    pub fn memory_usage(&self) -> Option<&Usage<'a>> {
+    pub fn memory_usage(&self) -> Option<&CgroupUsage<'a>> {
         self.usages.iter().find(|usage| usage.counter == Counter::Memory)
     }
 
@@ -177,19 +177,20 @@ impl<'a> Report<'a> {
         self.kill.and_then(|kill| kill.mems_allowed).or(self.cpuset.map(|(_, nodes)| nodes))
     }
 
-    /// The nodes that a memory policy allows.
+    /// The NUMA nodes that a memory policy allows.
     pub fn nodemask(&self) -> Option<&'a str> {
         let nodes = self.kill.and_then(|kill| kill.nodemask).or(self.trigger.and_then(|trigger| trigger.nodemask));
         nodes.filter(|nodes| *nodes != "(null)")
     }
 
-    /// Whom the reaper speaks of; amid lines that say who was chosen it may be late and mean an earlier victim.
-    pub fn own_reaped(&self) -> Option<&Process<'a>> {
+    /// The process that the reaper names. If a report with a trigger names its victim, the reaper's line may be a late one about an earlier
+    /// victim and does not count.
+    pub fn own_reaped(&self) -> Option<&KernelProcess<'a>> {
         let says_who = !self.victims.is_empty() || self.kill.is_some() || self.intent.is_some();
         self.reaped.first().filter(|_| self.trigger.is_none() || !says_who)
     }
 
-    /// The size of a page: by the victim, whose size stands there in pages and in kB, or by the smallest free block.
+    /// The size of a page: from the victim, whose size is printed in pages and in kB, or from the smallest free block.
     fn page(&self, tasks: &[Task<'a>]) -> Bytes {
         let by_victim = self.victims.iter().find_map(|victim| {
             let pages = tasks.iter().find(|task| task.pid == victim.pid)?.total_vm;

@@ -1,6 +1,6 @@
 //! The table of tasks in a report.
 //!
-//! Mirrors `mm/oom_kill.c:dump_tasks`. Its columns changed with the versions, so the header says which they are:
+//! Mirrors `mm/oom_kill.c:dump_tasks`. The columns differ between versions and are taken from the header:
 //!
 //! - 2.6.2x: `[ pid ]   uid  tgid total_vm      rss cpu oom_adj name`
 //! - 2.6.36–3.2: `[ pid ]   uid  tgid total_vm      rss cpu oom_adj oom_score_adj name`
@@ -21,7 +21,7 @@ pub(super) struct TaskRow<'a> {
     /// The whole line.
     pub words: &'a str,
     pid: u32,
-    /// What stands behind the pid: numbers and a name, which may have blanks and digits.
+    /// The text after the pid: numbers and a name, which may contain blanks and digits.
     cells: &'a str,
 }
 
@@ -46,7 +46,7 @@ impl Task<'_> {
 pub(super) fn row(line: &str) -> Option<TaskRow<'_>> {
     let words = line.trim();
     let (cells, pid) = pid(words).ok()?;
-    // Uid, thread group, total_vm, rss and at least one more.
+    // Uid, thread group, total_vm, rss and at least one more column.
     (numbers(cells).take(5).count() == 5).then_some(TaskRow { words, pid, cells })
 }
 
@@ -63,14 +63,14 @@ fn numbers(cells: &str) -> impl Iterator<Item = &str> {
     cells.split_ascii_whitespace().take_while(|cell| cell.parse::<i64>().is_ok())
 }
 
-/// Where in a row what stands.
+/// The positions of the columns in a row.
 #[derive(Debug, Clone, Copy)]
 struct Columns {
     total_vm: usize,
     rss: usize,
     swapents: Option<usize>,
     oom_score_adj: Option<usize>,
-    /// How many numbers stand before the name.
+    /// The number of columns before the name.
     count: usize,
 }
 
@@ -88,7 +88,7 @@ impl Columns {
         })
     }
 
-    /// Without a header: by how many numbers there are.
+    /// Guesses the columns from the number of cells, if there is no header.
     fn of_row(cells: &str) -> Columns {
         let count = match numbers(cells).count() {
             10.. => 10,
@@ -100,7 +100,7 @@ impl Columns {
     }
 }
 
-/// The tasks in `rows`, as `header` says.
+/// The tasks in `rows`, with the columns of `header`.
 pub(super) fn tasks<'a>(header: Option<&str>, rows: &[TaskRow<'a>]) -> Vec<Task<'a>> {
     let columns = header.and_then(Columns::of_header);
     rows.iter().filter_map(|row| task(columns.unwrap_or_else(|| Columns::of_row(row.cells)), *row)).collect()
@@ -109,7 +109,7 @@ pub(super) fn tasks<'a>(header: Option<&str>, rows: &[TaskRow<'a>]) -> Vec<Task<
 fn task<'a>(columns: Columns, row: TaskRow<'a>) -> Option<Task<'a>> {
     let cells: Vec<&str> = numbers(row.cells).take(columns.count).collect();
     let name = name(row.cells, columns.count);
-    // Cut off: its last number may be half a one.
+    // The row is cut off: its last number may be incomplete.
     if cells.len() < columns.count || name.is_empty() {
         return None;
     }
@@ -126,7 +126,7 @@ fn task<'a>(columns: Columns, row: TaskRow<'a>) -> Option<Task<'a>> {
     })
 }
 
-/// What stands behind the first `count` cells.
+/// The text after the first `count` cells.
 fn name(cells: &str, count: usize) -> &str {
     let mut rest = cells.trim_start();
     for _ in 0..count {
@@ -139,7 +139,7 @@ fn name(cells: &str, count: usize) -> &str {
 mod tests {
     use super::*;
 
-    /// Pid, name, resident and swapped pages, adjustment.
+    /// Pid, name, resident and swapped pages, oom_score_adj.
     type Cells = (u32, String, u64, Option<u64>, Option<i32>);
 
     fn read(header: Option<&str>, line: &str) -> Option<Cells> {

@@ -1,4 +1,4 @@
-//! Reports as they get damaged on their way.
+//! Reports that were damaged on their way into a log.
 
 use crate::model::{Bytes, Event, FactValue, FigureName, Kind, Shortage, What};
 use crate::parse::testing;
@@ -14,7 +14,7 @@ fn shortage(event: &Event) -> Option<&Shortage> {
     }
 }
 
-/// Of each event the kind, the victims' pids and who asked for memory.
+/// For each event its kind, the victims' pids and the task that asked for memory.
 fn kills(lines: &[&str]) -> Vec<(Kind, Vec<u32>, Option<String>)> {
     let told = |event: &Event| {
         let shortage = shortage(event)?;
@@ -64,7 +64,7 @@ fn several_kills_are_several_events() {
     lines.extend(second.iter().map(String::as_str));
     let both = [(Kind::HostOomCgroup, vec![71], python()), (Kind::HostOomCgroup, vec![72], python())];
     assert_eq!(kills(&lines), both);
-    // The reaper of the first is late.
+    // The reaper of the first victim is late.
     lines.insert(6, REAPED);
     assert_eq!(kills(&lines), both);
     // Only the lines that somebody searched for.
@@ -76,7 +76,7 @@ fn several_kills_are_several_events() {
     let mut reversed = both.clone();
     reversed.reverse();
     assert_eq!(kills(&lines), reversed);
-    // The kernel drops the report of a kill that follows another one at once.
+    // The kernel rate-limits the reports of kills in quick succession.
     let third = of(VICTIM, "73", "101.");
     lines = vec![TRIGGER, USAGE, KILL, VICTIM, &third];
     let last = [both[0].clone(), (Kind::HostOomCgroup, vec![73], None)];

@@ -1,4 +1,4 @@
-//! Takes out of a line what is not its text: colours, terminal commands, control characters, JSON's escapes.
+//! Removes from a line what is not its text: colours, terminal commands, control characters, JSON's escapes.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -8,7 +8,7 @@ use memchr::memchr;
 use super::envelope;
 use crate::parse::record::amount::HOLE;
 
-/// The text of `raw` without colours and control characters, and where its runs come from.
+/// The text of `raw` without colours and control characters, and its runs as offsets in text and `raw`.
 pub(super) fn clean(raw: &[u8]) -> (Cow<'_, str>, Vec<(usize, usize)>) {
     if let Some(message) = envelope::wrapped_message(raw) {
         return unescape(raw, message);
@@ -33,17 +33,17 @@ pub(super) fn clean(raw: &[u8]) -> (Cow<'_, str>, Vec<(usize, usize)>) {
     (Cow::Owned(text), runs)
 }
 
-/// Whether a digit stands beside the NULs at `hole`. Where a file has a hole, nobody knows what stood there: of a number only a
-/// part may be left, and what stands on either side of it is not one.
+/// Whether a digit stands beside the NULs at `hole`. A hole in a file hides unknown bytes: a number beside it may be incomplete, and the
+/// digits on both sides are not one number.
 fn is_beside_digit(raw: &[u8], hole: Range<usize>) -> bool {
     let is_digit = |at: usize| raw.get(at).is_some_and(u8::is_ascii_digit);
     hole.start.checked_sub(1).is_some_and(is_digit) || is_digit(hole.end)
 }
 
-/// Where, from `at` on, the next thing begins that [`removed`] removes; the end of `raw` if there is none.
+/// Where, from `at` on, the next sequence begins that [`removed`] removes; the end of `raw` if there is none.
 fn next_removed(raw: &[u8], mut at: usize) -> usize {
     let begins = |at: &usize| is_suspicious(raw[*at]) && removed(&raw[*at..]) > 0;
-    // So many bytes are looked at in one go, as the processor can.
+    // Chunks of this size are checked with SIMD instructions.
     while let Some(bytes) = raw.get(at..).and_then(|rest| rest.first_chunk::<32>()) {
         if bytes.iter().fold(false, |any, byte| any | is_suspicious(*byte))
             && let Some(found) = (at..at + bytes.len()).find(begins)
@@ -70,16 +70,16 @@ fn push_lossy(raw: &[u8], mut at: usize, text: &mut String, runs: &mut Vec<(usiz
     }
 }
 
-/// Whether a byte may begin something that [`removed`] removes. Written without branches, so that many are looked at at once.
+/// Whether a byte may begin something that [`removed`] removes. Without branches, so that the compiler vectorises the loop around it.
 fn is_suspicious(byte: u8) -> bool {
     let is_control = (byte < b' ') & (byte != b'\t') & (byte != b'\n') | (byte == 0x7f);
     is_control | (byte == b'[') | (byte == b'^') | (byte == b'#') | (byte == b'\\')
 }
 
-/// Length of the colour code, terminal command or control character that `raw` begins with; 0 if with none.
+/// Length of the colour code, terminal command or control character at the start of `raw`; 0 if there is none.
 ///
-/// Besides the true escape character it knows what is left of it after a log shipper: `^[[36m`, syslog's `#033[36m`, the
-/// literal `\x1b[36m`, `\u001b[36m`, `\033[36m`, and `[36m` where the escape was dropped.
+/// Besides the true escape character it knows the forms into which log shippers turn it: `^[[36m`, syslog's `#033[36m`, the literal
+/// `\x1b[36m`, `\u001b[36m`, `\033[36m`, and `[36m` where the escape was dropped.
 pub(crate) fn removed(raw: &[u8]) -> usize {
     const ESCAPES: &[&[u8]] = &[b"\x1b", b"^[", b"#033", b"\\x1b", b"\\u001b", b"\\033", b"\\e"];
     let escape = ESCAPES.iter().find(|escape| raw.starts_with(escape)).map_or(0, |escape| escape.len());
@@ -103,7 +103,7 @@ pub(crate) fn removed(raw: &[u8]) -> usize {
     }
 }
 
-/// Decodes the JSON string that stands at `message` in `raw`.
+/// Decodes the JSON string at `message` in `raw`.
 fn unescape(raw: &[u8], message: Range<usize>) -> (Cow<'_, str>, Vec<(usize, usize)>) {
     let (mut text, mut runs, mut at) = (String::with_capacity(message.len()), Vec::new(), message.start);
     while at < message.end {

@@ -59,7 +59,7 @@ pub(in crate::parse) fn month_day(input: &str) -> IResult<&str, Timestamp> {
     at(rest, Clock::Yearless, Clock::YEARLESS, month, day, time, fraction)
 }
 
-/// `716 07:57:26.709`, the date of PyTorch's C++ warnings: the month without its zero.
+/// `716 07:57:26.709`, the date of PyTorch's C++ warnings: the month may lack its leading zero.
 pub(in crate::parse) fn glog(input: &str) -> IResult<&str, Timestamp> {
     let (rest, date) = terminated(take_while_m_n(3, 4, |c: char| c.is_ascii_digit()), space1).parse(input)?;
     let (month, day) = date.split_at(date.len() - 2);
@@ -73,7 +73,7 @@ pub(in crate::parse) fn time_of_day(input: &str) -> IResult<&str, Timestamp> {
     at(rest, Clock::TimeOfDay, 1970, 1, 1, time, fraction)
 }
 
-/// `12345.678901`, seconds since the kernel started; the blanks before it are the kernel's.
+/// `12345.678901`, seconds since the kernel started; the kernel pads it with blanks.
 pub(in crate::parse) fn uptime(input: &str) -> IResult<&str, Timestamp> {
     let seconds = recognize((digit1, char('.'), take_while_m_n(6, 9, |c: char| c.is_ascii_digit())));
     let (rest, seconds) = preceded(space0, map_opt(seconds, |text: &str| text.parse().ok())).parse(input)?;
@@ -87,7 +87,7 @@ fn at(rest: &str, clock: Clock, year: i16, month: u32, day: u32, time: Time, ext
     Ok((rest, Timestamp { clock, seconds: instant.as_second() as f64 + extra }))
 }
 
-/// `hh:mm:ss` and a fraction behind a point or comma.
+/// `hh:mm:ss` and a fraction after a point or comma.
 fn clock_time(input: &str) -> IResult<&str, (Time, f64)> {
     let (rest, (hour, _, minute, _, second)) =
         (number(2, 2), char(':'), number(2, 2), char(':'), number(2, 2)).parse(input)?;
@@ -100,9 +100,9 @@ fn clock_time(input: &str) -> IResult<&str, (Time, f64)> {
     }
 }
 
-/// What `digits` behind a point are worth.
+/// The value of `digits` after a point.
 fn fraction_of(digits: &str) -> f64 {
-    // More than nanoseconds no clock writes.
+    // No clock writes more digits than nanoseconds.
     let digits = &digits[..digits.len().min(9)];
     digits.parse::<u32>().map_or(0.0, |number| f64::from(number) / 10f64.powi(digits.len() as i32))
 }
@@ -115,7 +115,7 @@ fn zone(input: &str) -> IResult<&str, i32> {
     alt((tag("Z").map(|_| 0), offset)).parse(input)
 }
 
-/// From `least` to `most` digits. Each line of a log is asked for a date and most lines have none: it looks at bytes.
+/// A number of `least` to `most` digits. It works on bytes because every line is tried for a date and most lines have none.
 fn number<'a>(least: usize, most: usize) -> impl Parser<&'a str, Output = u32, Error = nom::error::Error<&'a str>> {
     move |input: &'a str| {
         let digits = input.bytes().take(most).take_while(u8::is_ascii_digit).count();

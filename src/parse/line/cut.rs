@@ -1,7 +1,7 @@
-//! What is left of a number where a line was cut.
+//! Finds incomplete numbers where a line was cut.
 
-/// How many bytes at the end of `line`, which may have gone on, are no whole number: `Killed process 64`, `1.5 Gi`. One with
-/// its whole unit is: `2.00 GiB`.
+/// How many bytes at the end of the cut `line` may be part of an incomplete number: `Killed process 64`, `1.5 Gi`. A number with a whole
+/// unit is complete: `2.00 GiB`.
 pub(super) fn at_end(line: &[u8]) -> usize {
     let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || b"._,+-".contains(byte);
     let word = line.iter().rev().take_while(|byte| is_part(byte)).count();
@@ -12,14 +12,14 @@ pub(super) fn at_end(line: &[u8]) -> usize {
     if digits.iter().any(u8::is_ascii_digit) {
         return if is_unit(unit) { 0 } else { word.len() };
     }
-    // `1.5 Gi`: what may become a unit, and the number before it.
+    // `1.5 Gi`: the beginning of a unit and the number before it.
     let is_begun = matches!(unit, [b'k' | b'K' | b'M' | b'G' | b'T' | b'P'] | [_, b'i']);
     let number = before.trim_ascii_end();
     let digits = number.iter().rev().take_while(|byte| byte.is_ascii_digit() || b".,".contains(byte)).count();
     if is_begun && digits > 0 { line.len() - (number.len() - digits) } else { 0 }
 }
 
-/// How many bytes at the start of `line`, before which something was cut off, may be the rest of a number.
+/// How many bytes at the start of `line`, whose beginning was cut off, may be the rest of a number.
 pub(super) fn at_start(line: &[u8]) -> usize {
     line.iter().take_while(|byte| byte.is_ascii_digit() || b".,".contains(byte)).count()
 }
@@ -28,7 +28,7 @@ pub(super) fn at_start(line: &[u8]) -> usize {
 mod tests {
     use super::*;
 
-    /// `Killed process 6411` once was process 6 where the log was cut within the number.
+    /// `Killed process 6411` was read as process 6 when the log was cut within the number.
     #[test]
     fn a_number_that_is_cut_off_is_none() {
         let left = |line: &str| line[..line.len() - at_end(line.as_bytes())].to_owned();

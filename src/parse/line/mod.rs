@@ -1,7 +1,7 @@
-//! One line as its writer meant it, and what others put around it.
+//! One line as its writer wrote it, and the prefixes around it.
 //!
-//! In go physical lines; out come [`Line`]s, freed of colours, escapes, wrappers, prefixes, each byte still knowing where it
-//! stands. Nothing here knows what a line means.
+//! Physical lines come in; [`Line`]s go out, freed of colours, escapes, wrappers and prefixes, with each byte's position in the input kept.
+//! Nothing here knows what a line means.
 
 mod clean;
 pub(super) mod clock;
@@ -21,10 +21,10 @@ use crate::model::{Citation, Column, LineNumber, Location};
 use crate::scan::RawLine;
 pub use envelope::Envelope;
 
-/// One line as its writer meant it: without colours, escapes and control characters, apart from the other lines that a
-/// progress bar or a JSON wrapper put into the same physical line, and with what others put around it peeled off.
+/// One line as its writer wrote it: without colours, escapes and control characters, separated from other lines that a progress bar or a
+/// JSON wrapper put into the same physical line, and with its prefixes peeled off.
 ///
-/// Each of its bytes still knows where it stands in the input.
+/// The position of each byte in the input is kept.
 #[derive(Debug, Clone)]
 pub struct Line<'a> {
     /// The physical line.
@@ -33,15 +33,15 @@ pub struct Line<'a> {
     column: u64,
     /// The bytes as they stand in the input.
     raw: Cow<'a, [u8]>,
-    /// The same in clean.
+    /// The cleaned text.
     text: Cow<'a, str>,
-    /// Where runs of equal bytes begin: in `text`, in `raw`. Empty when they are equal throughout.
+    /// Where runs of equal bytes begin, as offsets in `text` and in `raw`. Empty if both are the same.
     runs: Vec<(usize, usize)>,
     envelope: Envelope,
 }
 
 impl<'a> Line<'a> {
-    /// Reads the lines within a physical line, in order, and gives each to `each`. Blank ones are left out.
+    /// Calls `each` for the lines within a physical line, in order. Blank lines are skipped.
     pub fn read(physical: RawLine<'a>, mut each: impl FnMut(Line<'a>)) {
         let mut start = 0;
         for end in memchr_iter(b'\r', physical.bytes).chain([physical.bytes.len()]) {
@@ -83,12 +83,12 @@ impl<'a> Line<'a> {
         }
     }
 
-    /// What its writer wrote, prefixes and suffixes of others taken off.
+    /// The line without prefixes and suffixes.
     pub fn body(&self) -> &str {
         &self.text[self.envelope.body.clone()]
     }
 
-    /// What its prefixes say of its writer.
+    /// What the prefixes say about the writer.
     pub fn envelope(&self) -> &Envelope {
         &self.envelope
     }
@@ -98,12 +98,12 @@ impl<'a> Line<'a> {
         &self.text[span.clone()]
     }
 
-    /// The whole body as it stands in the input.
+    /// Cites the whole body as it stands in the input.
     pub fn cite(&self, path: &std::sync::Arc<str>) -> Citation {
         self.cite_body(path, 0..self.envelope.body.len())
     }
 
-    /// A part of the body, by offsets into [`Line::body`], as it stands in the input.
+    /// Cites a part of the body, given by offsets into [`Line::body`], as it stands in the input.
     pub(crate) fn cite_body(&self, path: &std::sync::Arc<str>, part: Range<usize>) -> Citation {
         let body = self.envelope.body.start;
         let start = self.raw_position(body + part.start);
@@ -112,7 +112,7 @@ impl<'a> Line<'a> {
             false => self.raw_position(body + part.end - 1) + 1,
         };
         let raw = &self.raw[start..end];
-        // Nearly always the quick check is enough.
+        // Almost all lines are valid UTF-8 and need no lossy conversion.
         let text = std::str::from_utf8(raw).map_or_else(|_| String::from_utf8_lossy(raw), Cow::Borrowed);
         let text = &text[..text.floor_char_boundary(Citation::LONGEST)];
         let column = Column(self.column + start as u64 + 1);
@@ -124,14 +124,14 @@ impl<'a> Line<'a> {
             0 => position,
             after => {
                 let (text, raw) = self.runs[after - 1];
-                // Within a run both advance alike; what was replaced by something longer ends where the next run begins.
+                // Within a run both offsets advance alike. Text longer than the bytes that it replaces ends where the next run begins.
                 let limit = self.runs.get(after).map_or(self.raw.len(), |(_, next)| *next);
                 (raw + position - text).min(limit.saturating_sub(1))
             }
         }
     }
 
-    /// Makes `kept` the same line, in the room that it has.
+    /// Copies this line into `kept`, reusing its buffers.
     pub(crate) fn copy_to(&self, kept: &mut Line<'static>) {
         kept.number = self.number;
         kept.column = self.column;

@@ -1,5 +1,5 @@
-//! Progress bars: what they label, and how far they are. Mirrors tqdm `std.py:format_meter` (4.x), ultralytics
-//! `utils/tqdm.py` (8.3.200–8.4), which prints `100% ━━━━ 165/165 2.4it/s 1:08`, rich and Lightning (`━━━━ 165/165`).
+//! Progress bars: their labels and how far they are. Mirrors tqdm `std.py:format_meter` (4.x), ultralytics `utils/tqdm.py` (8.3.200–8.4),
+//! which prints `100% ━━━━ 165/165 2.4it/s 1:08`, rich and Lightning (`━━━━ 165/165`).
 
 use nom::bytes::complete::{tag, take_while1};
 use nom::character::complete::{char, space0};
@@ -10,16 +10,15 @@ use nom::{IResult, Parser};
 /// One state of one bar.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::parse) struct Bar<'a> {
-    /// What it says it does; may be empty.
+    /// Its label; may be empty.
     pub label: &'a str,
     /// How many are done.
     pub done: u64,
-    /// Of how many.
+    /// How many there are in all.
     pub total: u64,
 }
 
 impl Bar<'_> {
-    /// Whether all is done.
     pub fn is_full(&self) -> bool {
         self.total > 0 && self.done >= self.total
     }
@@ -30,7 +29,7 @@ impl Bar<'_> {
 pub(in crate::parse) fn bar(body: &str) -> Option<Bar<'_>> {
     let Some(at) = body.rfind(BAR) else { return heavy_bar(body) };
     let percent = body[..at].trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
-    // Behind the bar before it, if one was printed into the same line.
+    // Skips an earlier bar in the same line.
     let label = percent.rsplit_once('|').map_or(percent, |(_, meter)| meter.rsplit(']').next().unwrap_or(meter));
     let label = label.trim().trim_end_matches(':').trim_end();
     let (_, (done, total)) = count(body[at + BAR.len()..].split_once('|')?.1).ok()?;
@@ -70,15 +69,15 @@ fn scaled(text: &str) -> Option<u64> {
     Some((digits.parse::<f64>().ok()? * factor) as u64)
 }
 
-/// The bars of one process that say nothing of what they count.
+/// The unlabelled bars of one process.
 #[derive(Debug, Default)]
 pub(in crate::parse) struct Bars {
-    /// How far the outermost one is.
+    /// State of the outermost one: done and total.
     outer: Option<(u64, u64)>,
 }
 
 impl Bars {
-    /// Whether `bar`, which has no label, counts within another that is not full: it began while the other stood still.
+    /// Whether an unlabelled `bar` is nested in another one, which is not full: it appeared while that one was under way.
     pub fn is_nested(&mut self, bar: &Bar<'_>) -> bool {
         match self.outer {
             _ if !bar.label.is_empty() => false,
@@ -91,7 +90,7 @@ impl Bars {
     }
 }
 
-/// What a word that lines of progress have is part of.
+/// What a word in a line of progress belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::parse) enum ProgressWord {
     /// A bar.
@@ -102,7 +101,7 @@ pub(in crate::parse) enum ProgressWord {
     Step,
 }
 
-/// What stands in lines of progress.
+/// Words that occur in lines of progress.
 pub(in crate::parse) const WORDS: &[(&str, ProgressWord)] = &[
     (BAR, ProgressWord::Bar),
     (HEAVY, ProgressWord::Bar),
@@ -115,9 +114,9 @@ pub(in crate::parse) const WORDS: &[(&str, ProgressWord)] = &[
     ("Epoch", ProgressWord::Step),
 ];
 
-/// What stands between a bar's share and the bar.
+/// Stands between a bar's percentage and the bar.
 const BAR: &str = "%|";
-/// What a bar of a heavy line is made of.
+/// Part of a bar drawn with heavy lines.
 const HEAVY: &str = "━━";
 
 #[cfg(test)]

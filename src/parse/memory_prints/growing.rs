@@ -1,8 +1,8 @@
-//! Any amount of memory that a program prints again and again: `step 12: buffered 480 MB`, `shard 3: 132 MB held`,
-//! `12/5000 [00:02<04:16, mem=4.5G]`.
+//! An amount of memory in a free form that a program prints again and again: `step 12: buffered 480 MB`, `shard 3: 132 MB held`, `12/5000
+//! [00:02<04:16, mem=4.5G]`.
 //!
-//! Nobody's format: a line that no other grammar reads, with a number, a unit of memory, and words that come back with
-//! every print. Alone it says nothing; a series of them that rises is how leaks show in the logs of plain scripts.
+//! This is the last resort for lines that no other grammar reads: a number, a unit of memory, and words that recur with every print. A
+//! single line says nothing; a rising series of them shows a leak in the logs of plain scripts.
 
 use std::sync::Arc;
 
@@ -14,13 +14,13 @@ use crate::model::{Bytes, Event, FigureName, What};
 /// See the module.
 pub struct Growing;
 
-/// How an amount of memory ends.
+/// The endings of an amount of memory.
 const UNITS: [&str; 5] = [" MB", " GB", " MiB", " GiB", " kB"];
-/// How programs call it.
+/// The names that programs give it.
 const NAMES: [&str; 4] = ["mem=", "mem: ", "memory=", "memory: "];
-/// Words before the amount that name the series.
+/// How many words before the amount name the series.
 const WORDS: usize = 4;
-/// Lines longer than this are no prints of a step.
+/// Longer lines, in bytes, are not prints of a step.
 const LONGEST: usize = 400;
 
 impl Grammar for Growing {
@@ -55,7 +55,8 @@ impl Grammar for Growing {
     }
 }
 
-/// `mem=4.5G` of a progress bar's end, `max_mem: 3456M`: an amount whose name says that it is memory, its unit behind the number.
+/// `mem=4.5G` of a progress bar's end, `max_mem: 3456M`: an amount whose name says that it is memory and whose unit follows the number
+/// directly.
 fn named(line: &str) -> Option<(&str, Size<'_>)> {
     let starts = NAMES.iter().filter_map(|name| line.rfind(name).map(|at| at + name.len()));
     let is_joined = |start: usize, size: &Size<'_>| {
@@ -65,19 +66,19 @@ fn named(line: &str) -> Option<(&str, Size<'_>)> {
     starts.filter_map(|start| at(line, start)).find(|(before, size)| is_joined(before.len(), size))
 }
 
-/// The last amount of memory in `line`, and what stands before it.
+/// The last amount of memory in `line`, and the text before it.
 fn amount(line: &str) -> Option<(&str, Size<'_>)> {
     let unit = UNITS.iter().filter_map(|unit| line.rfind(unit)).max()?;
     at(line, text::number_at_end(&line[..unit])?)
 }
 
-/// The amount of memory at `start`, and what stands before it. A rate (`/s`) is none.
+/// The amount of memory at `start`, and the text before it. A rate (`/s`) does not count.
 fn at(line: &str, start: usize) -> Option<(&str, Size<'_>)> {
     let (rest, size) = text::size(&line[start..]).ok()?;
     (!rest.starts_with('/') && size.bytes? > Bytes(0)).then_some((&line[..start], size))
 }
 
-/// What names the series: the last words before the amount, numbers left out.
+/// The name of the series: the last words before the amount, without numbers.
 fn label(before: &str) -> String {
     let words: Vec<&str> = before
         .split(|c: char| c.is_whitespace() || "=:,()[]".contains(c))

@@ -1,8 +1,8 @@
 //! The memory metrics of Hugging Face's `Trainer`.
 //!
-//! Mirrors `transformers/trainer_utils.py:TrainerMemoryTracker` and `trainer_pt_utils.py:metrics_format`
-//! (4.0–5.23): `{init|train|eval|…}_mem_{cpu|gpu}_{alloc|peaked}_delta`, `before_init_mem_{cpu|gpu}`; bytes in the
-//! dictionary of the step, MiB in the box at the end. A delta is how much more a stage held at its end, a peak how much
+//! Mirrors `transformers/trainer_utils.py:TrainerMemoryTracker` and `trainer_pt_utils.py:metrics_format` (4.0–5.23):
+//! `{init|train|eval|…}_mem_{cpu|gpu}_{alloc|peaked}_delta`, `before_init_mem_{cpu|gpu}`; bytes in the dictionary of the step, MiB in the
+//! box at the end. An `alloc` delta is how much more memory a stage held at its end than at its beginning; a `peaked` delta is how much
 //! more than that it held for a while.
 
 use nom::branch::alt;

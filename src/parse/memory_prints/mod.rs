@@ -1,4 +1,4 @@
-//! Memory figures that jobs print beside their steps: points of the timeline, and never a failure.
+//! Memory figures that jobs print beside their steps: points of the timeline, never a failure.
 
 mod growing;
 mod metrics;
@@ -8,4 +8,4 @@ mod process;
 pub(super) use growing::Growing;
 pub(super) use metrics::Metrics;
 pub(super) use nvidia_smi::NvidiaSmi;
-pub(super) use process::Process;
+pub(super) use process::ProcessMemory;

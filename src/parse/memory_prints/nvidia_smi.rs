@@ -1,6 +1,6 @@
 //! The table of `nvidia-smi`, as jobs and people print it into a log.
 //!
-//! Two rows a device: its name, then its memory (drivers 375–580):
+//! Each device has two rows, its name and its memory (drivers 375–580):
 //!
 //! ```text
 //! |   0  NVIDIA A100-SXM4-80GB          On  | 00000000:07:00.0 Off |                    0 |
@@ -67,7 +67,7 @@ impl Grammar for NvidiaSmi {
     }
 }
 
-/// Number and name of the device of the first row; behind the name stands whether the driver stays loaded.
+/// Number and name of the device in the first row; after the name stands the persistence mode, `On` or `Off`.
 fn device(text: &str) -> IResult<&str, (u32, &str)> {
     let (rest, (index, cell)) =
         (preceded((char('|'), space1), integer), preceded(tag("  "), take_until(BUS))).parse(text)?;
@@ -75,7 +75,7 @@ fn device(text: &str) -> IResult<&str, (u32, &str)> {
     Ok((rest, (index, name)))
 }
 
-/// Used and total of the second row.
+/// Used and total memory in the second row.
 fn memory(text: &str) -> Option<(Size<'_>, Size<'_>)> {
     let cell = |text| separated_pair(text::size, (space0, char('/'), space0), text::size).parse(text);
     let cells = text.trim().strip_prefix('|')?.strip_suffix('|')?.split('|');

@@ -1,4 +1,4 @@
-//! What a process says of its own memory and of the host's: `VmRSS`, `RSS`, psutil.
+//! Prints of a process's own memory and of the host's: `VmRSS`, `RSS`, psutil.
 //!
 //! Mirrors the lines of `/proc/self/status` (`VmRSS:  8388608 kB`), `psutil.virtual_memory()` as Python shows it, and the
 //! sentences that scripts make of them: `host memory used 96.25 GB / 251.50 GB (38.3%)`, `host memory 61.5/125.6 GB`.
@@ -16,9 +16,9 @@ use crate::parse::text::{self, Size};
 use crate::parse::{Example, Grammar, Record, origin};
 
 /// See the module.
-pub struct Process;
+pub struct ProcessMemory;
 
-impl Grammar for Process {
+impl Grammar for ProcessMemory {
     fn producer(&self) -> &'static str {
         "process"
     }
@@ -46,8 +46,8 @@ impl Grammar for Process {
     }
 }
 
-/// `VmRSS 8388608 kB`, `VmRSS:  8388608 kB`, `RSS 4096 MB`, `RSS: 4096.5 MB`, `RSS=1.5GiB`. Not what a killer says of its
-/// victim.
+/// `VmRSS 8388608 kB`, `VmRSS: 8388608 kB`, `RSS 4096 MB`, `RSS: 4096.5 MB`, `RSS=1.5GiB`. Lines in which an OOM killer describes its
+/// victim do not count.
 fn resident(text: &str) -> Option<Size<'_>> {
     if ["sending SIG", "oom_score", "anon-rss"].iter().any(|words| text.contains(words)) {
         return None;
@@ -63,7 +63,6 @@ fn resident(text: &str) -> Option<Size<'_>> {
         .map(|(_, size)| size)
 }
 
-/// What is said of the host.
 struct Host<'a> {
     used: Size<'a>,
     total: Size<'a>,
@@ -88,7 +87,7 @@ fn spoken(text: &str) -> IResult<&str, Host<'_>> {
     let words = (tag("ost memory"), opt(char(':')), opt(tag(" used")), opt(char(':')), multispace0);
     let divided = || (multispace0, char('/'), multispace0);
     let both = separated_pair(text::size, divided(), text::size);
-    // The unit behind the second number is the first one's too.
+    // The unit after the second number holds for the first one, too.
     let one = map(separated_pair(consumed(text::decimal), divided(), text::size), |((words, amount), total)| {
         let unit = total.bytes.zip(text::decimal(total.text).ok()).map(|(bytes, (_, of))| bytes.0 as f64 / of);
         (Size { text: words, bytes: unit.and_then(|unit| Bytes::of(amount * unit, Bytes(1))) }, total)
@@ -98,8 +97,8 @@ fn spoken(text: &str) -> IResult<&str, Host<'_>> {
         .parse(text)
 }
 
-/// `svmem(total=270582939648, available=81604378624, percent=69.8, used=187904819200, free=…`: what is not available is in
-/// use, so the share and not `used` says how full the host is.
+/// `svmem(total=270582939648, available=81604378624, percent=69.8, used=187904819200, free=…`: memory that is not available is in use, so
+/// `percent` and not `used` tells how full the host is.
 fn psutil(text: &str) -> IResult<&str, Host<'_>> {
     let total = preceded((tag("svmem("), tag("total=")), terminated(text::plain_bytes, char(',')));
     let percent = preceded((take_until("percent="), tag("percent=")), consumed(text::decimal));
@@ -143,7 +142,7 @@ mod tests {
 
     #[test]
     fn the_share_of_the_host_is_kept() {
-        let events = testing::parse(&Process, EXAMPLES[0].text);
+        let events = testing::parse(&ProcessMemory, EXAMPLES[0].text);
         let percent = events.iter().flat_map(|event| &event.figures).find(|figure| figure.name == HostPercent);
         assert_eq!(percent.map(|figure| (figure.text.as_str(), figure.value)), Some(("38.3%", Some(38.3))));
     }
@@ -157,7 +156,7 @@ mod tests {
             "RSS 12",
             "host memory is low",
         ] {
-            assert!(testing::parse(&Process, text).is_empty(), "{text}");
+            assert!(testing::parse(&ProcessMemory, text).is_empty(), "{text}");
         }
     }
 }

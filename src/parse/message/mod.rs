@@ -1,8 +1,8 @@
 //! Messages of one line that are data: `rules/messages/`, shipped and the user's own.
 //!
-//! In goes a line and which rows' literals stand in it; out comes what those rows state. A row that proves nothing adds to
-//! what its producer says of memory at this moment and of the job; one that proves something is an event of its own, at
-//! most one of a producer.
+//! The input is a line and the rows whose literals it contains; the output is the events that these rows state. Rows that prove nothing are
+//! merged into one memory event and one notice of their producer; a row that proves something is an event of its own, at most one for each
+//! producer.
 
 mod pattern;
 mod statement;
@@ -18,7 +18,7 @@ use crate::model::{DEVICE_IN_USE, Event, PROCESS_IN_USE, RANK_IN_USE, What};
 /// All rows of all producers.
 pub(super) struct Messages {
     files: Arc<[MessageFile]>,
-    /// Where each row stands: which file, which of its messages.
+    /// For each row the index of its file and of the message within the file.
     rows: Vec<(u16, u16)>,
 }
 
@@ -29,12 +29,12 @@ impl Messages {
         Messages { rows: files.iter().enumerate().flat_map(of_file).collect(), files: Arc::clone(files) }
     }
 
-    /// Literals that make a line worth reading wherever it stands.
+    /// Literals for which the scanner searches the whole input.
     pub fn anchors(&self) -> impl Iterator<Item = &str> {
         self.files.iter().flat_map(|file| &file.message).flat_map(|row| &row.anchor).map(|anchor| &**anchor)
     }
 
-    /// Literals, and the row of whose lines one of them stands in each.
+    /// Pairs of a literal and its row; every line of a row's message contains one of its literals.
     pub fn triggers(&self) -> impl Iterator<Item = (&str, u16)> {
         (0..self.rows.len()).flat_map(|row| self.row(row as u16).1.triggers().map(move |words| (words, row as u16)))
     }
@@ -45,7 +45,7 @@ impl Messages {
         (file, &file.message[usize::from(row)])
     }
 
-    /// What `found`, rows of whose literals one stands in `record`, state.
+    /// The events of the rows `found`, whose literals `record` contains.
     pub fn read(&self, record: &Record, found: &mut Vec<u16>) -> Vec<Event> {
         found.sort_unstable();
         found.dedup();
@@ -60,7 +60,7 @@ impl Messages {
     }
 }
 
-/// Where producers read one line as shortages of different kinds, the one that reads most of it is meant.
+/// If producers read one line as shortages of different kinds, keeps the kind whose event has the most figures.
 fn keep_fullest(events: &mut Vec<Event>) {
     let kind = |event: &Event| match &event.what {
         What::Shortage(shortage) => Some(shortage.kind),
@@ -73,7 +73,7 @@ fn keep_fullest(events: &mut Vec<Event>) {
     }
 }
 
-/// What `rows` of one producer state in `record`.
+/// Adds the events that `rows` of one producer state in `record`.
 fn read_file<'m>(
     file: &MessageFile,
     rows: impl Iterator<Item = &'m Message>,
@@ -109,21 +109,21 @@ fn read_file<'m>(
     events.extend(notice.event(record, file.producer.as_str(), What::Notice));
 }
 
-/// Whether the words around those of `row` let it be its message.
+/// Whether the conditions of `row` on other words in the line hold.
 fn applies(row: &Message, line: &str) -> bool {
     let stands = |words: &str| line.contains(words);
     (row.within.is_empty() || row.within.iter().any(|words| stands(words)))
         && !row.without.iter().any(|words| stands(words))
 }
 
-/// The words of `row` in `line`, from where they begin: where they stand as a message's words do.
+/// `line` from the words of `row` on, at the first place where these are said and not quoted.
 fn spoken<'a>(row: &Message, line: &'a str) -> Option<&'a str> {
     row.triggers().find_map(|words| {
         line.match_indices(words).map(|(at, _)| &line[at..]).find(|part| is_said(row.said(), text::before(line, part)))
     })
 }
 
-/// Whether words behind `before` are said.
+/// Whether words that follow `before` are a statement and not a quotation, as strictly as `said` demands.
 fn is_said(said: Said, before: &str) -> bool {
     let is_quoted = || before.trim_end().ends_with(['"', '\'', '`']) || text::is_in_call(before);
     let reports =

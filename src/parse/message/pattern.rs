@@ -1,22 +1,22 @@
-//! Reads a pattern in a line.
+//! Matches a row's template against a line.
 
-use super::super::record::value::{self, Read};
+use super::super::record::value::{self, SlotValue};
 use super::super::table::places;
 use crate::knowledge::{Piece, SlotName, SlotType, Template};
 
 /// The value of a slot: its name, the words that state it, what they mean.
-pub(super) type Found<'a> = (SlotName, &'a str, Read);
+pub(super) type Found<'a> = (SlotName, &'a str, SlotValue);
 
-/// What was read of a pattern.
+/// A match of a template.
 pub(super) struct Reading<'a> {
     pub found: Vec<Found<'a>>,
-    /// The words, from the first to the last that belong to it.
+    /// The matched part of the line.
     pub words: &'a str,
-    /// Whether nothing of it was missing.
+    /// Whether all of the template was matched.
     pub is_whole: bool,
 }
 
-/// The first place in `line` where `template` is read, whole if there is one, else cut off by the line's end.
+/// The first full match of `template` in `line`, else the first one that the line's end cuts off.
 pub(super) fn read<'a>(template: &'a Template, line: &'a str) -> Option<Reading<'a>> {
     let pieces = template.pieces.as_slice();
     let (leading, pieces) = match pieces {
@@ -49,7 +49,7 @@ pub(super) fn read<'a>(template: &'a Template, line: &'a str) -> Option<Reading<
     cut
 }
 
-/// Reads `pieces` from `at` on; where they end, and whether all of them are there. `None` where something else stands.
+/// Matches `pieces` from `at` on; returns the end of the match and whether it is full. `None` if the line has other words.
 fn forwards<'a>(
     pieces: &'a [Piece],
     line: &'a str,
@@ -61,7 +61,7 @@ fn forwards<'a>(
             Piece::Words(words) | Piece::Said(_, words) => match alike(words, &line[at..]) {
                 Some(length) => {
                     if let Piece::Said(name, _) = piece {
-                        found.push((*name, line[at..at + length].trim(), Read::Text));
+                        found.push((*name, line[at..at + length].trim(), SlotValue::Text));
                     }
                     at += length;
                 }
@@ -77,12 +77,12 @@ fn forwards<'a>(
                     Some((words, read)) => {
                         found.push((*name, words, read));
                         at = if *slot == SlotType::Line { line.len() } else { offset(line, words) + words.len() };
-                        // A keyword's value may stand in quotes.
+                        // An option's value may be quoted.
                         if *slot == SlotType::Option || *slot == SlotType::Quoted {
                             at += line[at..].starts_with(['\'', '"']) as usize;
                         }
                     }
-                    // What is not there at all is cut off, or something else; a value that does not read is nothing.
+                    // At the end of the line the rest is cut off; any other text that is no value is a mismatch.
                     None if line[at..].trim().is_empty() => return Some((at, false)),
                     None => return None,
                 }
@@ -92,7 +92,7 @@ fn forwards<'a>(
     Some((at, true))
 }
 
-/// How much of `text` is `words`, with any blanks for a blank.
+/// Length of the prefix of `text` that equals `words`, where a blank matches any run of blanks.
 fn alike(words: &str, text: &str) -> Option<usize> {
     let mut rest = text;
     let mut letters = words.chars().peekable();
@@ -103,7 +103,7 @@ fn alike(words: &str, text: &str) -> Option<usize> {
             }
             let trimmed = rest.trim_start();
             if trimmed.len() == rest.len() {
-                // A blank that ends the pattern need not be there.
+                // A blank at the end of the template is optional at the end of the line.
                 return (letters.peek().is_none() && rest.is_empty()).then(|| text.len() - rest.len());
             }
             rest = trimmed;

@@ -1,16 +1,16 @@
 //! The event of a row that proves something.
 
-use super::super::record::value::Read;
-use super::super::record::{self, Record, origin};
+use super::super::record::value::SlotValue;
+use super::super::record::{self, Record};
 use super::pattern::{self, Found};
 use super::spoken;
-use crate::knowledge::{Exit as HowItEnded, Message, MessageFile, SlotName, VictimPart, Who};
+use crate::knowledge::{Message, MessageFile, SlotName, StatedExit, VictimPart, Who};
 use crate::model::{Death, Event, Exit, Failure, FigureName, PhaseMark, Shortage, Victim, What};
 
-/// How sure a message is of the phase that it names.
+/// The confidence of a phase that a message names.
 const SURELY: f64 = 0.9;
 
-/// What `row`, one of `file`, states in `record`, if it is its message.
+/// The event that `row` of `file` states in `record`, if that is its message.
 pub(super) fn read(row: &Message, file: &MessageFile, record: &Record) -> Option<Event> {
     let line = record.text();
     let words = spoken(row, line)?;
@@ -27,29 +27,29 @@ pub(super) fn read(row: &Message, file: &MessageFile, record: &Record) -> Option
     for (name, words, read) in found {
         match name {
             SlotName::Figure(name) if event.figures.iter().all(|known| known.name != name) => match read {
-                Read::Bytes(bytes) => {
+                SlotValue::Bytes(bytes) => {
                     event.figures.extend(record.figure(name, super::text::Size { text: words, bytes: Some(bytes) }))
                 }
-                Read::Number(value) => event.figures.push(record.number(name, words, value)),
-                Read::Text => {}
+                SlotValue::Number(value) => event.figures.push(record.number(name, words, value)),
+                SlotValue::Text => {}
             },
-            // Whoever was killed or refused is known by its number in figures, too.
+            // The victim's pid becomes a figure, too.
             SlotName::Victim(VictimPart::Pid)
                 if event.figures.iter().all(|known| known.name != FigureName::VictimPid) =>
             {
                 event.figures.extend(words.parse().ok().map(|pid| record.number(FigureName::VictimPid, words, pid)))
             }
             SlotName::Fact(key) if event.facts.iter().all(|known| known.key != key) => event.facts.push(match read {
-                Read::Bytes(bytes) => record.number_fact(key, words, bytes.0 as f64),
-                Read::Number(value) => record.number_fact(key, words, value),
-                Read::Text => record.fact(key, words),
+                SlotValue::Bytes(bytes) => record.number_fact(key, words, bytes.0 as f64),
+                SlotValue::Number(value) => record.number_fact(key, words, value),
+                SlotValue::Text => record.fact(key, words),
             }),
             _ => {}
         }
     }
     if let Some(phase) = row.phase {
         let (site, at) = (file.producer.as_str().into(), event.at.clone());
-        event.setting.own = Some(PhaseMark { phase, site, ended: false, confidence: SURELY, at });
+        event.context.own = Some(PhaseMark { phase, site, ended: false, confidence: SURELY, at });
     }
     Some(event)
 }
@@ -57,7 +57,7 @@ pub(super) fn read(row: &Message, file: &MessageFile, record: &Record) -> Option
 fn what(row: &Message, victim: Victim, found: &[Found<'_>]) -> Option<What> {
     let number = |wanted: SlotName| {
         found.iter().find_map(|(name, _, read)| match read {
-            Read::Number(number) if *name == wanted => Some(*number as i32),
+            SlotValue::Number(number) if *name == wanted => Some(*number as i32),
             _ => None,
         })
     };
@@ -67,11 +67,11 @@ fn what(row: &Message, victim: Victim, found: &[Found<'_>]) -> Option<What> {
     }
     if let Some(exit) = row.exit {
         let exit = match exit {
-            HowItEnded::Killed => Exit::KILL,
-            HowItEnded::Signal => Exit::Signal(number(SlotName::Signal)?),
-            HowItEnded::Status => Exit::from_status(number(SlotName::Status)?),
-            HowItEnded::Vanished => Exit::Vanished,
-            HowItEnded::Stopped => Exit::Stopped,
+            StatedExit::Killed => Exit::KILL,
+            StatedExit::Signal => Exit::Signal(number(SlotName::Signal)?),
+            StatedExit::Status => Exit::from_status(number(SlotName::Status)?),
+            StatedExit::Vanished => Exit::Vanished,
+            StatedExit::Stopped => Exit::Stopped,
         };
         return Some(match exit {
             Exit::Code(0) => What::Finished,
@@ -81,7 +81,7 @@ fn what(row: &Message, victim: Victim, found: &[Found<'_>]) -> Option<What> {
     row.failure.map(|name| What::Failure(Failure { name, follows: row.follows }))
 }
 
-/// Whoever printed the message, or whom it names.
+/// The process that the message names, else the one that printed it.
 fn victim(row: &Message, record: &Record, found: &[Found<'_>]) -> Victim {
     let named = |wanted: VictimPart| {
         found.iter().find(|(name, _, _)| *name == SlotName::Victim(wanted)).map(|(_, words, _)| *words)
@@ -90,7 +90,7 @@ fn victim(row: &Message, record: &Record, found: &[Found<'_>]) -> Victim {
     let names_another =
         [VictimPart::Pid, VictimPart::Role, VictimPart::Rank].into_iter().any(|part| named(part).is_some());
     let mut victim = match row.who == Who::Speaker && !names_another {
-        true => origin::victim(record.origin(), None),
+        true => record.origin().process(),
         false => record::statement::neighbour(record, None),
     };
     victim.host = named(VictimPart::Host).map(Into::into).or(victim.host);
@@ -101,7 +101,7 @@ fn victim(row: &Message, record: &Record, found: &[Found<'_>]) -> Victim {
     victim
 }
 
-/// The number of the device, where a figure says it.
+/// The number of the device, if a figure states it.
 fn device(found: &[Found<'_>]) -> Option<u32> {
     let of_figure = found.iter().find(|(name, _, _)| *name == SlotName::Figure(FigureName::GpuIndex));
     of_figure.and_then(|(_, words, _)| words.parse().ok())

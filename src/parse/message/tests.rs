@@ -6,7 +6,7 @@ use super::Messages;
 use crate::knowledge::{Knowledge, KnowledgeError, MessageFile, RuleFile, shipped_files};
 use crate::model::What;
 
-/// As they are written, with their examples.
+/// The shipped files of messages with their examples.
 fn shipped() -> Result<Vec<MessageFile>, KnowledgeError> {
     Ok(Knowledge::load(shipped_files())?.messages.to_vec())
 }

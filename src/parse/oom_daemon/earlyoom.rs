@@ -1,4 +1,4 @@
-//! earlyoom kills the largest process before the kernel must; first with SIGTERM, so that it ends with status 143.
+//! earlyoom kills the largest process before the kernel has to; it begins with SIGTERM, so the process ends with status 143.
 //!
 //! Mirrors `kill.c`, `main.c` and `meminfo.c` of earlyoom 1.0–1.9. Its MiB are 2^20 bytes.
 
@@ -16,7 +16,7 @@ use crate::parse::{Example, Follow, Grammar, Joint, Line, Record};
 /// See the module.
 pub struct EarlyOom;
 
-/// Other lines that may stand between.
+/// Most other lines between two lines of one kill.
 const PATIENCE: u64 = 8;
 
 impl Grammar for EarlyOom {
@@ -80,7 +80,7 @@ impl Grammar for EarlyOom {
     }
 }
 
-/// What a line tells.
+/// The kinds of lines that earlyoom prints about a kill.
 #[derive(Debug, Clone, Copy)]
 enum EarlyoomLine<'a> {
     /// `mem avail:  1200 of 17518 MiB ( 6.85%), swap free: 133 of 471 MiB (28.32%)`; until 1.1 without the totals.
@@ -91,8 +91,8 @@ enum EarlyoomLine<'a> {
     },
     /// `low memory! at or below SIGTERM limits: mem 10.00%, swap 10.00%`
     Limit(&'a str),
-    Kill(Kill<'a>),
-    /// That nothing was killed after all, or something else on how it went.
+    Kill(EarlyoomKill<'a>),
+    /// How the kill went.
     Outcome(Outcome),
 }
 
@@ -103,7 +103,7 @@ enum Outcome {
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Kill<'a> {
+struct EarlyoomKill<'a> {
     words: &'a str,
     signal: &'a str,
     /// The words and the number.
@@ -116,7 +116,7 @@ struct Kill<'a> {
     command: Option<&'a str>,
 }
 
-/// `is_ours` says that the line's prefix names earlyoom; its oldest words are not its own.
+/// `is_ours` says that the line's prefix names earlyoom: other programs use the words of its oldest messages, too.
 fn read(line: &str, is_ours: bool) -> Option<EarlyoomLine<'_>> {
     let from = |words: &str| line.find(words).map(|at| &line[at..]);
     let kill = ["sending SIGTERM to process ", "sending SIGKILL to process "].iter().find_map(|words| from(words));
@@ -137,7 +137,7 @@ fn read(line: &str, is_ours: bool) -> Option<EarlyoomLine<'_>> {
         let at = text.find("SIG").or_else(|| text.find("sig"))?;
         return text[at..].contains("limits").then(|| EarlyoomLine::Limit(text[at..].trim_end()));
     }
-    // A timer that expires was waiting for the process to go, which was sent its signal.
+    // An expired timer means that the process got its signal but did not end in time.
     let other = ["escalating to SIGKILL after ", " exited after ", " did not exit", "kill failed: Timer expired"];
     let nothing = ["dryrun, not actually sending any signal", "kill failed: ", "kill() failed: "];
     let says = |words: &[&str]| words.iter().any(|words| line.contains(words));
@@ -147,7 +147,7 @@ fn read(line: &str, is_ours: bool) -> Option<EarlyoomLine<'_>> {
 
 /// Since 1.3: `sending SIGTERM to process 19 uid 1000 "python": badness 733, VmRSS 51234 MiB`, since 1.8 `oom_score` in the
 /// place of `badness`, perhaps `oom_score_adj`, and at the end the command line.
-fn sending(text: &str) -> IResult<&str, Kill<'_>> {
+fn sending(text: &str) -> IResult<&str, EarlyoomKill<'_>> {
     let signal = preceded(tag("sending "), alt((tag("SIGTERM"), tag("SIGKILL"))));
     let user = opt((tag(" uid "), digit1));
     let (rest, (signal, _, (process, pid), _, name)) =
@@ -156,22 +156,22 @@ fn sending(text: &str) -> IResult<&str, Kill<'_>> {
     let (rest, adjustment) = opt(preceded(tag(", "), labelled("oom_score_adj "))).parse(rest)?;
     let (rest, rss) = opt(preceded(tag(", VmRSS "), text::size)).parse(rest)?;
     let (rest, command) = opt(preceded(tag(", cmdline "), quoted)).parse(rest)?;
-    Ok((rest, Kill { words: text, signal, process, pid, name, score, adjustment, rss, command }))
+    Ok((rest, EarlyoomKill { words: text, signal, process, pid, name, score, adjustment, rss, command }))
 }
 
 /// Between 1.2 and 1.3: `killing process 19 "python" with signal 15: badness 733, VmRSS 51234 MiB`.
-fn killing(text: &str) -> IResult<&str, Kill<'_>> {
+fn killing(text: &str) -> IResult<&str, EarlyoomKill<'_>> {
     let signal = preceded(tag(" with "), recognize((tag("signal "), digit1)));
     let (rest, ((process, pid), name, signal)) =
         (preceded(tag("killing "), process), preceded(char(' '), quoted), signal).parse(text)?;
     let (rest, score) = opt(preceded(tag(": "), score)).parse(rest)?;
     let (rest, rss) = opt(preceded(tag(", VmRSS "), text::size)).parse(rest)?;
-    Ok((rest, Kill { words: text, signal, process, pid, name, score, adjustment: None, rss, command: None }))
+    Ok((rest, EarlyoomKill { words: text, signal, process, pid, name, score, adjustment: None, rss, command: None }))
 }
 
 /// 1.2: `Killing process 'python' with signal 15, pid: 19, badness: 733, VmRSS: 51234 MiB`; 1.1:
 /// `Killing process: python, pid: 19, badness: 733, VmRSS: 51234 MiB`.
-fn killing_by_name(text: &str) -> IResult<&str, Kill<'_>> {
+fn killing_by_name(text: &str) -> IResult<&str, EarlyoomKill<'_>> {
     let signal = preceded(tag(" with "), recognize((tag("signal "), digit1)));
     let named = (delimited(tag(" '"), take_until("'"), char('\'')), signal);
     let older = preceded(tag(": "), take_until(", pid: ")).map(|name| (name, ""));
@@ -179,16 +179,16 @@ fn killing_by_name(text: &str) -> IResult<&str, Kill<'_>> {
     let (rest, (process, pid)) = preceded(tag(", "), consumed(preceded(tag("pid: "), integer))).parse(rest)?;
     let (rest, score) = opt(preceded(tag(", "), score)).parse(rest)?;
     let (rest, rss) = opt(preceded(tag(", VmRSS: "), text::size)).parse(rest)?;
-    Ok((rest, Kill { words: text, signal, process, pid, name, score, adjustment: None, rss, command: None }))
+    Ok((rest, EarlyoomKill { words: text, signal, process, pid, name, score, adjustment: None, rss, command: None }))
 }
 
 /// Until 1.0: `Killing process 19 python`.
-fn killing_alone(text: &str) -> IResult<&str, Kill<'_>> {
+fn killing_alone(text: &str) -> IResult<&str, EarlyoomKill<'_>> {
     let name = take_while1(|c: char| !c.is_whitespace());
     let (rest, (process, pid)) = consumed(preceded(tag("Killing process "), integer)).parse(text)?;
     let (rest, name) = preceded(char(' '), name).parse(rest)?;
     let (score, adjustment, rss, command) = (None, None, None, None);
-    Ok((rest, Kill { words: text, signal: "", process, pid, name, score, adjustment, rss, command }))
+    Ok((rest, EarlyoomKill { words: text, signal: "", process, pid, name, score, adjustment, rss, command }))
 }
 
 fn process(text: &str) -> IResult<&str, (&str, u32)> {
@@ -226,14 +226,14 @@ fn available(text: &str) -> IResult<&str, EarlyoomLine<'_>> {
     Ok((rest, EarlyoomLine::Available { memory, total, swap }))
 }
 
-/// `1200`, whose unit stands behind the total, or `1200 MiB`.
+/// `1200`, whose unit stands after the total, or `1200 MiB`.
 fn amount(text: &str) -> IResult<&str, Size<'_>> {
     let bare =
         map_opt(digit1, |digits: &str| Some(Size { text: digits, bytes: Bytes::of(digits.parse().ok()?, Bytes::MIB) }));
     terminated(bare, opt(tag(" MiB"))).parse(text)
 }
 
-fn event(record: &Record, kill: Kill<'_>, parts: &[EarlyoomLine<'_>]) -> Event {
+fn event(record: &Record, kill: EarlyoomKill<'_>, parts: &[EarlyoomLine<'_>]) -> Event {
     let mut figures = vec![record.number(FigureName::VictimPid, kill.process, f64::from(kill.pid))];
     let mut facts = Vec::new();
     figures.extend(kill.rss.and_then(|rss| record.figure(FigureName::WorkerUsed, rss)));

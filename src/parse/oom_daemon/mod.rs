@@ -1,4 +1,4 @@
-//! Who kills in the kernel's place, and who notes that something was killed: systemd-oomd, earlyoom, Talos, systemd itself.
+//! Daemons that kill in the kernel's place, and systemd's notes about units in which something was killed.
 
 mod earlyoom;
 mod systemd_oomd;

@@ -1,4 +1,4 @@
-//! systemd-oomd kills a whole cgroup by how long its tasks waited for memory, or when memory and swap are nearly full.
+//! systemd-oomd kills a whole cgroup if its tasks waited for memory too long, or if memory and swap are nearly full.
 //!
 //! Mirrors `src/oom/oomd-manager.c` and `src/oom/oomd-util.c` of systemd since 248. Its numbers are bytes, its sizes (`7.0G`)
 //! powers of two. Pressure is a share of time, not of memory.
@@ -17,7 +17,7 @@ use crate::parse::{Example, Follow, Grammar, Joint, Line, Record};
 /// See the module.
 pub struct SystemdOomd;
 
-/// Other lines that may stand between the table and the kill.
+/// Most other lines between the table and the kill.
 const PATIENCE: u64 = 8;
 
 impl Grammar for SystemdOomd {
@@ -42,7 +42,7 @@ impl Grammar for SystemdOomd {
         true
     }
 
-    /// The table stands before the kill or behind it, and newest first its lines are in turn.
+    /// The table stands before or after the kill; if the newest lines come first, its lines are reversed.
     fn follows(&self, record: &Record, next: &Line<'_>) -> Follow {
         let parts = || record.text().lines().filter_map(read);
         let is_new = |is_alike: fn(&OomdLine<'_>) -> bool| !parts().any(|part| is_alike(&part));
@@ -70,17 +70,17 @@ impl Grammar for SystemdOomd {
     }
 }
 
-/// What a line tells.
+/// The kinds of lines that systemd-oomd prints about a kill.
 #[derive(Debug, Clone, Copy)]
 enum OomdLine<'a> {
     Kill(Kill<'a>),
-    /// The table begins.
+    /// The beginning of the table.
     Considered,
     /// A cgroup in the table.
     Path(&'a str),
-    /// What it holds.
+    /// The memory of that cgroup.
     Usage(Size<'a>),
-    /// Something else in the table.
+    /// Another row of the table.
     Row,
 }
 
@@ -95,7 +95,7 @@ struct Kill<'a> {
 enum Reason<'a> {
     /// `/system.slice`, `91.73%` of the time, more than `50.00%`, for `20s`.
     Pressure { cgroup: &'a str, pressure: Share<'a>, limit: Share<'a>, duration: Option<&'a str> },
-    /// Before 250 swap alone.
+    /// Memory and swap are nearly full; before 250 only swap counts.
     Full { memory: Option<(Size<'a>, Size<'a>)>, swap: (Size<'a>, Size<'a>), limit: Option<Share<'a>> },
 }
 
@@ -164,7 +164,7 @@ fn share(text: &str) -> IResult<&str, Share<'_>> {
     Ok((rest, Share { words, percent }))
 }
 
-/// The cgroups of the table and what they hold. Newest first, a cgroup's path follows its usage.
+/// The cgroups of the table and their memory. If the newest lines come first, a cgroup's path follows its usage.
 fn candidates<'a>(parts: &[OomdLine<'a>]) -> Vec<(&'a str, Size<'a>)> {
     let is_path = parts.iter().find_map(|part| match part {
         OomdLine::Path(_) => Some(true),
@@ -178,7 +178,7 @@ fn candidates<'a>(parts: &[OomdLine<'a>]) -> Vec<(&'a str, Size<'a>)> {
             OomdLine::Usage(size) => usage = Some(*size),
             _ => continue,
         }
-        // The second of the two completes the pair.
+        // The later of the two lines completes the pair.
         if matches!(part, OomdLine::Usage(_)) == (is_path == Some(true))
             && let (Some(path), Some(usage)) = (path.take(), usage.take())
         {

@@ -1,4 +1,4 @@
-//! What systemd notes of a unit of which something was killed for want of memory. It knows neither who nor whose limit.
+//! systemd's notes about a unit in which an OOM killer killed something. They name neither the process nor the limit.
 //!
 //! Mirrors `src/core/unit.c` (`unit_check_oom`, `unit_check_oomd_kill`, `unit_log_failure`, `unit_log_resources`) of systemd
 //! since 243.
@@ -17,7 +17,7 @@ use crate::parse::{Example, Follow, Grammar, Joint, Line, Record};
 /// See the module.
 pub struct SystemdUnit;
 
-/// Other lines that may stand between: those of other units.
+/// Most lines about other units between two lines about one.
 const PATIENCE: u64 = 40;
 
 impl Grammar for SystemdUnit {
@@ -41,7 +41,7 @@ impl Grammar for SystemdUnit {
         true
     }
 
-    /// A unit that is started again may fail again: each line belongs to a failure once.
+    /// A restarted unit may fail again, so each kind of line belongs to a failure only once.
     fn follows(&self, record: &Record, next: &Line<'_>) -> Follow {
         let Some((unit, _)) = record.text().lines().next().and_then(read) else { return Follow::End };
         if next.number.0.saturating_sub(record.last_number().0) > PATIENCE {
@@ -63,22 +63,22 @@ impl Grammar for SystemdUnit {
     }
 }
 
-/// What is noted of a unit.
+/// A note about a unit.
 #[derive(Debug, Clone, Copy)]
 enum Note<'a> {
     /// The kernel counted a kill in its cgroup.
     Killed,
-    /// systemd-oomd did it; how many processes.
+    /// systemd-oomd killed this many processes.
     KilledByOomd(Option<u32>),
     /// `code=killed, status=9/KILL`
     MainExited(&'a str),
-    /// It failed of that.
+    /// It failed because of the kill.
     Failed,
-    /// The most memory that it ever had, in newer versions.
+    /// Its peak of memory, in newer versions.
     Consumed(Size<'a>),
 }
 
-/// The unit's name and what is noted of it.
+/// The unit's name and the note.
 fn read(line: &str) -> Option<(&str, Note<'_>)> {
     const SUFFIXES: [&str; 6] = [".service", ".scope", ".slice", ".mount", ".swap", ".socket"];
     let (at, end) =

@@ -1,7 +1,7 @@
 //! Talos Linux's own OOM controller, which kills a cgroup before the kernel has to.
 //!
-//! Mirrors `internal/app/machined/pkg/controllers/runtime/oom.go` of siderolabs/talos since 1.12, as it stands in the console's
-//! log: the message, then its fields as JSON.
+//! Mirrors `internal/app/machined/pkg/controllers/runtime/oom.go` of siderolabs/talos since 1.12, as the console's log shows it: the
+//! message, then its fields as JSON.
 
 use nom::bytes::complete::{tag, take_until};
 use nom::sequence::delimited;

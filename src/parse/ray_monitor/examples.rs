@@ -1,6 +1,6 @@
 use crate::parse::Example;
 
-/// A message of each version and of each place where it is printed.
+/// A message of each version and of each program that prints it.
 pub(super) const EXAMPLES: &[Example] = &[
     Example {
         version: "ray 0.5–0.7, broken over lines by a mail",

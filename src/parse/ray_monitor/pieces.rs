@@ -1,4 +1,4 @@
-//! What the messages of Ray's memory monitor are made of: clauses of its sentences, rows of its lists and tables.
+//! The parts of the messages of Ray's memory monitor: clauses of its sentences, rows of its lists and tables.
 
 use nom::branch::alt;
 use nom::bytes::complete as whole;
@@ -27,7 +27,7 @@ pub(super) enum Clause<'a> {
     Size(FigureName, Size<'a>),
     /// A share 0–1.
     Share(FigureName, &'a str, f64),
-    /// An amount whose unit only the table behind it tells: the words and the number.
+    /// An amount whose unit only the table after it shows: the words and the number.
     Amount(FigureName, &'a str, f64),
     /// Words without a figure.
     Words,
@@ -54,7 +54,7 @@ impl Sentence {
         }
     }
 
-    /// The clauses at the beginning of `text`, as far as it can be read.
+    /// The clauses from the beginning of `text` up to the first that cannot be read.
     pub(super) fn read(self, mut text: &str) -> Vec<Clause<'_>> {
         let mut clauses = Vec::new();
         while let Ok((next, clause)) = self.clause(text) {
@@ -73,7 +73,7 @@ impl Sentence {
                     return Progress::Ended;
                 }
                 Ok((_, Clause::Amount(FigureName::NodeTotal, ..))) => return Progress::Ended,
-                // A name that was cut off would take in whatever follows.
+                // A name that was cut off would swallow the text that follows.
                 Ok((_, Clause::Name(name))) if name.contains(char::is_whitespace) => {
                     return Progress::Stuck(text.len() - rest.len());
                 }
@@ -131,7 +131,7 @@ fn reason(text: &str) -> IResult<&str, Clause<'_>> {
     .parse(text)
 }
 
-/// What stands between the clauses of the details.
+/// The words between the clauses of the details.
 fn words(text: &str) -> IResult<&str, Clause<'_>> {
     alt((
         tag("Memory on the node ("),
@@ -141,7 +141,7 @@ fn words(text: &str) -> IResult<&str, Clause<'_>> {
         tag("was running"),
         tag(","),
         tag(";"),
-        // As the core worker's log quotes the message.
+        // The core worker's log quotes the message.
         tag("\\n"),
     ))
     .map(|_| Clause::Words)
@@ -175,14 +175,13 @@ fn oldest(text: &str) -> IResult<&str, Clause<'_>> {
     .parse(text)
 }
 
-/// A worker that the monitor looked at, as listed from 2.55 on.
+/// A worker that the monitor considered, as listed from 2.55 on.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Worker<'a> {
     /// Name of the task or of the method that made the actor; none of an idle worker.
     pub(super) name: Option<&'a str>,
     pub(super) pid: u32,
     pub(super) used: Size<'a>,
-    /// The row.
     pub(super) row: &'a str,
 }
 
@@ -199,7 +198,7 @@ pub(super) fn worker(text: &str) -> IResult<&str, Worker<'_>> {
     Ok((rest, Worker { name, pid, used, row }))
 }
 
-/// The workers in `text` that were chosen: where some are marked as such, those; else all.
+/// The chosen workers in `text`: the marked ones if there are any, else all. Largest first.
 pub(super) fn chosen(text: &str) -> Vec<Worker<'_>> {
     const MARK: &str = "Selected to kill: ";
     let rows = || text.match_indices('(').filter_map(|(at, _)| Some((at, worker(&text[at..]).ok()?.1)));
@@ -235,7 +234,7 @@ fn row(text: &str) -> IResult<&str, ProcessRow<'_>> {
     Ok((rest, ProcessRow { pid, used, command }))
 }
 
-/// The table counts in GiB and says GB; the oldest one counts in 10^9 bytes where it says GB.
+/// The table's head says GB and means GiB; amounts with their own unit are those of the oldest versions, whose GB is 10^9 bytes.
 fn table_bytes(used: &str) -> Option<Bytes> {
     match used.trim_end_matches(char::is_alphabetic).len() == used.len() {
         true => Bytes::of(used.parse().ok()?, Bytes::GIB),
@@ -248,7 +247,7 @@ pub(super) fn is_row(line: &str) -> bool {
     row(line).is_ok()
 }
 
-/// The rows of the table that stand in `text`: a line each, glued to another, behind semicolons or quoted.
+/// The rows of the table in `text`: one in a line, or several in one line, separated by semicolons, quoted or glued together.
 pub(super) fn rows(text: &str) -> Vec<ProcessRow<'_>> {
     text.lines().flat_map(rows_of_line).collect()
 }
@@ -262,11 +261,11 @@ fn rows_of_line(line: &str) -> Vec<ProcessRow<'_>> {
     let mut rows = Vec::new();
     for span in starts.windows(2) {
         let [start, end] = *span else { continue };
-        // What the message says behind its table.
+        // The text of the message after its table.
         let ends = ["\\n", "; suggestions: "].iter().filter_map(|end| line[start..].find(end).map(|at| start + at));
         let mut next = row(line[start..ends.min().unwrap_or(end).min(end)].trim_end_matches(';'));
         while let Ok((_, found)) = next {
-            // `410728⇥8.47⇥510953⇥7.19⇥ray::fit`: the first process had no name left.
+            // `410728⇥8.47⇥510953⇥7.19⇥ray::fit`: the first process had no name any more.
             next = row(found.command);
             let command = if next.is_ok() { &found.command[..0] } else { found.command };
             rows.push(ProcessRow { command, ..found });
@@ -290,7 +289,7 @@ fn share(text: &str) -> IResult<&str, f64> {
     map_opt(recognize((digit1, opt((tag("."), digit1)))), |number: &str| number.parse().ok()).parse(text)
 }
 
-/// What stands before `end`, which is not far.
+/// The text before `end`, which must follow within a few words.
 fn until<'a>(end: &'static str) -> impl Parser<&'a str, Output = &'a str, Error = nom::error::Error<&'a str>> {
     const LONGEST: usize = 200;
     move |text: &'a str| match text.find(end) {
@@ -302,7 +301,7 @@ fn until<'a>(end: &'static str) -> impl Parser<&'a str, Output = &'a str, Error 
     }
 }
 
-/// Hexadecimal digits, or dashes where somebody blotted them out.
+/// Hexadecimal digits, or the characters with which people redact them.
 fn id(text: &str) -> IResult<&str, &str> {
     take_while1(|c: char| c.is_ascii_hexdigit() || "-*…".contains(c)).parse(text)
 }
@@ -311,7 +310,7 @@ fn address(text: &str) -> IResult<&str, &str> {
     take_while1(|c: char| c.is_alphanumeric() || ".:-_*".contains(c)).parse(text)
 }
 
-/// A clause of the amount that stands in `words`.
+/// A clause for the amount in `words`.
 fn sized(name: FigureName, words: &str) -> Clause<'_> {
     match size(words) {
         Some(size) => Clause::Size(name, size),
@@ -319,7 +318,7 @@ fn sized(name: FigureName, words: &str) -> Clause<'_> {
     }
 }
 
-/// The amount that stands in `words`, which are all cited.
+/// The amount in `words`, cited with all of the words.
 fn size(words: &str) -> Option<Size<'_>> {
     let from = words.find(|c: char| c.is_ascii_digit())?;
     let (_, size) = complete(text::size).parse(&words[from..]).ok()?;

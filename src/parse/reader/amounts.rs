@@ -1,4 +1,4 @@
-//! Figures and numbers of a line that nobody's grammar reads: only where a word beside them says what they are.
+//! Figures and numbers of a line that no grammar reads. They count only beside a word that says what they are.
 
 use std::ops::Range;
 
@@ -8,7 +8,7 @@ use super::plain_text::{Plain, Wrap};
 use crate::knowledge::{MemoryOf, NumberOf, Signs};
 use crate::model::{Figure, FigureName};
 
-/// Words that may stand between an amount and what it is.
+/// Words that may stand between an amount and its name.
 const FILLERS: &[&str] = &[
     "of",
     "is",
@@ -36,10 +36,10 @@ const FILLERS: &[&str] = &[
     "nearly",
     "almost",
 ];
-/// More amounts than this are looked at in no message.
+/// Most amounts of one message that are considered.
 const MOST: usize = 24;
 
-/// The amounts in `range` of the record's text that its words call by a name.
+/// The amounts in `range` of the record's text that words beside them name.
 pub(super) fn figures(record: &Record, range: Range<usize>, memory: MemoryOf, signs: &Signs) -> Vec<Figure> {
     let whole = record.text();
     let mut figures: Vec<Figure> = Vec::new();
@@ -81,8 +81,8 @@ pub(super) fn figures(record: &Record, range: Range<usize>, memory: MemoryOf, si
     figures
 }
 
-/// `said`, and the lines behind it up to `end` on which it goes on: a sentence that somebody's width broke, or a row of a list of
-/// amounts, `free: 1.2 GiB`.
+/// `said`, extended up to `end` by the lines that continue it: the rest of a wrapped sentence, or rows of a list of amounts, `free: 1.2
+/// GiB`.
 pub(super) fn with_rest(whole: &str, said: Range<usize>, end: usize) -> Range<usize> {
     let mut stop = said.end;
     while let Some(next) = whole.get(stop..end).and_then(|rest| rest.strip_prefix('\n')) {
@@ -96,7 +96,7 @@ pub(super) fn with_rest(whole: &str, said: Range<usize>, end: usize) -> Range<us
     said.start..stop
 }
 
-/// Whether a sentence goes on with `line`: nobody begins one with a small letter or an amount.
+/// Whether `line` continues a sentence: no sentence begins with a lower-case word or an amount.
 fn goes_on(line: &str) -> bool {
     let word = line.split_whitespace().next().unwrap_or_default();
     let is_word = word.len() > 1 && word.chars().all(|c| c.is_ascii_lowercase() || c == ',');
@@ -122,7 +122,7 @@ pub(super) fn is_row(line: &str) -> bool {
     })
 }
 
-/// What stands between two amounts belongs to the one of whose clause it is.
+/// Ends of clauses: words between two amounts belong to the amount in the same clause.
 const ENDS: &[char] = &[',', ';', '，', '；'];
 
 fn own_clause_before(whole: &str, range: Range<usize>) -> Range<usize> {
@@ -133,12 +133,12 @@ fn own_clause_before(whole: &str, range: Range<usize>) -> Range<usize> {
     start.unwrap_or(range.start)..range.end
 }
 
-/// The words before an amount back to where its clause, parenthesis or sentence begins: `(size: 3.5 GB)`.
+/// The words before an amount from the beginning of its clause, parenthesis or sentence on: `(size: 3.5 GB)`.
 fn alone_before(whole: &str, range: Range<usize>) -> String {
     const LONGEST: usize = 24;
     let start = range.start.max(floor(whole, range.end.saturating_sub(LONGEST)));
     let words = &whole[start..range.end];
-    // `request=1073741824 free=536870912`: each has a name of its own.
+    // `request=1073741824 free=536870912`: each amount has its own name.
     if let Some(name) = words.strip_suffix('=') {
         let is_part = |c: char| c.is_alphanumeric() || c == '_' || c == '-';
         return Plain::of(
@@ -164,7 +164,7 @@ fn own_clause_behind(whole: &str, range: Range<usize>) -> Range<usize> {
     range.start..label_begins(&whole[range.start..end]).map_or(end, |at| range.start + at)
 }
 
-/// Where the words behind an amount are the next one's label: `1.5GiB free=0.3GiB`.
+/// Where, after an amount, the label of the next one begins: `1.5GiB free=0.3GiB`.
 fn label_begins(behind: &str) -> Option<usize> {
     // `free 512MB / total 8192MB`
     if behind.trim_start().starts_with(['/', '|']) {
@@ -178,10 +178,10 @@ fn label_begins(behind: &str) -> Option<usize> {
     Some(behind[..label].rfind(['(', '[', '{']).unwrap_or(0))
 }
 
-/// What stands between a part and its whole: `23.5/24.0 GB`, `2.1 GB of 16.0 GB`.
+/// The words between a part and its whole: `23.5/24.0 GB`, `2.1 GB of 16.0 GB`.
 const PART_OF: &[&str] = &["/", "out of", "of"];
 
-/// What is said of an amount behind its whole is said of the part: `2.1 GB of 16.0 GB free`.
+/// Skips the whole after a part, because the words after the whole describe the part: `2.1 GB of 16.0 GB free`.
 fn behind_its_whole(whole: &str, behind: Range<usize>) -> Range<usize> {
     let rest = || {
         let said = whole[behind.clone()].trim_start();
@@ -192,14 +192,14 @@ fn behind_its_whole(whole: &str, behind: Range<usize>) -> Range<usize> {
     rest().unwrap_or(behind.start)..behind.end
 }
 
-/// What is a limit of a program's own, less than the device has.
+/// Words for a program's own limit, which is less than what the device has.
 const SHARES: &[&str] = &["limit", "budget", "pool", "arena", "quota", "cache", "max", "maximum"];
 
 fn is_of_all(name: FigureName) -> bool {
     matches!(name, FigureName::GpuTotal | FigureName::NodeTotal | FigureName::MemcgLimit)
 }
 
-/// What the second of two amounts is, `23.5/24.0 GB`, `2.1 GB of 16.0 GB`: all that there is, or may be used.
+/// The name of the second of two amounts, `23.5/24.0 GB`, `2.1 GB of 16.0 GB`: the total or the limit of that memory.
 fn whole_of(memory: MemoryOf, before: &str) -> Option<FigureName> {
     let before = before.trim_end();
     let part = PART_OF.iter().find_map(|word| before.strip_suffix(word))?.trim_end();
@@ -216,9 +216,9 @@ fn whole_of(memory: MemoryOf, before: &str) -> Option<FigureName> {
 
 /// An amount of a message.
 struct Spot<'a> {
-    /// Where it begins.
+    /// The offset at which it begins.
     place: usize,
-    /// Where the words end that may say what it is: a unit in brackets is none of them.
+    /// Where the words that may name it end; a unit in brackets is not part of them.
     label_end: usize,
     /// The amount.
     size: text::Size<'a>,
@@ -246,14 +246,14 @@ fn sizes(whole: &str, range: Range<usize>) -> impl Iterator<Item = Spot<'_>> {
             let (_, size) = text::bare_bytes(&part[at..]).ok()?;
             return Some(Spot { place, label_end: place, size, is_bare: true });
         };
-        // What is cut off is no number, and what goes on is no unit.
+        // The unit must be complete and must end there.
         let whole_unit = ["iB", "ytes", "B", "字节"].iter().any(|end| size.text.ends_with(end));
         let ends = rest.chars().next().map_or(whole_unit, |c| !c.is_ascii_alphanumeric() && c != '/' && c != '_');
         (ends && size.bytes.is_some()).then_some(Spot { place, label_end: place, size, is_bare: false })
     })
 }
 
-/// An amount that has its whole's unit: the `7.6` of `7.6/8.0 GB used`.
+/// An amount that shares the unit of its whole: the `7.6` of `7.6/8.0 GB used`.
 fn part_of(text: &str) -> Option<text::Size<'_>> {
     let digits = text.find(|c: char| !c.is_ascii_digit() && c != '.')?;
     let (rest, all) = text::size(text[digits..].trim_start().strip_prefix('/')?.trim_start()).ok()?;
@@ -262,12 +262,12 @@ fn part_of(text: &str) -> Option<text::Size<'_>> {
     text::counted(&text[..digits], unit).ok().map(|(_, size)| size)
 }
 
-/// The last place up to `at` where a character begins.
+/// The last character boundary up to `at`.
 pub(super) fn floor(text: &str, at: usize) -> usize {
     text.floor_char_boundary(at.min(text.len()))
 }
 
-/// The words, and the words without what may stand between them and an amount.
+/// The words, and the words without fillers at their end.
 fn without_fillers_at_end(words: &str) -> (&str, &str) {
     let mut short = words;
     while let Some(less) = FILLERS.iter().find_map(|filler| short.strip_suffix(filler)?.strip_suffix(' ')) {
@@ -284,7 +284,7 @@ fn starts_with_words(text: &str, words: &str) -> bool {
     text.strip_prefix(words).is_some_and(|rest| rest.is_empty() || rest.starts_with(' '))
 }
 
-/// The first number in `range` that its words say to be `wanted`, and the words for it.
+/// The first number in `range` that words beside it name as `wanted`, and its digits.
 pub(super) fn number<'t>(
     whole: &'t str,
     range: Range<usize>,

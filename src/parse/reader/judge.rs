@@ -1,51 +1,51 @@
-//! Whether a line says that memory ran out or that a process was killed: what speaks for it against what speaks against it.
+//! Judges whether a line says that memory ran out or that a process was killed, by weighing signs for and against it.
 
 use std::ops::Range;
 
 use super::plain_text::{Plain, Wrap};
 use crate::knowledge::{FoundSign, Meaning, MemoryOf, Place, SignRow, Signs};
 
-/// What a line must weigh to be believed.
+/// The weight from which on a line is believed.
 pub(super) const BELIEVED: f64 = 3.0;
-/// What the last words of a log gain.
+/// The weight that the last words of a log gain.
 pub(super) const LAST_SAID: f64 = 1.0;
-/// What speaks against it counts as much as this at most.
+/// The limit of the weight against a line.
 const MOST_AGAINST: f64 = -8.0;
 
-/// A message of somebody's: its line, and where its neighbours stand.
+/// A message to be judged: its line and the lines around it.
 pub(super) struct Message<'t> {
-    /// All of it, neighbours included.
+    /// The text of the whole record.
     pub text: &'t str,
-    /// What is judged together.
+    /// The part that is judged: the line with its neighbours.
     pub range: Range<usize>,
-    /// The line that is in question.
+    /// The line itself.
     pub line: Range<usize>,
-    /// Whether the log had spoken of a device before.
+    /// Whether the log mentioned a device before.
     pub device_before: bool,
 }
 
-/// What a message says.
+/// The verdict on a message.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Judgement {
-    /// That memory ran out, or that somebody was killed.
+    /// Whether memory ran out or a process was killed.
     pub means: Meaning,
-    /// How much speaks for it.
+    /// The weight of the signs for and against it.
     pub weight: f64,
     /// Whose memory.
     pub memory: MemoryOf,
-    /// Whether it says that somebody was killed, too.
+    /// Whether it also says that a process was killed.
     pub killed: bool,
-    /// Whether it says that it tries again.
+    /// Whether it says that the work is tried again.
     pub retries: bool,
-    /// The words, in the message's text.
+    /// The words that say so, as a range of the message's text.
     pub words: Range<usize>,
 }
 
-/// What `message` says, if anything.
+/// Judges `message`; `None` if it has no sign of a shortage or a kill.
 pub(super) fn judge(message: &Message<'_>, signs: &Signs) -> Option<Judgement> {
     let between_words = Case::new(message, signs, Wrap::Blank).best();
     let is_enough = between_words.as_ref().is_some_and(|judgement| judgement.weight >= BELIEVED);
-    // Within one line both are the same.
+    // Within a single line both readings are the same.
     if is_enough || !message.text[message.range.clone()].contains('\n') {
         return between_words;
     }
@@ -58,7 +58,7 @@ struct Case<'m, 's> {
     message: &'m Message<'m>,
     plain: Plain,
     found: Vec<FoundSign<'s>>,
-    /// The line in question, in plain words.
+    /// The range of the line in the plain words.
     line: Range<usize>,
 }
 
@@ -71,13 +71,13 @@ impl<'m, 's> Case<'m, 's> {
         Case { message, plain, found, line }
     }
 
-    /// The likeliest of what its signs say.
+    /// The verdict with the largest weight.
     fn best(&self) -> Option<Judgement> {
         let heads = self.found.iter().filter(|found| matches!(found.row.means, Meaning::Shortage | Meaning::Kill));
         let here = heads.filter(|found| found.start < self.line.end && found.end > self.line.start);
         let judged = here.filter(|head| self.is_said(head)).map(|head| self.weigh(head));
         judged.max_by(|a, b| {
-            // Who killed for want of memory says more than that somebody was killed.
+            // A believed shortage says more than a mere kill.
             let shortage = |one: &Judgement| one.means == Meaning::Shortage && one.weight >= BELIEVED;
             shortage(a)
                 .cmp(&shortage(b))
@@ -87,8 +87,8 @@ impl<'m, 's> Case<'m, 's> {
         })
     }
 
-    /// Whether words that need others have them, and whether they are said at all: not part of a setting's name, a path, an
-    /// address.
+    /// Whether the other words that a sign needs are there, and whether the sign is a statement and not part of a setting's name, a path or
+    /// an address.
     fn is_said(&self, head: &FoundSign<'_>) -> bool {
         let place = self.plain.place(self.message.text, head.start..head.end);
         let written = &self.message.text[place.clone()];
@@ -158,7 +158,7 @@ impl<'m, 's> Case<'m, 's> {
         }
     }
 
-    /// Whether `found` counts where it stands.
+    /// Whether `found` stands where its row demands.
     fn counts(&self, found: &FoundSign<'_>, own: &Range<usize>, sentence: &Range<usize>) -> bool {
         let within = found.start >= sentence.start && found.end <= sentence.end;
         let between = |from: usize, to: usize| self.plain.text.get(from..to).is_some_and(|gap| gap.trim().is_empty());
@@ -173,7 +173,7 @@ impl<'m, 's> Case<'m, 's> {
         }
     }
 
-    /// Whether a longer sign has the same words and means something else by them: the `could` of `could not`.
+    /// Whether it is part of a longer sign with another meaning: the `could` of `could not`.
     fn is_within_another(&self, part: &FoundSign<'_>) -> bool {
         self.found.iter().any(|whole| {
             let longer = whole.end - whole.start > part.end - part.start;
@@ -182,7 +182,7 @@ impl<'m, 's> Case<'m, 's> {
         })
     }
 
-    /// Whether it is a part of the name of a source file: `include/ExceptionHandling.hpp:76` handles nothing.
+    /// Whether it is part of a source file's name: the `Handling` of `include/ExceptionHandling.hpp:76` means nothing.
     fn is_within_a_path(&self, found: &FoundSign<'_>) -> bool {
         let text = &self.message.text[self.message.range.clone()];
         let place = self.plain.place(self.message.text, found.start..found.end);
@@ -192,7 +192,7 @@ impl<'m, 's> Case<'m, 's> {
         is_source_file(&text[start..end])
     }
 
-    /// What the class of an exception weighs: on the line, else on one next to it.
+    /// The weight of an exception's class on the line, else on a line next to it.
     fn class_of_exception(&self) -> Option<f64> {
         let text = self.message.text;
         if has_class(&text[self.message.line.clone()]) {
@@ -202,11 +202,11 @@ impl<'m, 's> Case<'m, 's> {
         near.into_iter().any(|range| text[range].lines().any(has_class)).then_some(1.0)
     }
 
-    /// What speaks against words that a program's text hands over or compares: `print("out of memory")`.
+    /// The weight against words that are an argument or a string in source code: `print("out of memory")`.
     fn is_code(&self, own: &Range<usize>) -> f64 {
         let place = self.plain.place(self.message.text, own.clone());
         let whole = self.message.text[self.message.line.clone()].trim();
-        // A row of a list, or a part of a longer string.
+        // An element of a list, or a part of a longer string.
         if whole.starts_with(['"', '\'']) && (whole.contains("\",") || whole.ends_with(" \"")) {
             return -4.0;
         }
@@ -220,11 +220,11 @@ impl<'m, 's> Case<'m, 's> {
         }
     }
 
-    /// Whose memory it was: by the sign itself, else by the words around it, else by what the log was about before.
+    /// Whose memory it was: by the sign itself, else by the words around it and by what the log mentioned before.
     fn memory(&self, head: &FoundSign<'_>) -> MemoryOf {
         const ALL: [MemoryOf; 4] = [MemoryOf::Device, MemoryOf::Host, MemoryOf::Container, MemoryOf::Shared];
         if let Some(memory) = head.row.memory {
-            // Names of the driver beside it tell whose `bad_alloc` it is.
+            // A `bad_alloc` may be a device's; the words around it decide.
             let certain = !matches!(memory, MemoryOf::Host) || head.row.weight > 2.0 || !head.row.one_name;
             if certain {
                 return memory;
@@ -249,14 +249,14 @@ impl<'m, 's> Case<'m, 's> {
             };
             own + before + said.map(weight).sum::<f64>()
         };
-        // Of equal ones the first.
+        // `rev`, because `max_by` takes the last of equals.
         ALL.into_iter().rev().max_by(|a, b| share(*a).total_cmp(&share(*b))).unwrap_or(MemoryOf::Host)
     }
 }
 
-/// Signs of which the end is cut off at the end of the message, or the first letters at its beginning.
+/// Signs that the end of the line cuts off, or of which the first letters are missing at its beginning.
 fn cut_off<'s>(signs: &'s Signs, plain: &Plain, line: &Range<usize>) -> Vec<FoundSign<'s>> {
-    /// So much of the words must be left.
+    /// At least this many bytes of the words must be left.
     const LEFT: usize = 9;
     let mut found = Vec::new();
     let text = plain.text.get(line.clone()).unwrap_or_default();
@@ -267,7 +267,7 @@ fn cut_off<'s>(signs: &'s Signs, plain: &Plain, line: &Range<usize>) -> Vec<Foun
     for row in signs.rows().iter().filter(may_be_cut) {
         for words in row.words.iter().filter(|words| words.len() > LEFT && words.is_ascii()) {
             let end = (LEFT.max(words.len() * 3 / 5)..words.len()).rev().find(|length| {
-                // Between words it is the whole of something else.
+                // A cut between words does not count: what is left may be a phrase of its own.
                 let head = words[..*length].strip_suffix(' ').map_or(&words[..*length], |_| "\0");
                 let in_mid_word = words.as_bytes().get(*length).is_some_and(|next| *next != b' ');
                 in_mid_word
@@ -292,7 +292,7 @@ fn overlaps(found: &FoundSign<'_>, own: &Range<usize>) -> bool {
     found.start < own.end && found.end > own.start
 }
 
-/// Whether `text` has `words`, whole ones.
+/// Whether `text` contains `words` as whole words.
 fn has_words(text: &str, words: &str) -> bool {
     text.match_indices(words).any(|(at, words)| {
         let joins = |c: Option<char>| c.is_some_and(|c| c.is_ascii_alphabetic());
@@ -300,8 +300,7 @@ fn has_words(text: &str, words: &str) -> bool {
     })
 }
 
-/// Whether a line has the class of an exception, or what damage left of it: `xyz.FooError: …`, `untimeError: …`,
-/// `FooError('…')`.
+/// Whether a line has the class of an exception, perhaps damaged: `xyz.FooError: …`, `untimeError: …`, `FooError('…')`.
 fn has_class(line: &str) -> bool {
     let names = line.split(|c: char| !(c.is_alphanumeric() || "._:".contains(c)));
     names.map(|name| name.trim_matches(['.', ':'])).any(is_class)
@@ -313,7 +312,7 @@ fn is_class(name: &str) -> bool {
     ENDS.iter().any(|end| own.strip_suffix(end).is_some_and(|rest| rest.ends_with(|c: char| c.is_alphanumeric())))
 }
 
-/// Whether a word is the path of a source file, perhaps with its line: `/opt/willow/src/irlowering.cpp:3516`.
+/// Whether a word is the path of a source file, perhaps with a line number: `/opt/willow/src/irlowering.cpp:3516`.
 fn is_source_file(word: &str) -> bool {
     const SOURCES: &[&str] =
         &["c", "cc", "cpp", "cxx", "cu", "cuh", "h", "hh", "hpp", "inl", "rs", "go", "mm", "m", "swift"];
@@ -321,8 +320,8 @@ fn is_source_file(word: &str) -> bool {
     path.contains(['/', '\\']) && path.rsplit_once('.').is_some_and(|(_, extension)| SOURCES.contains(&extension))
 }
 
-/// Whether the words at `place` are part of a setting's or function's name (`oom_score_adj`, `--oom-kill-disable`,
-/// `test_out_of_memory`), of a path or of an address. Codes in capitals and classes are no such names.
+/// Whether the words at `place` are part of a setting's or function's name (`oom_score_adj`, `--oom-kill-disable`, `test_out_of_memory`),
+/// of a path or of an address. Codes in capitals and class names do not count as such.
 fn is_name_of_something(text: &str, place: &Range<usize>) -> bool {
     let blank = |c: char| c.is_whitespace() || c == '\u{3000}';
     let start =
@@ -330,7 +329,7 @@ fn is_name_of_something(text: &str, place: &Range<usize>) -> bool {
     let end = text[place.end..].find(blank).map_or(text.len(), |at| place.end + at);
     let chunk = &text[start..end];
     if text[place.clone()].contains(blank) {
-        // Words of a sentence; glued to an option they are still its name.
+        // Several words are part of a sentence, not of a name.
         return false;
     }
     let is_part = |c: char| c.is_ascii_alphanumeric() || "_-.".contains(c);
@@ -351,7 +350,7 @@ fn is_name_of_something(text: &str, place: &Range<usize>) -> bool {
     }
     let rest = name.len() > written.len();
     let small = name.chars().all(|c| !c.is_ascii_uppercase());
-    // `bad_alloc` and `out_of_memory` by themselves are words; `mem_cgroup_out_of_memory` is a function.
+    // `bad_alloc` and `out_of_memory` alone are words; `mem_cgroup_out_of_memory` is a function.
     rest && small && name.contains('_') && name.trim_matches('.') != written && !written.contains("bad_alloc")
 }
 

@@ -1,8 +1,8 @@
-//! A general reader of messages that nobody's grammar knows: memory ran out, or a process was killed.
+//! A general reader for messages that no grammar knows: memory ran out, or a process was killed.
 //!
-//! In goes each line that has a word of `rules/signs/`, with the line before it and those behind it; what speaks for a failure is
-//! weighed against what speaks for a hint, a test, a setting. Out comes, at the end of the input, what is believed and
-//! no grammar has stated: a grammar proves, the reader makes likely. Everything costly happens on those few lines only.
+//! The input is each line with a word of `rules/signs/`, with the line before it and those after it; signs of a failure are weighed
+//! against signs of advice, a test or a setting. The output, at the end of the input, is the likely failures that no grammar has stated: a
+//! grammar proves, the reader makes likely. Only those few lines are costly.
 
 mod amounts;
 mod judge;
@@ -22,49 +22,49 @@ use judge::{BELIEVED, Judgement, LAST_SAID, Message, judge};
 
 const PRODUCER: &str = "reader";
 
-/// What makes a line of gigabytes worth reading that no grammar searches for: few, long, rare.
+/// Literals that make a line worth reading and that no grammar searches for: few, long, rare.
 pub(super) const ANCHORS: &[&str] = &["SIGKILL"];
 
-/// So many lines behind the one in question are read with it.
+/// How many lines after a candidate are read with it.
 const BEHIND: usize = 2;
-/// Beside them so many rows of a list of amounts, `free: 1.2 GiB`.
+/// How many rows of a list of amounts, `free: 1.2 GiB`, are read besides.
 const MOST_ROWS: usize = 6;
-/// Lines that are further away belong to something else.
+/// Lines further apart than this do not belong together.
 const APART: u64 = 3;
-/// Of a longer line only so much around the sign is judged, and of its neighbours so much next to it.
+/// Only this many bytes of a long line, around the sign, are judged, and this many of its neighbours.
 const LONGEST: usize = 4096;
 const BESIDE: usize = 400;
-/// The first and the last messages that may turn out to be failures.
+/// How many of the first and of the last likely messages are kept.
 const FIRST: usize = 64;
 const LAST: usize = 192;
-/// Lines that say nothing are known by their words, so that what is printed at each step is judged once.
+/// Most lines remembered as judged, so that a line printed at each step is judged only once.
 const MOST_DISMISSED: usize = 4096;
-/// Lines this near to the end are the last thing that was said.
+/// Lines this near to the end count as the last words of the input.
 const NEAR_END: u64 = 3;
-/// A device that was spoken of is what a message without a word of whose memory it was is about.
+/// For this many lines after a device was mentioned, a message that does not say whose memory ran out is taken to be about a device.
 const DEVICE_FADES: u64 = 5_000;
 
-/// Reads one input.
+/// The reader of one input.
 pub(super) struct Reader {
     signs: Arc<Signs>,
-    /// The line before.
+    /// The previous line and its origin.
     previous: Option<(usize, Line<'static>)>,
     open: Vec<Candidate>,
     first: Vec<Likely>,
     last: VecDeque<Late>,
     dismissed: HashSet<u64>,
-    /// Lines that said something: what is alike is judged if it is among the last ones.
+    /// Likenesses of likely messages: further alike ones are judged only if they are among the last.
     likely: HashSet<u64>,
-    /// Where a device was last spoken of.
+    /// The line that last mentioned a device.
     device: Option<u64>,
     end: u64,
 }
 
-/// A line in question, and those around it.
+/// A line that may state a failure, with the lines around it.
 struct Candidate {
     origin: usize,
     record: Record,
-    /// Where the line begins in the record's text, and where its first sign ends in it.
+    /// Where the line begins in the record's text, and where, within the line, its first sign ends.
     start: usize,
     sign: usize,
     /// Where it ends in the record's text.
@@ -75,34 +75,34 @@ struct Candidate {
     likeness: u64,
 }
 
-/// What may be a failure, once it is known how the input ends.
+/// A message that may be a failure; how the input ends decides.
 struct Likely {
     weight: f64,
     event: Event,
 }
 
-/// What came when the first messages had been kept.
+/// A candidate after the first messages, kept if it is among the last.
 enum Late {
     Judged(Likely),
     Alike(Candidate),
 }
 
-/// Of a line that may be in question.
+/// A line and its signs, as [`Reader::read`] gets them.
 pub(super) struct Asked<'l, 'a> {
-    /// Who wrote it.
+    /// Index of the process that wrote it.
     pub origin: usize,
-    /// Whether the line says nothing of that.
+    /// Whether the line names no writer.
     pub anonymous: bool,
     /// The line.
     pub line: &'l Line<'a>,
     /// Where its first sign ends, if it has one.
     pub sign: Option<usize>,
-    /// Whether it speaks of a device.
+    /// Whether it mentions a device.
     pub device: bool,
 }
 
 impl Reader {
-    /// At the beginning of an input.
+    /// A reader at the beginning of an input.
     pub fn new(signs: Arc<Signs>) -> Reader {
         Reader {
             signs,
@@ -165,7 +165,7 @@ impl Reader {
         self.open.push(Candidate { origin, record, start, sign, stop, behind: 0, rows: 0, device_before, likeness });
     }
 
-    /// Gives the line to the messages that it stands behind.
+    /// Adds the line to the candidates that it follows.
     fn go_on(&mut self, asked: &Asked<'_, '_>) {
         let mut at = 0;
         while at < self.open.len() {
@@ -186,7 +186,7 @@ impl Reader {
         }
     }
 
-    /// Lines were passed over, or it is the end.
+    /// Closes all candidates: lines were skipped, or the input has ended.
     pub fn gap(&mut self) {
         for open in std::mem::take(&mut self.open) {
             self.close(open);
@@ -222,7 +222,7 @@ impl Reader {
         self.last.push_back(late);
     }
 
-    /// Finds in the line of `record` what `event`, which a row of `rules/messages/` states there, leaves open.
+    /// Fills in what `event`, stated by a row of `rules/messages/` in the line of `record`, leaves open.
     pub fn complete(&self, event: &mut Event, record: &Record) {
         let What::Shortage(shortage) = &event.what else { return };
         let Some(memory) = memory(shortage.kind) else { return };
@@ -231,7 +231,7 @@ impl Reader {
         fill_in(event, figures, victim);
     }
 
-    /// What is believed beside the `stated` events of grammars; what one of these leaves open is filled in.
+    /// The failures that are believed beside the events `stated` by grammars; fills in what those leave open.
     pub fn finish(mut self, stated: &mut [Event]) -> Vec<Event> {
         self.gap();
         let end = self.end;
@@ -243,7 +243,7 @@ impl Reader {
                 cites.for_each(|cite| _ = by_line.entry(cite.location.line.0).or_insert(place));
             }
         }
-        // A launcher that says who was killed says it better.
+        // If a launcher already states who was killed, its event is better.
         let killed = stated.iter().any(|event| matches!(&event.what, What::Death(death) if death.exit == Exit::KILL));
         let is_new_kind = |event: &Event| !(killed && matches!(event.what, What::Death(_)));
         let mut believed: Vec<Event> = Vec::new();
@@ -255,7 +255,7 @@ impl Reader {
             let weight = weight + if last_said(&event) { LAST_SAID } else { 0.0 };
             if let Some(place) = by_line.get(&event.at.location.line.0) {
                 if let What::Shortage(shortage) = event.what {
-                    // Whose rank and process these are, the grammar knows better.
+                    // The grammar knows rank and process better, so only the device is taken.
                     let device = shortage.victims.into_iter().next().and_then(|victim| victim.device);
                     fill_in(&mut stated[*place], event.figures, Victim { device, ..Victim::default() });
                 }
@@ -270,8 +270,7 @@ impl Reader {
     }
 }
 
-/// Gives `stated` what it leaves open: a message that is known by its first words says no more than these, what else stands there
-/// is the reader's to find.
+/// Adds to `stated` what it leaves open: a row that matches only the first words of a message does not read the amounts after them.
 fn fill_in(stated: &mut Event, figures: Vec<Figure>, victim: Victim) {
     let What::Shortage(known) = &mut stated.what else { return };
     if !victim.is_unknown() && known.victims.len() < 2 {
@@ -287,7 +286,7 @@ fn fill_in(stated: &mut Event, figures: Vec<Figure>, victim: Victim) {
 }
 
 impl Candidate {
-    /// What it says, if it may be a failure.
+    /// Judges the candidate; `None` if it cannot be a failure.
     fn judged(&self, signs: &Signs) -> Option<Likely> {
         let message = self.message();
         let judgement = judge(&message, signs).filter(|judgement| judgement.weight + LAST_SAID >= BELIEVED)?;
@@ -310,7 +309,7 @@ impl Candidate {
     }
 }
 
-/// What the message states.
+/// The event that the message states.
 fn event(candidate: &Candidate, message: &Message<'_>, judgement: &Judgement, signs: &Signs) -> Event {
     let record = &candidate.record;
     let words = &message.text[judgement.words.clone()];
@@ -332,7 +331,7 @@ fn event(candidate: &Candidate, message: &Message<'_>, judgement: &Judgement, si
             };
             let said = amounts::with_rest(message.text, said, message.range.end);
             let (figures, named) = said_of(memory, record, said, signs);
-            let speaker = statement::speaker(record);
+            let speaker = record.origin().process();
             let victim =
                 Victim { pid: named.pid.or(speaker.pid), rank: speaker.rank.or(named.rank), ..named }.or(&speaker);
             let mut event = statement::shortage(record, PRODUCER, words, kind(memory), victim);
@@ -352,7 +351,7 @@ fn event(candidate: &Candidate, message: &Message<'_>, judgement: &Judgement, si
     event
 }
 
-/// The figures in `range` of a message that `memory` ran out, and whom its words name.
+/// The figures in `range` of a message about a shortage of `memory`, and the victim that its words name.
 fn said_of(memory: MemoryOf, record: &Record, range: Range<usize>, signs: &Signs) -> (Vec<Figure>, Victim) {
     let number = |wanted| amounts::number(record.text(), range.clone(), wanted, signs);
     let mut figures = amounts::figures(record, range.clone(), memory, signs);
@@ -389,13 +388,13 @@ fn kind(memory: MemoryOf) -> Kind {
     }
 }
 
-/// Whose memory `kind` is of; nothing where it is no shortage of memory.
+/// The memory that a shortage of this kind is about; `None` if the kind is no shortage.
 fn memory(of: Kind) -> Option<MemoryOf> {
     use MemoryOf::{Container, Daemon, Device, Host, Kernel, Ray, Shared};
     [Device, Host, Kernel, Container, Daemon, Ray, Shared].into_iter().find(|memory| kind(*memory) == of)
 }
 
-/// Remembers `line` in the room that the one before it took.
+/// Keeps `line` in `slot`, reusing the buffers of the previous one.
 fn keep(slot: &mut Option<(usize, Line<'static>)>, origin: usize, line: &Line<'_>) {
     match slot {
         Some((of, kept)) => {
@@ -406,7 +405,7 @@ fn keep(slot: &mut Option<(usize, Line<'static>)>, origin: usize, line: &Line<'_
     }
 }
 
-/// Two lines are alike when they differ in numbers alone.
+/// A hash that is equal for lines which differ only in numbers.
 fn likeness(body: &str) -> u64 {
     let words: Vec<u8> = body.bytes().take(LONGEST).filter(|byte| !byte.is_ascii_digit()).collect();
     let mut hasher = DefaultHasher::new();

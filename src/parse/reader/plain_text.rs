@@ -1,24 +1,24 @@
-//! Text without everything that people, terminals and trackers put into it: only words, in small letters.
+//! Reduces text to plain lower-case words, without the decoration that people, terminals and issue trackers add.
 
 use std::ops::Range;
 
-/// What stands at a line's end within a message.
+/// How a line's end within a message is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Wrap {
-    /// Words end there.
+    /// It ends a word.
     Blank,
-    /// A word goes on in the next line.
+    /// The word continues on the next line.
     Nothing,
 }
 
-/// Words of a text in small letters, one blank between them: names are split into their words (`OutOfMemoryError`,
-/// `out_of_memory`), quotes, stars, bars, entities and colons are blanks; of numbers the sign and the point are left. Every byte
-/// still knows where it stood.
+/// The words of a text in lower case, separated by one blank: names are split into their words (`OutOfMemoryError`, `out_of_memory`);
+/// quotes, stars, bars, entities and colons become blanks; numbers keep their sign and decimal point. The original position of every byte
+/// is kept.
 #[derive(Debug, Default)]
 pub(super) struct Plain {
     /// The words.
     pub text: String,
-    /// Where each byte of `text` stood.
+    /// The original offset of each byte of `text`.
     at: Vec<usize>,
     /// Where sentences end in `text`.
     breaks: Vec<usize>,
@@ -57,7 +57,7 @@ impl Plain {
                 }
                 '.' if previous.is_ascii_digit() && next.is_ascii_digit() => plain.push(c, offset + at),
                 '-' if !previous.is_alphanumeric() && next.is_ascii_digit() => plain.push(c, offset + at),
-                // What text recognition makes of a capital letter: `0ut of memory`.
+                // Text recognition reads a capital O as a zero: `0ut of memory`.
                 '0' if !previous.is_alphanumeric() && next.is_lowercase() && behind.is_lowercase() => {
                     plain.push('o', offset + at);
                 }
@@ -72,7 +72,7 @@ impl Plain {
                 }
                 _ if c.is_alphanumeric() => {
                     let begins_word = c.is_uppercase()
-                        && (previous.is_lowercase() && behind_is_word(next)
+                        && (previous.is_lowercase() && next.is_alphabetic()
                             || previous.is_uppercase() && next.is_lowercase() && behind.is_lowercase());
                     if begins_word {
                         plain.blank(offset + at);
@@ -111,7 +111,7 @@ impl Plain {
         self.breaks.push(self.text.len());
     }
 
-    /// Where `part` of the words stood in `text`.
+    /// The range of `text` that became `part` of the words.
     pub fn place(&self, text: &str, part: Range<usize>) -> Range<usize> {
         let start = self.at.get(part.start).copied().unwrap_or(0);
         let last = part.end.checked_sub(1).and_then(|last| self.at.get(last)).copied().unwrap_or(start);
@@ -119,7 +119,7 @@ impl Plain {
         start..end.max(start)
     }
 
-    /// The words that stood in `range` of the text that these are of.
+    /// The range of the words that came from `range` of the original text.
     pub fn within(&self, range: &Range<usize>) -> Range<usize> {
         self.at.partition_point(|at| *at < range.start)..self.at.partition_point(|at| *at < range.end)
     }
@@ -132,30 +132,27 @@ impl Plain {
     }
 }
 
-fn behind_is_word(next: char) -> bool {
-    next.is_alphabetic()
-}
-
-/// Whether a line begins with a label and so goes on with nothing: `time=…`, `g++: …`
+/// Whether a line begins with a label and thus continues no sentence: `time=…`, `g++: …`
 fn begins_anew(line: &str) -> bool {
     let word = line.split_whitespace().next().unwrap_or_default();
     word.contains('=') || word.ends_with(':')
 }
 
-/// The length of what stands for a value that there is not, at the beginning of `text`: it denies nothing.
+/// The length of a placeholder for a missing value at the beginning of `text`. Its words (`none`, `null`) negate nothing, so they are
+/// skipped.
 fn placeholder(text: &str) -> usize {
     const PLACEHOLDERS: &[&str] = &["<none>", "<null>", "<nil>", "<unknown>", "<unset>"];
     let begins = |word: &&&str| text.get(..word.len()).is_some_and(|head| head.eq_ignore_ascii_case(word));
     PLACEHOLDERS.iter().find(begins).map_or(0, |word| word.len())
 }
 
-/// The length of an entity of HTML that `text` begins with: `&quot;`, `&#39;`.
+/// The length of an HTML entity at the beginning of `text`: `&quot;`, `&#39;`.
 fn entity(text: &str) -> usize {
     let length = text[1..].bytes().take(7).take_while(|byte| byte.is_ascii_alphanumeric() || *byte == b'#').count();
     if length > 1 && text[1 + length..].starts_with(';') { length + 2 } else { 0 }
 }
 
-/// The length of an escaped line's end, tab or quote that `text` begins with.
+/// The length of an escaped line feed, tab or quote at the beginning of `text`.
 fn escape(text: &str) -> usize {
     if text.as_bytes().get(1).is_some_and(|byte| b"ntr\"'".contains(byte)) { 2 } else { 0 }
 }

@@ -37,14 +37,14 @@ fn believed(text: &str) -> Vec<Event> {
     testing::find_all(text.as_bytes()).events.into_iter().filter(|event| event.basis == Basis::Reader).collect()
 }
 
-/// What the reader says of `text`; where a program's own format is known by now, what that says.
+/// The reader's events in `text`, or those of a grammar or message if the format is known by now.
 fn heard(text: &str) -> Vec<Event> {
     let events = testing::find_all(text.as_bytes()).events.into_iter();
     let (reader, grammars): (Vec<Event>, Vec<Event>) = events.partition(|event| event.basis == Basis::Reader);
     if reader.is_empty() { grammars } else { reader }
 }
 
-/// What the reader says of `text`, in the words of verdicts.
+/// The kinds of the reader's events in `text`.
 fn kinds(text: &str) -> Vec<String> {
     kinds_of(believed(text))
 }
@@ -120,7 +120,7 @@ fn an_amount_belongs_to_its_own_clause() {
 fn words_may_stand_between_and_labels_begin_a_sentence() {
     assert_eq!(kinds("GPU #2 does not have enough free graphics memory for the table").len(), 1);
     assert!(kinds("not enough workers started yet; they share one memory").is_empty());
-    // The line before is not what it is about.
+    // The amount in the line before belongs to something else.
     assert_eq!(kinds("[ 43%] how to simulate\nrenderer: error: GPU out of memory"), ["gpu_oom"]);
 }
 
@@ -165,7 +165,7 @@ fn a_message_known_by_its_first_words_is_read_to_its_end() {
     let words = |name, words: &str| (name, words.to_owned());
     let refused = figures("E/RKNN: failed to malloc npu memory!, size: 59187712, flags: 0x2");
     assert_eq!(refused, [words(FigureName::Requested, "59187712")]);
-    // A blank within a word keeps the grammar from going on.
+    // A blank within a word stops the grammar.
     let torn = figures(
         "RuntimeError: CUDA out of memory. Tried to allocate 1.53 GiB (GPU 0; 4.00 GiB to tal capacity; 2.34 GiB already \
          allocated; 568.58 MiB free; 29.77 MiB cached)",
@@ -222,7 +222,7 @@ fn an_amount_is_read_with_the_unit_of_its_label_and_as_the_whole_of_a_pair() {
 fn figures_stand_on_the_lines_on_which_a_message_goes_on() {
     let words = |name, words: &str| (name, words.to_owned());
     let free = |text: &str| figures(text).into_iter().find(|(name, _)| *name == FigureName::GpuFree);
-    // Of a message that a row knows by its first line, too.
+    // The same for a message that a row knows by its first line.
     for text in [
         "ArenaError: GPU out of memory, available memory is only\n     416.50 MB.\n\nplease check",
         "ArenaError: GPU out of memory, available memory\nis only 416.50 MB, giving up",

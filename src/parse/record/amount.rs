@@ -1,8 +1,8 @@
-//! How amounts are written: the one place where digits become a number of bytes or of anything else.
+//! The spelling of amounts: the one place where digits become a number of bytes or of anything else.
 //!
-//! A number is whole, or it is none: what it touches is no further digit, letter, separator or hole, so that of `1,234 MB`,
-//! `-12 MB`, `12.5e3` no part is ever read, and a unit ends where its word does, so that `12 tokens` and `3 minutes` are no
-//! memory. What the end of an input cuts off never comes here: its line ends before it.
+//! A number is read as a whole or not at all: it may not touch another digit, letter, separator or hole, so no part of `1,234 MB`, `-12 MB`
+//! or `12.5e3` is ever read alone. A unit ends with its word, so `12 tokens` and `3 minutes` are no memory. A number that the end of the
+//! input cuts off never gets here, because [`Line`](super::super::Line) removes it.
 
 use nom::branch::alt;
 use nom::bytes::complete::{tag, take_while, take_while_m_n, take_while1};
@@ -17,22 +17,22 @@ use crate::model::Bytes;
 /// An amount of memory and the words that state it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Size<'a> {
-    /// As it stands in the message.
+    /// The words in the message.
     pub text: &'a str,
-    /// `None` where a kernel says "no limit".
+    /// `None` if the kernel says "no limit".
     pub bytes: Option<Bytes>,
 }
 
-/// What `GB` means to a producer.
+/// What a producer means by `GB`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::parse) enum Giga {
     /// 2^30: PyTorch, DeepSpeed, Ray's monitor, verl, most training logs.
     Binary,
-    /// 10^9, and so `MB` and the others: Ray's object store and its oldest monitor.
+    /// 10^9, and `MB` 10^6: Ray's object store and its oldest monitor.
     Decimal,
 }
 
-/// What a line has where its file has a hole.
+/// Stands for a hole in the file.
 pub(in crate::parse) const HOLE: char = '\u{2400}';
 
 /// `1.16 GiB`, `27.71GB`, `524288000kB`, `0 bytes`, `712Gi`, `977. GiB`: a number, perhaps blanks or a line's end, a unit.
@@ -40,7 +40,7 @@ pub(in crate::parse) fn size(input: &str) -> IResult<&str, Size<'_>> {
     sized(input, Giga::Binary)
 }
 
-/// [`size`] of a producer whose `GB` is not 2^30.
+/// [`size`] for a given meaning of `GB`.
 pub(in crate::parse) fn sized(input: &str, giga: Giga) -> IResult<&str, Size<'_>> {
     let (rest, (text, (amount, unit))) = consumed((number, preceded(multispace0, unit))).parse(input)?;
     let decimal_unit = || {
@@ -54,18 +54,18 @@ pub(in crate::parse) fn sized(input: &str, giga: Giga) -> IResult<&str, Size<'_>
     Ok((rest, Size { text, bytes: Bytes::of(amount, unit) }))
 }
 
-/// The size with which `text` ends.
+/// The size at the end of `text`.
 pub(in crate::parse) fn size_at_end(text: &str, giga: Giga) -> Option<Size<'_>> {
     let text = text.trim_end();
     let unit = text.trim_end_matches(|c: char| c.is_ascii_alphabetic()).trim_end();
     sized(&text[number_at_end(unit)?..], giga).ok().filter(|(rest, _)| rest.is_empty()).map(|(_, size)| size)
 }
 
-/// Where the number begins with which `text` ends, if it is a whole one.
+/// The offset of the number at the end of `text`, if that is a whole number.
 pub(in crate::parse) fn number_at_end(text: &str) -> Option<usize> {
     let is_part = |c: char| c.is_ascii_digit() || c == '.' || c == ',';
     let start = text.trim_end_matches(is_part).len();
-    // `a, 12`: the comma is the sentence's.
+    // `a, 12`: the comma belongs to the sentence.
     let start = start + text[start..].find(|c: char| c.is_ascii_digit())?;
     let start = if text[..start].ends_with('-') { start - 1 } else { start };
     // `1 234` may be one number or two.
@@ -75,7 +75,7 @@ pub(in crate::parse) fn number_at_end(text: &str) -> Option<usize> {
     (begins(&text[..start]) && !(may_go_on && digits(&text[start..]) == 3)).then_some(start)
 }
 
-/// Whether a number may begin behind `before`: not within a word, a name or another number.
+/// Whether a number may begin after `before`; it may not within a word, a name or another number.
 fn begins(before: &str) -> bool {
     let is_joined = |c: char| c.is_ascii_alphanumeric() || c == '_';
     if before.ends_with(HOLE) {
@@ -98,7 +98,7 @@ pub(in crate::parse) fn counted(input: &str, unit: Bytes) -> IResult<&str, Size<
     Ok((rest, Size { text, bytes: Bytes::of(amount, unit) }))
 }
 
-/// The unit that a label gives in brackets, and where these begin: `Total GPU memory (GiB): `, `used[MB]=`.
+/// The unit that a label gives in brackets, and the offset of the bracket: `Total GPU memory (GiB): `, `used[MB]=`.
 pub(in crate::parse) fn unit_of_label(before: &str) -> Option<(Bytes, usize)> {
     let label = before.trim_end_matches([' ', ':', '=']);
     let open = match label.chars().next_back()? {
@@ -124,8 +124,8 @@ pub(in crate::parse) fn byte_count(input: &str) -> IResult<&str, Size<'_>> {
     Ok((rest, Size { text, bytes }))
 }
 
-/// `2079238052`, `0xc0fb4000`: a number that can only count bytes where words say that it is memory. It is large, and no
-/// noun follows it that it would count. At a line's end it may be cut off.
+/// `2079238052`, `0xc0fb4000`: a number that counts bytes if the words around it are about memory. It is large and no noun follows that it
+/// might count. At a line's end it may be cut off and is not read.
 pub(in crate::parse) fn bare_bytes(input: &str) -> IResult<&str, Size<'_>> {
     const LEAST: u64 = 1 << 16;
     const NO_NOUNS: &[&str] = &["on", "of", "for", "from", "in", "at", "with", "but", "and", "while", "by"];
@@ -134,7 +134,7 @@ pub(in crate::parse) fn bare_bytes(input: &str) -> IResult<&str, Size<'_>> {
     let (rest, (text, count)) = consumed(verify(count, |count| *count >= LEAST)).parse(input)?;
     let (_, next) = preceded(multispace0, take_while(|c: char| c.is_alphabetic())).parse(rest)?;
     let is_unit = text.starts_with("0x") && ["bytes", "byte", "B"].contains(&next);
-    // `request=2147483648 free=1073741824`: the word is the next number's.
+    // `request=2147483648 free=1073741824`: the next word is the label of the next number.
     let is_label = rest.trim_start().get(next.len()..).is_some_and(|behind| behind.starts_with('='));
     let counts_a_noun =
         !next.is_empty() && !is_unit && !is_label && !NO_NOUNS.contains(&next.to_ascii_lowercase().as_str());
@@ -157,12 +157,12 @@ pub(in crate::parse) fn digits(input: &str) -> IResult<&str, &str> {
     terminated(take_while1(|c: char| c.is_ascii_digit()), peek(not(char(HOLE)))).parse(input)
 }
 
-/// `-1.25`, `1,048,576`, `977.`, `1.5e3`, with nothing behind it that it might go on with but a word.
+/// `-1.25`, `1,048,576`, `977.`, `1.5e3`; only a word may follow it directly.
 pub(in crate::parse) fn decimal(input: &str) -> IResult<&str, f64> {
     terminated(number, number_ends).parse(input)
 }
 
-/// Digits, in groups of three where commas stand between them.
+/// Digits, with or without commas between groups of three.
 fn whole(input: &str) -> IResult<&str, &str> {
     let digit = |c: char| c.is_ascii_digit();
     let thousand = || (char(','), take_while_m_n(3, 3, digit), peek(not(satisfy(digit))));
@@ -170,7 +170,7 @@ fn whole(input: &str) -> IResult<&str, &str> {
     alt((recognize(grouped), take_while1(digit))).parse(input)
 }
 
-/// A number, whatever stands behind it.
+/// A number, whatever follows it.
 fn number(input: &str) -> IResult<&str, f64> {
     let digit = |c: char| c.is_ascii_digit();
     let fraction = (char('.'), take_while(digit));
@@ -179,7 +179,7 @@ fn number(input: &str) -> IResult<&str, f64> {
     map_opt(words, |text: &str| text.replace(',', "").parse().ok()).parse(input)
 }
 
-/// Nothing that would make it another number: `12,34`, `1.2.3`, `12_000`, a hole in the file.
+/// Fails if the number goes on: `12,34`, `1.2.3`, `12_000`, a hole in the file.
 fn number_ends(input: &str) -> IResult<&str, ()> {
     let goes_on = alt((
         recognize((one_of(".,"), satisfy(|c| c.is_ascii_digit()))),
@@ -188,14 +188,14 @@ fn number_ends(input: &str) -> IResult<&str, ()> {
     peek(not(goes_on)).parse(input)
 }
 
-/// Nothing that would make it another word; a rate is no amount.
+/// Fails if the word goes on or a rate follows (`/s`), which is no amount.
 fn word_ends(input: &str) -> IResult<&str, ()> {
     let goes_on = satisfy(|c| c.is_ascii_alphanumeric() || c == '_' || c == '\u{fffd}' || c == HOLE);
     let rate = (char('/'), alt((tag("sec"), tag("s"))), peek(not(satisfy(|c| c.is_ascii_alphanumeric()))));
     peek(not(alt((recognize(goes_on), recognize(rate))))).parse(input)
 }
 
-/// A unit of memory, binary whatever its spelling: that is how the producers here count.
+/// A unit of memory, binary in any spelling, because that is how most producers count.
 pub(in crate::parse) fn unit(input: &str) -> IResult<&str, Bytes> {
     let prefixed = |letter: char, bytes: Bytes| {
         let short = alt((
@@ -286,7 +286,7 @@ mod tests {
         }
     }
 
-    /// `VmRSS 12 tokens` once was 12 TiB, `3 minutes` 3 MiB.
+    /// `VmRSS 12 tokens` was read as 12 TiB, `3 minutes` as 3 MiB.
     #[test]
     fn a_unit_ends_where_its_word_does() {
         for text in [
@@ -314,7 +314,7 @@ mod tests {
         }
     }
 
-    /// `1,234 MB` once was 234 MB where it was read from its end, `-12 MB` 12, `12.5e3 MB` 3.
+    /// Read from its end, `1,234 MB` was 234 MB, `-12 MB` 12 and `12.5e3 MB` 3.
     #[test]
     fn a_number_is_read_whole_or_not_at_all() {
         let at_end = |text| size_at_end(text, Giga::Binary).and_then(|size| size.bytes).map(|bytes| bytes.0 >> 20);

@@ -1,4 +1,4 @@
-//! The lines that make one message, and the small grammars that producers share to read them.
+//! The lines of one message, joined into a record, and the small grammars that producers share to read records.
 
 pub(super) mod amount;
 pub(super) mod origin;
@@ -15,16 +15,17 @@ use std::sync::Arc;
 
 use super::line::Line;
 use crate::model::{
-    Basis, Bytes, Citation, Derivation, Event, Fact, FactValue, Figure, FigureName, LineNumber, Origin, Setting, What,
+    Basis, Bytes, Citation, Derivation, Event, Fact, FactValue, Figure, FigureName, LineContext, LineNumber, Origin,
+    What,
 };
 use text::Size;
 
-/// The lines that make one message, joined to one text. Every byte of it can still be cited.
+/// The lines of one message, joined into one text. Every byte of it can still be cited.
 #[derive(Debug, Clone)]
 pub struct Record {
     path: Arc<str>,
     origin: Origin,
-    setting: Setting,
+    context: LineContext,
     text: String,
     lines: Vec<RecordLine>,
 }
@@ -33,13 +34,13 @@ pub struct Record {
 #[derive(Debug, Clone)]
 struct RecordLine {
     line: Line<'static>,
-    /// Where its words stand in the record's text.
+    /// The range of its words in the record's text.
     at: Range<usize>,
-    /// How many bytes of the line's body stand before those words.
+    /// How many bytes of the line's body precede those words.
     skipped: usize,
 }
 
-/// What stands between two lines of a message.
+/// How two lines of a message are joined.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Joint {
     /// A line feed: the message has lines.
@@ -51,9 +52,9 @@ pub enum Joint {
 }
 
 impl Record {
-    /// A message that begins with `line`.
-    pub fn new(path: Arc<str>, origin: Origin, setting: Setting, line: Line<'static>) -> Record {
-        let mut record = Record { path, origin, setting, text: String::new(), lines: Vec::new() };
+    /// A record that begins with `line`.
+    pub fn new(path: Arc<str>, origin: Origin, context: LineContext, line: Line<'static>) -> Record {
+        let mut record = Record { path, origin, context, text: String::new(), lines: Vec::new() };
         record.push(Joint::Nothing, line);
         record
     }
@@ -85,12 +86,12 @@ impl Record {
         self.lines.len()
     }
 
-    /// Never: a record begins with a line.
+    /// Always `false`: a record has at least one line.
     pub fn is_empty(&self) -> bool {
         self.lines.is_empty()
     }
 
-    /// The physical line on which it ends so far.
+    /// The number of its last physical line.
     pub fn last_number(&self) -> LineNumber {
         self.lines.last().map_or(LineNumber::FIRST, |part| part.line.number)
     }
@@ -105,12 +106,12 @@ impl Record {
         &self.origin
     }
 
-    /// The line in which the byte at `position` of the text stands.
+    /// The index of the line that contains the byte at `position` of the text.
     fn line_at(&self, position: usize) -> usize {
         self.lines.partition_point(|part| part.at.start <= position).saturating_sub(1)
     }
 
-    /// The places where `part`, a slice of [`Record::text`], stands: one for each line it runs over.
+    /// Citations of `part`, a slice of [`Record::text`]: one for each line that it spans.
     pub fn cites(&self, part: &str) -> Vec<Citation> {
         let start = self.place(part);
         let end = start + part.len();
@@ -129,7 +130,7 @@ impl Record {
         cites
     }
 
-    /// Where `part` stands; of a part that runs over several lines the first.
+    /// The citation of `part`, or of its first line if it spans several.
     pub fn cite(&self, part: &str) -> Citation {
         self.cites(part).into_iter().next().unwrap_or_else(|| self.cite_line_of(part))
     }
@@ -139,18 +140,18 @@ impl Record {
         self.lines[self.line_at(self.place(part))].line.cite(&self.path)
     }
 
-    /// What stands before `part`.
+    /// The text before `part`.
     pub fn before(&self, part: &str) -> &str {
         self.text.get(..self.place(part)).unwrap_or_default()
     }
 
-    /// Where `part` begins in the text; at its beginning where it is no part of it.
+    /// The offset of `part` in the text; 0 if it is no slice of it.
     fn place(&self, part: &str) -> usize {
         let place = (part.as_ptr() as usize).checked_sub(self.text.as_ptr() as usize);
         place.filter(|place| place + part.len() <= self.text.len()).unwrap_or(0)
     }
 
-    /// A figure in bytes; `None` for "no limit".
+    /// A figure in bytes; `None` if `size` means "no limit".
     pub fn figure(&self, name: FigureName, size: Size<'_>) -> Option<Figure> {
         let bytes = size.bytes?;
         Some(self.stated(name, size.text, Some(bytes), None))
@@ -161,7 +162,7 @@ impl Record {
         self.stated(name, text, None, Some(value))
     }
 
-    /// A figure that `text` states. Where the words run over a line's end no line states it, so it says what it is from.
+    /// A figure that `text` states. If the words span several lines, no single line states it, so it names all of them as its source.
     fn stated(&self, name: FigureName, text: &str, bytes: Option<Bytes>, value: Option<f64>) -> Figure {
         let mut cites = self.cites(text);
         if cites.is_empty() {
@@ -200,7 +201,7 @@ impl Record {
             time: time(&self.lines[self.line_at(self.place(part))]).or_else(|| self.lines.iter().find_map(time)),
             repeated: self.lines.iter().map(|line| line.line.envelope().repeated).max().unwrap_or(0),
             others: Vec::new(),
-            setting: self.setting.clone(),
+            context: self.context.clone(),
         }
     }
 }

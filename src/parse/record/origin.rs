@@ -1,12 +1,12 @@
-//! What the origin of a record says in words: the name of a series of figures, the victim of a shortage.
+//! Names and victims made from a record's origin: the name of a series of figures, the victim of a shortage.
 
 use std::sync::Arc;
 
 use super::Record;
 use crate::model::{Event, Kind, Origin, Severity, Shortage, Victim, What};
 
-/// The name of a series of memory figures: `DeepSpeed rank 0 on node1`, `vLLM pid 6880`. Of a process that changes its
-/// title only the pid counts.
+/// The name of a series of memory figures: `DeepSpeed rank 0 on node1`, `vLLM pid 6880`. If a pid is known, the role is left out, because a
+/// process may change its title.
 pub(in crate::parse) fn series(label: &str, origin: &Origin) -> Arc<str> {
     let mut name = label.to_owned();
     match origin {
@@ -22,7 +22,7 @@ pub(in crate::parse) fn series(label: &str, origin: &Origin) -> Arc<str> {
     Arc::from(name)
 }
 
-/// The process that [`series`] named: its rank or pid, and its host.
+/// The process in a name that [`series`] made: its rank or pid, and its host.
 pub(crate) fn process(series: &str) -> Victim {
     let (name, host) = series.rsplit_once(" on ").map_or((series, None), |(name, host)| (name, Some(host)));
     let number = |label: &str| name.rsplit_once(label).and_then(|(_, number)| number.parse().ok());
@@ -31,12 +31,7 @@ pub(crate) fn process(series: &str) -> Victim {
     Victim { rank, pid: number(" pid "), host: host.map(Arc::from), ..Victim::default() }
 }
 
-/// Whoever wrote the record, as the one that was refused memory of `device`.
-pub(in crate::parse) fn victim(origin: &Origin, device: Option<u32>) -> Victim {
-    Victim { host: origin.host.clone(), rank: origin.rank, device, pid: origin.pid, role: origin.role.clone() }
-}
-
-/// That `part` of the record says: whoever wrote it was refused memory of this kind.
+/// The statement in `part` of the record that its writer was refused memory of this kind.
 pub(in crate::parse) fn shortage(
     record: &Record,
     producer: &'static str,
@@ -45,7 +40,7 @@ pub(in crate::parse) fn shortage(
     severity: Severity,
     device: Option<u32>,
 ) -> Event {
-    let victims = vec![victim(record.origin(), device)];
+    let victims = vec![Victim { device, ..record.origin().process() }];
     record.event(producer, part, What::Shortage(Shortage { kind, severity, victims, consumers: Vec::new() }))
 }
 

@@ -26,7 +26,7 @@ fn starting(text: &str, word: impl Fn(&Signal) -> &'static str) -> IResult<&str,
     }
 }
 
-/// `9`, `SIGKILL`, `Signals.SIGKILL`: a signal, however it is written.
+/// `9`, `SIGKILL`, `Signals.SIGKILL`: a signal in any spelling.
 pub(in crate::parse) fn signal(text: &str) -> IResult<&str, i32> {
     let number = map_opt(integer, |number| (1..=64).contains(&number).then_some(number));
     preceded(space0, alt((number, name, preceded(tag("Signals."), name), description))).parse(text)

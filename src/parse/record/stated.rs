@@ -1,6 +1,6 @@
-//! What of a message makes one event: figures and facts, of several with one name the first.
+//! Collects the figures and facts of one event; of several with one name the first counts.
 
-use super::value::Read;
+use super::value::SlotValue;
 use super::{Record, text::Size};
 use crate::model::{Bytes, Event, Fact, Figure, FigureName, What};
 
@@ -13,11 +13,11 @@ pub(in crate::parse) struct Stated<'a> {
 }
 
 impl<'a> Stated<'a> {
-    pub fn add_figure(&mut self, record: &Record, name: FigureName, text: &'a str, read: Read) {
+    pub fn add_figure(&mut self, record: &Record, name: FigureName, text: &'a str, read: SlotValue) {
         let figure = match read {
-            Read::Bytes(bytes) => record.figure(name, Size { text, bytes: Some(bytes) }),
-            Read::Number(value) => Some(record.number(name, text, value)),
-            Read::Text => None,
+            SlotValue::Bytes(bytes) => record.figure(name, Size { text, bytes: Some(bytes) }),
+            SlotValue::Number(value) => Some(record.number(name, text, value)),
+            SlotValue::Text => None,
         };
         if let Some(figure) = figure.filter(|new| self.figures.iter().all(|figure| figure.name != new.name)) {
             self.first = self.first.or(Some(text));
@@ -25,15 +25,15 @@ impl<'a> Stated<'a> {
         }
     }
 
-    pub fn add_fact(&mut self, record: &Record, key: &'static str, text: &'a str, read: Read) {
+    pub fn add_fact(&mut self, record: &Record, key: &'static str, text: &'a str, read: SlotValue) {
         if self.facts.iter().any(|fact| fact.key == key) {
             return;
         }
         self.first = self.first.or(Some(text));
         self.facts.push(match read {
-            Read::Bytes(Bytes(bytes)) => record.number_fact(key, text, bytes as f64),
-            Read::Number(value) => record.number_fact(key, text, value),
-            Read::Text => record.fact(key, text),
+            SlotValue::Bytes(Bytes(bytes)) => record.number_fact(key, text, bytes as f64),
+            SlotValue::Number(value) => record.number_fact(key, text, value),
+            SlotValue::Text => record.fact(key, text),
         });
     }
 

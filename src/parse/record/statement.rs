@@ -1,16 +1,16 @@
-//! Events of a few words: what the grammars of launchers, shells and drivers share.
+//! Builds events that a few words state, for the grammars of launchers, shells and drivers.
 //!
-//! In go the record, who speaks, the words that state something (a slice of the record's text) and what they state; out
-//! comes the event, with the place of those words.
+//! The input is the record, the producer, the words (a slice of the record's text) and what they state; the output is the event, which
+//! cites those words.
 
 use super::Record;
 use super::text;
 use crate::model::{Death, Event, Exit, Failure, Kind, OtherFailureName, Severity, Shortage, Victim, What};
 
-/// A line with more than this before the words is other output that they are glued to: only the words are cited.
+/// With more than this many bytes before the words on their line, they are glued to other output, and only the words are cited.
 const LONGEST_LABEL: usize = 256;
 
-/// Memory of `kind` ran out, of `victim` if it is known.
+/// `victim`, if known, was refused memory or killed by a shortage of `kind`.
 pub(in crate::parse) fn shortage(
     record: &Record,
     producer: &'static str,
@@ -34,12 +34,12 @@ pub(in crate::parse) fn death(
     event(record, producer, words, What::Death(Death { exit, victim, first: false }))
 }
 
-/// Something failed that is not memory.
+/// A failure other than memory.
 pub(in crate::parse) fn failure(record: &Record, producer: &'static str, words: &str, name: OtherFailureName) -> Event {
     event(record, producer, words, What::Failure(Failure { name, follows: false }))
 }
 
-/// Something failed that tends to follow upon the death of another process.
+/// A failure that tends to follow the death of another process.
 pub(in crate::parse) fn consequence(
     record: &Record,
     producer: &'static str,
@@ -54,7 +54,7 @@ pub(in crate::parse) fn notice(record: &Record, producer: &'static str, words: &
     event(record, producer, words, What::Notice)
 }
 
-/// A launcher says which process is which local rank.
+/// A launcher's statement which process has which local rank.
 pub(in crate::parse) fn launched(
     record: &Record,
     producer: &'static str,
@@ -67,7 +67,7 @@ pub(in crate::parse) fn launched(
     Some(event)
 }
 
-/// A process ended as it should, or not.
+/// `victim` ended, with status 0 as it should.
 pub(in crate::parse) fn ended(
     record: &Record,
     producer: &'static str,
@@ -81,7 +81,7 @@ pub(in crate::parse) fn ended(
     }
 }
 
-/// Whatever `words` state.
+/// An event that `words` state; further lines of the words become evidence.
 pub(in crate::parse) fn event(record: &Record, producer: &'static str, words: &str, what: What) -> Event {
     let mut event = record.event(producer, words, what);
     let mut cites = record.cites(words);
@@ -92,23 +92,17 @@ pub(in crate::parse) fn event(record: &Record, producer: &'static str, words: &s
     event
 }
 
-/// The process that wrote the record.
-pub(in crate::parse) fn speaker(record: &Record) -> Victim {
-    let origin = record.origin();
-    Victim { host: origin.host.clone(), rank: origin.rank, device: None, pid: origin.pid, role: origin.role.clone() }
-}
-
-/// The same of a message of NCCL's, before which the index of its GPU stands in brackets.
+/// The process that wrote an NCCL message, whose prefix names the GPU's index in brackets.
 pub(in crate::parse) fn speaker_through_nccl(record: &Record) -> Victim {
-    Victim { device: record.origin().local_rank, ..speaker(record) }
+    Victim { device: record.origin().local_rank, ..record.origin().process() }
 }
 
-/// Another process on the machine of whoever wrote the record.
+/// Another process on the machine of the record's writer.
 pub(in crate::parse) fn neighbour(record: &Record, pid: Option<u32>) -> Victim {
     Victim { host: record.origin().host.clone(), pid, ..Victim::default() }
 }
 
-/// A process that whoever wrote the record started for itself: a worker that loads its data.
+/// A data loader's worker, started by the record's writer.
 pub(in crate::parse) fn worker(record: &Record, pid: Option<u32>) -> Victim {
     Victim { rank: record.origin().rank, ..neighbour(record, pid) }
 }

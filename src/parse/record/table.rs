@@ -1,58 +1,57 @@
-//! Parts of a report that are a table: fixed words, and what the number or word beside them states.
+//! Reports in which fixed words stand before values: each row names the words and what the value beside them states.
 //!
-//! In goes a message whose values all stand beside words that never change; out come at most two events: what memory
-//! there is now, and what else is worth knowing. A row whose words are there and whose value is not, or is cut off before
-//! its unit, states nothing. Messages of one line are data instead: `rules/messages/`.
+//! The input is a record; the output is at most two events, one with memory figures and one with facts. A row states nothing if its value
+//! is missing or cut off before its unit. Messages of one line are data instead: `rules/messages/`.
 
 use super::stated::Stated;
 use super::{Record, origin, value};
 use crate::knowledge::SlotType;
 use crate::model::{Event, FigureName, What};
 
-/// One producer's lines.
+/// The table of one producer.
 pub(in crate::parse) struct Table {
     /// Its name in reports.
     pub producer: &'static str,
-    /// What its series of figures are called; who wrote the line is added.
+    /// The name of its series of figures, to which the writer is added.
     pub series: &'static str,
-    /// What stands beside which words.
+    /// The rows.
     pub rows: &'static [TableRow],
 }
 
-/// Words and what stands behind them.
+/// Fixed words and the value after them.
 pub(in crate::parse) struct TableRow {
     words: &'static str,
-    /// One of these must stand in the message too; none: in any message.
+    /// If not empty, the message must contain one of these, too.
     within: &'static [&'static str],
     value: SlotType,
     states: States,
 }
 
-/// What a value is.
+/// What a value becomes.
 #[derive(Clone, Copy)]
 enum States {
     Memory(FigureName),
     Fact(&'static str),
 }
 
-/// A row for memory at this moment, a point of the timeline.
+/// A row for a memory figure, which becomes a point of the timeline.
 pub(in crate::parse) const fn memory(words: &'static str, value: SlotType, name: FigureName) -> TableRow {
     TableRow { words, within: &[], value, states: States::Memory(name) }
 }
 
-/// A row for anything else; of a size the fact is the bytes.
+/// A row for a fact; a size becomes its number of bytes.
 pub(in crate::parse) const fn fact(words: &'static str, value: SlotType, key: &'static str) -> TableRow {
     TableRow { words, within: &[], value, states: States::Fact(key) }
 }
 
 impl TableRow {
-    /// The same, only in messages in which one of these words stands.
+    /// The same row, only for messages that contain one of these words.
     pub const fn within(self, within: &'static [&'static str]) -> TableRow {
         TableRow { within, ..self }
     }
 }
 
-/// `left`, then `right`.
+/// Concatenates two arrays in a constant.
 pub(in crate::parse) const fn joined<const L: usize, const R: usize, const N: usize>(
     left: [&'static str; L],
     right: [&'static str; R],
@@ -66,7 +65,7 @@ pub(in crate::parse) const fn joined<const L: usize, const R: usize, const N: us
 }
 
 impl Table {
-    /// What the rows state in `record`; of several rows with one name the first.
+    /// The events that the rows state in `record`; of several rows with one name the first counts.
     pub fn read(&self, record: &Record) -> Vec<Event> {
         let (mut memory, mut notice) = (Stated::default(), Stated::default());
         let whole = record.text();
@@ -85,7 +84,7 @@ impl Table {
     }
 }
 
-/// Where `words` begin in `text`. The end of a longer word is another word.
+/// The offsets of `words` in `text`. Words within a longer word do not count.
 pub(in crate::parse) fn places<'a>(text: &'a str, words: &'a str) -> impl Iterator<Item = usize> + 'a {
     let is_letter = |c: char| c.is_alphanumeric() || c == '_';
     text.match_indices(words)

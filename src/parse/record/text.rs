@@ -1,4 +1,4 @@
-//! Small grammars that several producers share: words, and where messages begin.
+//! Helpers that several producers share: searching for words, and where messages begin.
 
 use memchr::memmem;
 
@@ -15,7 +15,7 @@ pub(in crate::parse) fn after<'a>(text: &'a str, word: &str) -> Option<&'a str> 
     memmem::find(text.as_bytes(), word.as_bytes()).map(|at| &text[at + word.len()..])
 }
 
-/// Where each `word` begins in `text`.
+/// `text` from each `word` on.
 pub(in crate::parse) fn each<'a>(text: &'a str, word: &'a str) -> impl Iterator<Item = &'a str> + 'a {
     memmem::find_iter(text.as_bytes(), word.as_bytes()).map(|at| &text[at..])
 }
@@ -31,22 +31,22 @@ pub(in crate::parse) fn line_of<'a>(text: &'a str, part: &str) -> &'a str {
     line(&text[start..])
 }
 
-/// What stands before `part` on its line; `part` is a slice of `text`.
+/// The text before `part`, a slice of `text`, on its line.
 pub(in crate::parse) fn before<'a>(text: &'a str, part: &str) -> &'a str {
     let start = &text[..text.len().min(text.offset(part))];
     &start[start.rfind('\n').map_or(0, |feed| feed + 1)..]
 }
 
-/// Where `word` begins a message in `text`, up to the end of the text; where it is only mentioned is left out.
+/// `text` from each `word` on that begins a message; mere mentions are left out.
 pub(in crate::parse) fn spoken<'a>(text: &'a str, word: &'a str) -> impl Iterator<Item = &'a str> + 'a {
     each(text, word).filter(move |message| may_begin(before(text, message)))
 }
 
-/// Whether a message begins is told by as much of what stands before it: a line may hold thousands of messages.
+/// Only this many bytes before a message are looked at, because a line may hold thousands of messages.
 const LOOK_BACK: usize = 1024;
 
-/// Whether a message may begin behind `before`: at the beginning of a line, behind a label, a prefix or another output
-/// such as a progress bar. Within a sentence, a comment or a string of source code it is a mention.
+/// Whether a message may begin after `before`: at the beginning of a line, after a label, a prefix or other output such as a progress
+/// bar. Within a sentence, a comment or a string in source code it is only mentioned.
 pub(in crate::parse) fn may_begin(before: &str) -> bool {
     let before = before[before.ceil_char_boundary(before.len().saturating_sub(LOOK_BACK))..].trim_end();
     // The value of a key in JSON.
@@ -71,7 +71,7 @@ pub(in crate::parse) fn token<'a>(text: &'a str, ends: &str) -> &'a str {
     &text[..text.find(|c: char| c.is_whitespace() || ends.contains(c)).unwrap_or(text.len())]
 }
 
-/// What `parser` reads at the beginning of `text`.
+/// The output of `parser` at the beginning of `text`.
 pub(in crate::parse) fn read<'a, P>(mut parser: P, text: &'a str) -> Option<P::Output>
 where
     P: Parser<&'a str, Error = nom::error::Error<&'a str>>,

@@ -1,4 +1,4 @@
-//! How the value beside known words is written, and what it means.
+//! Reads the value beside known words by the type of its slot.
 
 use nom::Parser;
 use nom::branch::alt;
@@ -13,24 +13,23 @@ use super::text::{self, Giga, Size};
 use crate::knowledge::SlotType;
 use crate::model::Bytes;
 
-/// What the words of a value mean.
+/// The meaning of a value's words.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(in crate::parse) enum Read {
+pub(in crate::parse) enum SlotValue {
     Bytes(Bytes),
     Number(f64),
     Text,
 }
 
-/// The value of `slot` at the beginning of `behind`, which begins with what stands behind the words; `line` is the whole of
-/// it, and words to which a text goes are `end`.
+/// The value of `slot` at the beginning of `behind`, the rest of `line` after the known words. A text goes up to `end`, if that is given.
 pub(in crate::parse) fn read<'a>(
     slot: SlotType,
     behind: &'a str,
     line: &'a str,
     end: Option<&str>,
-) -> Option<(&'a str, Read)> {
+) -> Option<(&'a str, SlotValue)> {
     let behind = behind.trim_start();
-    let text = |text| Some((text, Read::Text)).filter(|(text, _): &(&str, Read)| !text.is_empty());
+    let text = |text| Some((text, SlotValue::Text)).filter(|(text, _): &(&str, SlotValue)| !text.is_empty());
     match slot {
         SlotType::Size => bytes(text::size(behind).ok()?.1),
         SlotType::DecimalSize => bytes(text::sized(behind, Giga::Decimal).ok()?.1),
@@ -41,7 +40,7 @@ pub(in crate::parse) fn read<'a>(
         SlotType::Number => number(behind),
         SlotType::Count => count(behind),
         SlotType::Billions => match number(behind)? {
-            (words, Read::Number(billions)) => Some((words, Read::Number(billions * 1e9))),
+            (words, SlotValue::Number(billions)) => Some((words, SlotValue::Number(billions * 1e9))),
             _ => None,
         },
         SlotType::Percent => percent(behind, 1.0),
@@ -61,14 +60,14 @@ pub(in crate::parse) fn read<'a>(
         SlotType::NearbyVersion => text(version(behind, 40)?),
         SlotType::Signal => {
             let (rest, signal) = signals::signal(behind).ok()?;
-            Some((&behind[..behind.len() - rest.len()], Read::Number(f64::from(signal))))
+            Some((&behind[..behind.len() - rest.len()], SlotValue::Number(f64::from(signal))))
         }
         SlotType::Line => text(line.trim()),
     }
 }
 
-/// The value of `slot` with which `before` ends.
-pub(in crate::parse) fn read_backwards(slot: SlotType, before: &str) -> Option<(&str, Read)> {
+/// The value of `slot` at the end of `before`.
+pub(in crate::parse) fn read_backwards(slot: SlotType, before: &str) -> Option<(&str, SlotValue)> {
     match slot {
         SlotType::Size => bytes(text::size_at_end(before, Giga::Binary)?),
         SlotType::DecimalSize => bytes(text::size_at_end(before, Giga::Decimal)?),
@@ -80,30 +79,30 @@ pub(in crate::parse) fn read_backwards(slot: SlotType, before: &str) -> Option<(
             let before = before.trim_end();
             let start = before.rfind(|c: char| c.is_whitespace() || ",;()[]'\"".contains(c));
             let word = &before[start.map_or(0, |at| at + before[at..].chars().next().map_or(1, char::len_utf8))..];
-            (!word.is_empty()).then_some((word, Read::Text))
+            (!word.is_empty()).then_some((word, SlotValue::Text))
         }
         _ => None,
     }
 }
 
-/// `95%`, of which one is `whole`.
-fn percent(behind: &str, whole: f64) -> Option<(&str, Read)> {
+/// `95%`, divided by `whole`.
+fn percent(behind: &str, whole: f64) -> Option<(&str, SlotValue)> {
     let (_, (words, (percent, _))) = consumed((text::decimal, char('%'))).parse(behind).ok()?;
-    Some((words, Read::Number(percent / whole)))
+    Some((words, SlotValue::Number(percent / whole)))
 }
 
-fn bytes(size: Size<'_>) -> Option<(&str, Read)> {
-    Some((size.text, Read::Bytes(size.bytes?)))
+fn bytes(size: Size<'_>) -> Option<(&str, SlotValue)> {
+    Some((size.text, SlotValue::Bytes(size.bytes?)))
 }
 
-/// `460,496`, `0.95`, `1e-05`, without the comma or stop behind it.
-fn number(text: &str) -> Option<(&str, Read)> {
+/// `460,496`, `0.95`, `1e-05`, without the comma or stop after it.
+fn number(text: &str) -> Option<(&str, SlotValue)> {
     let (_, (words, amount)) = consumed(text::decimal).parse(text).ok()?;
-    Some((words.trim_end_matches('.'), Read::Number(amount)))
+    Some((words.trim_end_matches('.'), SlotValue::Number(amount)))
 }
 
-/// `123.59M`, `6.74B`, `1,048,576`; with any other letter behind it is something else.
-fn count(text: &str) -> Option<(&str, Read)> {
+/// `123.59M`, `6.74B`, `1,048,576`; with any other letter after it, it is no count.
+fn count(text: &str) -> Option<(&str, SlotValue)> {
     let letter = take_while::<_, _, nom::error::Error<&str>>(|c: char| c.is_ascii_alphabetic());
     let (_, (words, (amount, suffix))) = consumed((text::decimal, letter)).parse(text).ok()?;
     let factor = match suffix {
@@ -113,23 +112,23 @@ fn count(text: &str) -> Option<(&str, Read)> {
         "B" => 1e9,
         _ => return None,
     };
-    Some((words.trim_end_matches('.'), Read::Number(amount * factor)))
+    Some((words.trim_end_matches('.'), SlotValue::Number(amount * factor)))
 }
 
 /// `=8192`, `=torch.bfloat16,`, `': 'a/b'`, `": 0.9}`
-fn option(text: &str) -> Option<(&str, Read)> {
+fn option(text: &str) -> Option<(&str, SlotValue)> {
     let equals = (opt(one_of("'\"")), multispace0::<_, nom::error::Error<&str>>, one_of("=:"), multispace0);
     let quoted = |quote| delimited(char(quote), take_while1(move |c| c != quote), char(quote));
     let bare = take_while1(|c: char| !c.is_whitespace() && !",)}]'\"".contains(c));
     let (_, words) = preceded(equals, alt((quoted('\''), quoted('"'), bare))).parse(text).ok()?;
-    let is_whole = |(number, _): &(&str, Read)| *number == words;
+    let is_whole = |(number, _): &(&str, SlotValue)| *number == words;
     match words {
         "None" | "null" | "<class" => None,
-        _ => Some(number(words).filter(is_whole).unwrap_or((words, Read::Text))),
+        _ => Some(number(words).filter(is_whole).unwrap_or((words, SlotValue::Text))),
     }
 }
 
-/// The first text between quotes, which open nearby.
+/// The first text between quotes, which must open nearby.
 fn first_quoted(text: &str) -> Option<&str> {
     let (start, quote) = text.char_indices().take(40).find(|(_, c)| matches!(c, '\'' | '"'))?;
     let rest = &text[start + 1..];
@@ -151,20 +150,20 @@ fn version(text: &str, gap: usize) -> Option<&str> {
 mod tests {
     use super::*;
 
-    fn number_of((words, read): (&str, Read)) -> (&str, Option<f64>) {
+    fn number_of((words, read): (&str, SlotValue)) -> (&str, Option<f64>) {
         match read {
-            Read::Bytes(Bytes(bytes)) => (words, Some(bytes as f64)),
-            Read::Number(number) => (words, Some(number)),
-            Read::Text => (words, None),
+            SlotValue::Bytes(Bytes(bytes)) => (words, Some(bytes as f64)),
+            SlotValue::Number(number) => (words, Some(number)),
+            SlotValue::Text => (words, None),
         }
     }
 
-    /// What stands behind `X`.
+    /// The value of `slot` after `X`.
     fn behind(slot: SlotType, text: &str) -> Option<(&str, Option<f64>)> {
         read(slot, text.split_once('X')?.1, text, Some(" with ")).map(number_of)
     }
 
-    /// What stands before `X`.
+    /// The value of `slot` before `X`.
     fn before(slot: SlotType, text: &str) -> Option<(&str, Option<f64>)> {
         read_backwards(slot, text.split_once('X')?.0).map(number_of)
     }

@@ -1,21 +1,21 @@
-//! How a message goes on that a terminal's width or a box cut.
+//! Joins the lines of a message that a terminal's width or a box wrapped.
 
 use nom::{IResult, Parser};
 
 use super::Joint;
 
-/// How far a message can be read: as many bytes, and whether it might go on.
+/// How many bytes of a message can be read, and whether it may go on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(in crate::parse) enum Progress {
-    /// Something else stands there.
+    /// Other text follows.
     Stuck(usize),
-    /// It stops within.
+    /// The text ends within the message.
     Open(usize),
     /// It was read to its end.
     Ended,
 }
 
-/// How far `parser`, a streaming one, reads in `text`.
+/// How far the streaming `parser` reads in `text`.
 pub(in crate::parse) fn progress<'a, P>(text: &'a str, mut parser: P) -> Progress
 where
     P: Parser<&'a str, Error = nom::error::Error<&'a str>>,
@@ -28,8 +28,7 @@ where
     }
 }
 
-/// What stands between `begun` and `next`, where `next` lets `begun` be read further: a terminal cuts anywhere, a box
-/// between words.
+/// The joint with which `next` lets `begun` be read further, if there is one: a terminal cuts anywhere, a box between words.
 pub(in crate::parse) fn joint(begun: &str, next: &str, progress: impl Fn(&str) -> Progress) -> Option<Joint> {
     let now = progress(begun);
     if now == Progress::Ended {

@@ -1,11 +1,11 @@
-//! What `oomdoc run` recorded: memory over time, kernel counters, and how processes ended.
+//! The record that `oomdoc run` writes: memory over time, kernel counters, and how processes ended.
 //!
-//! Mirrors `src/recorder`, which writes it: one statement a line. A kill that the kernel counted is a record of several lines: the
-//! counter, who held the memory the moment before, and whose exit signal was seen.
+//! Mirrors `src/recorder`, which writes one statement a line. A kill that the kernel counted has several lines: the counter, the processes
+//! that held the memory just before, and the exit signals that were seen.
 
 mod examples;
+mod line;
 mod moments;
-mod said;
 
 use super::{Example, Follow, Grammar, Joint, Line, Record};
 use crate::model::{
@@ -13,7 +13,7 @@ use crate::model::{
     What,
 };
 use crate::source::record;
-use said::{Process, Said};
+use line::{RecordedProcess, RecorderStatement};
 
 const PRODUCER: &str = "recorder";
 
@@ -34,9 +34,12 @@ impl Grammar for Recorder {
     }
 
     fn follows(&self, record: &Record, next: &Line<'_>) -> Follow {
-        let begins = said::read(record.text()).is_some_and(|line| matches!(line.said, Said::Kill(_)));
-        let goes_on =
-            || said::read(next.body()).is_some_and(|line| matches!(line.said, Said::Held(..) | Said::Ended(..)));
+        let begins = line::read(record.text()).is_some_and(|line| matches!(line.statement, RecorderStatement::Kill(_)));
+        let goes_on = || {
+            line::read(next.body()).is_some_and(|line| {
+                matches!(line.statement, RecorderStatement::Held(..) | RecorderStatement::Ended(..))
+            })
+        };
         match begins && goes_on() {
             true => Follow::Join(Joint::Line),
             false => Follow::End,
@@ -44,15 +47,15 @@ impl Grammar for Recorder {
     }
 
     fn parse(&self, record: &Record) -> Vec<Event> {
-        let Some(line) = said::read(record.text()) else { return Vec::new() };
+        let Some(line) = line::read(record.text()) else { return Vec::new() };
         let host = line.host;
-        let mut events = match line.said {
-            Said::Kill(kill) => vec![shortage(record, &kill, host)],
-            Said::Ended(process, exit) => ended(record, &process, exit, host).into_iter().collect(),
-            Said::Stranger(process) => vec![stranger(record, &process, host)],
-            Said::SharedMemoryFull(process) => vec![shared_memory_full(record, &process, host)],
-            Said::Held(..) => Vec::new(),
-            Said::Moment => moments::events(record, line.words),
+        let mut events = match line.statement {
+            RecorderStatement::Kill(kill) => vec![shortage(record, &kill, host)],
+            RecorderStatement::Ended(process, exit) => ended(record, &process, exit, host).into_iter().collect(),
+            RecorderStatement::Stranger(process) => vec![stranger(record, &process, host)],
+            RecorderStatement::SharedMemoryFull(process) => vec![shared_memory_full(record, &process, host)],
+            RecorderStatement::Held(..) => Vec::new(),
+            RecorderStatement::Moment => moments::events(record, line.words),
         };
         for event in &mut events {
             event.origin.host = event.origin.host.take().or_else(|| Some(host.into()));
@@ -65,7 +68,7 @@ impl Grammar for Recorder {
     }
 }
 
-fn victim(process: &Process<'_>, host: &str) -> Victim {
+fn victim(process: &RecordedProcess<'_>, host: &str) -> Victim {
     Victim {
         host: Some(host.into()),
         rank: process.rank,
@@ -75,13 +78,13 @@ fn victim(process: &Process<'_>, host: &str) -> Victim {
     }
 }
 
-/// The kernel counted a kill in a cgroup of the job. Whom it killed only an exit signal tells.
-fn shortage(record: &Record, kill: &said::Kill<'_>, host: &str) -> Event {
+/// The kernel counted a kill in a cgroup of the job. Only an exit signal tells which process it killed.
+fn shortage(record: &Record, kill: &line::CountedKill<'_>, host: &str) -> Event {
     let (mut victims, mut consumers) = (Vec::new(), Vec::new());
     let mut evidence = Vec::new();
     for words in record.text().lines().skip(1) {
-        match said::read(words).map(|line| line.said) {
-            Some(Said::Held(process, resident)) => {
+        match line::read(words).map(|line| line.statement) {
+            Some(RecorderStatement::Held(process, resident)) => {
                 let cite = record.cite_line_of(words);
                 consumers.extend(resident.bytes.map(|bytes| Consumer {
                     pid: Some(process.pid),
@@ -91,7 +94,7 @@ fn shortage(record: &Record, kill: &said::Kill<'_>, host: &str) -> Event {
                     text: cite.text,
                 }));
             }
-            Some(Said::Ended(process, Some(Exit::KILL))) => {
+            Some(RecorderStatement::Ended(process, Some(Exit::KILL))) => {
                 victims.push(victim(&process, host));
                 evidence.push(record.cite_line_of(words));
             }
@@ -116,7 +119,7 @@ fn text_line(record: &Record) -> &str {
 }
 
 /// A process ended as the recorder saw it end.
-fn ended(record: &Record, process: &Process<'_>, exit: Option<Exit>, host: &str) -> Option<Event> {
+fn ended(record: &Record, process: &RecordedProcess<'_>, exit: Option<Exit>, host: &str) -> Option<Event> {
     let what = match exit? {
         Exit::Code(0) => What::Finished,
         exit => What::Death(Death { exit, victim: victim(process, host), first: true }),
@@ -126,8 +129,8 @@ fn ended(record: &Record, process: &Process<'_>, exit: Option<Exit>, host: &str)
     Some(event)
 }
 
-/// A process was killed while every counter stood still and there was plenty of memory.
-fn stranger(record: &Record, process: &Process<'_>, host: &str) -> Event {
+/// A process was killed although no counter of kills changed and there was plenty of memory.
+fn stranger(record: &Record, process: &RecordedProcess<'_>, host: &str) -> Event {
     let failure = Failure { name: OtherFailureName::Cancelled, follows: false };
     let mut event = record.event(PRODUCER, text_line(record), What::Failure(failure));
     let Victim { rank, pid, role, .. } = victim(process, host);
@@ -137,7 +140,7 @@ fn stranger(record: &Record, process: &Process<'_>, host: &str) -> Event {
 }
 
 /// A process died of SIGBUS while `/dev/shm` was full.
-fn shared_memory_full(record: &Record, process: &Process<'_>, host: &str) -> Event {
+fn shared_memory_full(record: &Record, process: &RecordedProcess<'_>, host: &str) -> Event {
     let shortage = Shortage {
         kind: Kind::ShmExhausted,
         severity: Severity::Fatal,

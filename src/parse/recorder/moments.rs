@@ -5,7 +5,7 @@ use nom::bytes::complete::tag;
 use nom::sequence::preceded;
 
 use super::PRODUCER;
-use super::said::{Process, process, used_of};
+use super::line::{RecordedProcess, process, used_of};
 use crate::model::FigureName::{
     GpuTotal, HostUsed, MemcgLimit, MemcgUsage, NodeTotal, Other, ProcessInUse, WorkerUsed,
 };
@@ -13,7 +13,7 @@ use crate::model::{Event, FigureName, Origin, What};
 use crate::parse::text::{self, Size};
 use crate::parse::{Record, origin};
 
-/// What the `words` of a line measure.
+/// The memory event that the `words` of a line state.
 pub(super) fn events(record: &Record, words: &str) -> Vec<Event> {
     let event = resident(record, words)
         .or_else(|| labelled(record, words, "machine: ", "host", [HostUsed, NodeTotal]))
@@ -31,7 +31,7 @@ fn resident(record: &Record, words: &str) -> Option<Event> {
 fn of_process<const N: usize>(
     record: &Record,
     label: &str,
-    Process { pid, name, rank, .. }: &Process<'_>,
+    RecordedProcess { pid, name, rank, .. }: &RecordedProcess<'_>,
     sizes: [(FigureName, Option<Size<'_>>); N],
 ) -> Event {
     let speaker = Origin { rank: *rank, pid: Some(*pid), role: Some((*name).into()), ..Origin::default() };

@@ -1,21 +1,21 @@
-//! What SGLang could not allocate, when it starts or while it serves.
+//! Allocations that fail when SGLang starts or while it serves.
 //!
-//! Mirrors `sglang/srt/model_executor/model_runner.py`, `cuda_graph_runner.py`, `pool_configurator.py`,
-//! `managers/schedule_batch.py`, `mem_cache/common.py` (0.2–0.5.23). Too small a share for its pools and too large a one
-//! for its graphs end alike; the words tell which.
+//! Mirrors `sglang/srt/model_executor/model_runner.py`, `cuda_graph_runner.py`, `pool_configurator.py`, `managers/schedule_batch.py`,
+//! `mem_cache/common.py` (0.2–0.5.23). A share of the device that is too small for its pools and one that leaves too little for its graphs
+//! end alike; the words tell which it was.
 
 use crate::model::{Event, Fact, Kind, Severity};
 use crate::parse::{Example, Follow, Grammar, Joint, Line, Record, origin, text};
 
 /// See the module.
-pub struct Failures;
+pub struct SglangFailures;
 
 const NO_POOL: &str = "Not enough memory. Please try to increase --mem-fraction-static";
 const NO_GRAPH: &str = "Capture cuda graph failed: ";
 const NO_TOKENS: &str = "ut of memory. Try to lower your batch size";
 const NO_SLOTS: &str = "alloc_req_slots runs out of memory";
 
-impl Grammar for Failures {
+impl Grammar for SglangFailures {
     fn producer(&self) -> &'static str {
         "sglang"
     }
@@ -56,8 +56,8 @@ impl Grammar for Failures {
     }
 }
 
-/// Whether `part` says what happened: it stands in no quotes, the capture failed for want of memory, and it is the
-/// prefill, the decoding, or nobody by name that is out of it.
+/// Whether `part` is a statement: it is not quoted, a failed capture ran out of memory, and the sentence begins with `Out`, `Prefill out`
+/// or `Decode out`.
 fn is_statement(whole: &str, part: &str) -> bool {
     let before = &whole[..whole.len().saturating_sub(part.len())];
     let sentence = match part.starts_with(NO_TOKENS) {
@@ -139,7 +139,7 @@ mod tests {
             "logger.error(\"Prefill out of memory. Try to lower your batch size.\")",
             "Exception: Capture cuda graph failed: CUDA error: operation not permitted when stream is capturing",
         ] {
-            assert!(testing::parse(&Failures, text).is_empty(), "{text}");
+            assert!(testing::parse(&SglangFailures, text).is_empty(), "{text}");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What SGLang says of memory while it starts and serves, and its settings.
+//! SGLang's prints about memory while it starts and serves.
 //!
 //! Mirrors `sglang/srt/model_executor/model_runner.py`, `mem_cache/memory_pool.py`, `managers/scheduler.py`,
 //! `managers/schedule_batch.py`, `server_args.py` (0.4–0.5.23).
@@ -12,13 +12,13 @@ use crate::model::{Derivation, Event, Figure, Kind, Severity, What};
 use crate::parse::{Example, Grammar, Record, origin, text};
 
 /// See the module.
-pub struct Prints;
+pub struct SglangPrints;
 
 const FULL: &str = "KV cache pool is full. Retract requests";
 const ABORTED: &str = "even after retracting all other requests";
 const KEYS: &str = "K size: ";
 
-impl Grammar for Prints {
+impl Grammar for SglangPrints {
     fn producer(&self) -> &'static str {
         "sglang"
     }
@@ -36,7 +36,7 @@ impl Grammar for Prints {
     }
 }
 
-/// `KV Cache is allocated. #tokens: 262144, K size: 24.50 GB, V size: 24.50 GB`: the cache is both.
+/// `KV Cache is allocated. #tokens: 262144, K size: 24.50 GB, V size: 24.50 GB`: the size of the cache is the sum.
 fn keys_and_values(record: &Record) -> Option<Event> {
     let at = &record.text()[record.text().find(KEYS)?..];
     let pair = separated_pair(preceded(tag(KEYS), text::size), tag(", V size: "), text::size);
@@ -59,7 +59,7 @@ fn keys_and_values(record: &Record) -> Option<Event> {
     Some(event)
 }
 
-/// Requests that lose their place in the KV cache and wait again, or one that does not fit even alone.
+/// Requests that are evicted from the KV cache and wait again, or one that does not fit even alone.
 fn retraction(record: &Record) -> Option<Event> {
     let severities = [(FULL, Severity::Pressure), (ABORTED, Severity::Swallowed)];
     let (part, severity) = severities

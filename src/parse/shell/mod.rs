@@ -1,8 +1,8 @@
-//! How shells and launchers that know nothing more say that a process ended.
+//! Shells and simple launchers that report only that a process ended.
 //!
-//! Mirrors bash's `jobs.c` and `nojobs.c` (4–5), zsh's `jobs.c`, GNU time, PyCharm's console, Open MPI's `orterun`,
-//! MPICH's hydra, text-generation-launcher; what Python's libraries raise of a child is [`python`]'s. None of them says
-//! why.
+//! Mirrors bash's `jobs.c` and `nojobs.c` (4–5), zsh's `jobs.c`, GNU time, PyCharm's console, Open MPI's `orterun`, MPICH's hydra,
+//! text-generation-launcher; exceptions of Python's libraries about a child are read by [`python`]. None of them says why the process
+//! ended.
 
 use nom::branch::alt;
 use nom::bytes::complete::{tag, take_until, take_while, take_while1};
@@ -55,7 +55,7 @@ impl Grammar for Shell {
         true
     }
 
-    /// loky says behind a blank line how its workers ended.
+    /// loky prints its workers' exit codes after a blank line.
     fn follows(&self, record: &Record, next: &Line<'_>) -> Follow {
         let is_pool = record.len() == 1 && record.text().contains(python::POOL_WORKER);
         match next.body().trim() {
@@ -79,7 +79,7 @@ impl Grammar for Shell {
     }
 }
 
-/// The end of a process on the writer's machine, whose pid the words `pid` give.
+/// The end of a process on the writer's machine; `pid` are the digits of its pid.
 fn death(record: &Record, words: &str, exit: Exit, pid: Option<&str>) -> Event {
     let number = pid.and_then(|pid| pid.parse().ok());
     let mut event = statement::ended(record, PRODUCER, words, exit, statement::neighbour(record, number));
@@ -88,7 +88,7 @@ fn death(record: &Record, words: &str, exit: Exit, pid: Option<&str>) -> Event {
     event
 }
 
-/// The words of a shell for a signal, in the languages that logs were seen in.
+/// Shells' words for signals, in the languages seen in logs.
 const WORDS: &[(&str, i32)] = &[
     ("Killed", 9),
     ("已杀死", 9),
@@ -99,8 +99,7 @@ const WORDS: &[(&str, i32)] = &[
     ("Bus error", 7),
 ];
 
-/// `Killed` alone, or glued to what the process had printed last: `1/3 [00:02<00:04, 2.1s/it]Killed`. No writer of
-/// sentences leaves the blank out.
+/// `Killed` alone, or glued to the last output of the process: `1/3 [00:02<00:04, 2.1s/it]Killed`. In a sentence a blank would precede it.
 fn word(record: &Record) -> Option<Event> {
     let line = text::line(record.text()).trim_end();
     let (words, signal) = WORDS.iter().find_map(|(word, signal)| {
@@ -112,13 +111,13 @@ fn word(record: &Record) -> Option<Event> {
     (glued || before.trim().is_empty()).then(|| death(record, words, Exit::Signal(signal), None))
 }
 
-/// A job of a shell, with its pid or its number.
+/// A shell's message about a job, with its pid or its number.
 fn job(record: &Record) -> Option<Event> {
     let text = text::line(record.text());
     let of_script =
         text::each(text, ": line ").find_map(|words| script(words).ok()).map(|(_, (pid, signal))| (Some(pid), signal));
     let of_job = || background(text.trim_start()).ok().map(|(_, job)| job);
-    // Behind a progress bar that was left without an end of line.
+    // A progress bar may precede it without a line feed.
     let glued = || text::each(text, "[").find_map(|words| background(words).ok()).map(|(_, job)| job);
     let of_job = || of_job().or_else(|| glued().filter(|(pid, _)| pid.is_some()));
     let (pid, signal) = of_script.or_else(of_job).or_else(|| foreground(text).map(|signal| (None, signal)))?;
@@ -180,12 +179,12 @@ fn noticed(words: &str) -> IResult<&str, (Victim, &str, i32)> {
     let pid = delimited(tag(" with PID "), nom::combinator::consumed(integer), tag(" on node "));
     let (rest, (rank, (said, pid), host)) = (rank, pid, host).parse(words)?;
     let (rest, signal) = preceded(tag(" exited on signal "), signals::signal).parse(rest)?;
-    // 0 is of a process that it has forgotten.
+    // Open MPI prints pid 0 for a process that it no longer knows.
     let pid = Some(pid).filter(|pid| *pid != 0);
     Ok((rest, (Victim { host: Some(host.into()), rank: Some(rank), pid, ..Victim::default() }, said, signal)))
 }
 
-/// A status or a signal in one of the phrases that tools and scripts have for it.
+/// A status or a signal in one of the phrases that tools and scripts use.
 fn phrase(record: &Record) -> Option<Event> {
     let text = text::line(record.text()).trim();
     let exit = whole(text).ok().map(|(_, exit)| exit).or_else(|| at_the_end(text))?;
@@ -193,7 +192,7 @@ fn phrase(record: &Record) -> Option<Event> {
     Some(death(record, text, exit, pid))
 }
 
-/// A line that is nothing but the statement.
+/// A line that consists only of the phrase.
 fn whole(line: &str) -> IResult<&str, Exit> {
     let label = alt((
         tag("exit status "),
@@ -205,7 +204,7 @@ fn whole(line: &str) -> IResult<&str, Exit> {
         tag("Command exited with non-zero status "),
     ));
     let status = preceded(label, signals::status).map(|(_, status)| Exit::from_status(status));
-    // PyCharm explains the number.
+    // PyCharm explains the number in brackets.
     let explained = opt((tag(" (interrupted by signal "), take_until(")"), tag(")")));
     terminated(status, (explained, eof)).parse(line)
 }
@@ -233,7 +232,7 @@ fn at_the_end(text: &str) -> Option<Exit> {
     signal.or_else(|| {
         STATUSES.iter().find_map(|label| {
             let (end, (_, status)) = signals::status(text::after(text, label)?).ok()?;
-            // Only a signal is told apart from any other number.
+            // Only a status that means a signal is distinctive enough.
             let exit = Exit::from_status(status);
             (ends(end) && matches!(exit, Exit::Signal(_))).then_some(exit)
         })

@@ -1,4 +1,4 @@
-//! Child processes that ended, as Python's libraries raise it.
+//! Ended child processes, as exceptions of Python's libraries report them.
 //!
 //! Mirrors CPython's `subprocess.py` and `concurrent/futures/process.py` (3.6–3.14), torch's
 //! `utils/data/_utils/signal_handling.py`, `utils/data/dataloader.py` and `multiprocessing/spawn.py` (0.4–2.15),
@@ -16,7 +16,7 @@ use super::{PRODUCER, death};
 use crate::model::{Event, Exit, Fact, FactValue, Victim, What};
 use crate::parse::{Record, signals, statement, text};
 
-/// What the record says of children.
+/// The ends of child processes that the record states.
 pub(super) fn events(record: &Record) -> Vec<Event> {
     let loader = data_loader(record);
     if !loader.is_empty() {
@@ -26,8 +26,8 @@ pub(super) fn events(record: &Record) -> Vec<Event> {
     event.into_iter().collect()
 }
 
-/// `DataLoader worker (pid 4711) is killed by signal: Killed.`, `DataLoader worker (pid(s) 4711, 4712) exited
-/// unexpectedly`; Paddle's `DataLoader process (pid   4711) exited is killed by signal: Killed.` A bus error is a lack of shared memory and not read here.
+/// `DataLoader worker (pid 4711) is killed by signal: Killed.`, `DataLoader worker (pid(s) 4711, 4712) exited unexpectedly`; Paddle's
+/// `DataLoader process (pid 4711) exited is killed by signal: Killed.` A bus error is a shortage of shared memory and is read elsewhere.
 fn data_loader(record: &Record) -> Vec<Event> {
     let heads = ["DataLoader worker (pid", "DataLoader process (pid"];
     let words = heads.iter().find_map(|head| text::spoken(record.text(), head).next()).map(text::line);
@@ -112,11 +112,11 @@ fn engine_worker(words: &str) -> IResult<&str, (&str, &str, Exit)> {
     alt((new.map(|(role, exit)| (role, "", exit)), old)).parse(words)
 }
 
-/// What loky says of a worker that is gone, and behind that how it ended.
+/// loky's message about a lost worker, and the beginning of the line with the exit codes.
 pub(super) const POOL_WORKER: &str = "A worker process managed by the executor was unexpectedly terminated";
 pub(super) const EXIT_CODES: &str = "The exit codes of the workers are {";
 
-/// Pools of processes that lost one.
+/// Process pools that lost a worker.
 fn pool(record: &Record) -> Option<Event> {
     const GONE: [&str; 4] = [
         "A process in the process pool was terminated abruptly",

@@ -1,4 +1,4 @@
-//! What PyTorch's allocators have printed over the years.
+//! Messages of PyTorch's allocators over the versions.
 
 use crate::parse::Example;
 

@@ -40,11 +40,11 @@ impl Grammar for Torch {
         true
     }
 
-    /// A terminal's width may have cut the message anywhere, a box between words: what lets it be read further is right.
+    /// A terminal's width cuts a message anywhere, a box cuts it between words: the joint that lets more be read is right.
     fn follows(&self, record: &Record, next: &Line<'_>) -> Follow {
         let Some(last) = heads(record.text()).last() else { return Follow::End };
         let now = progress(last);
-        if now == Progress::ENDED {
+        if now == ReadExtent::ENDED {
             return Follow::End;
         }
         let with = |joint: &str| progress(&format!("{last}{joint}{}", next.body().trim_start()));
@@ -65,10 +65,10 @@ impl Grammar for Torch {
     }
 }
 
-/// Where messages begin in `text`: two ranks may print into one line.
+/// The messages in `text`; two ranks may print into one line.
 fn heads(text: &str) -> impl Iterator<Item = &str> {
     let starts = |head: fn(&str) -> IResult<&str, Head<'_>>| -> Vec<usize> {
-        // Cheap first: most bytes begin none of these. All of them are ASCII, so that what begins there is whole.
+        // A cheap check first: most bytes begin none of these. All of them are ASCII, so they are character boundaries.
         let begins =
             |byte: u8| matches!(byte, b'C' | b'H' | b'X' | b'N' | b'M' | b'A' | b'm' | b'O' | b'(' | b'o' | b'T');
         let places = text.bytes().enumerate().filter(|(_, byte)| begins(*byte)).map(|(at, _)| at);
@@ -80,35 +80,35 @@ fn heads(text: &str) -> impl Iterator<Item = &str> {
     starts.into_iter().zip(ends).map(|(start, end)| &text[start..end])
 }
 
-/// Which allocator speaks, and how its message goes on.
+/// Which allocator prints the message, which decides how it goes on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Speaker {
-    /// `CUDA out of memory.` and its kin; clauses follow.
+    /// `CUDA out of memory.` and the like; clauses follow.
     Caching,
     /// `MPS backend out of memory (…`
     Mps,
     /// `Allocation on device 0 would exceed allowed memory.`
     MallocAsync,
-    /// A retry of expandable segments.
+    /// A warning of expandable segments, which try again.
     Warning,
     /// `OutOfMemoryError:` alone.
     Bare,
-    /// What was left of a message that was copied without its beginning: `Tried to allocate …`, `(GPU 0; 15.75 GiB total
-    /// capacity; …`. Only the device in it tells whose it is.
+    /// The rest of a message that was copied without its beginning: `Tried to allocate …`, `(GPU 0; 15.75 GiB total capacity; …`. Only a
+    /// named device proves that it is PyTorch's.
     Headless,
 }
 
-/// Who speaks, and the device if it is named at once.
-type Head<'a> = (Speaker, Option<Clause<'a>>);
+/// The allocator, and the device if it is named at once.
+type Head<'a> = (Speaker, Option<TorchClause<'a>>);
 
 /// The words with which a message begins.
 fn head(text: &str) -> IResult<&str, Head<'_>> {
-    // Cheap first: most bytes begin none of these.
+    // A cheap check first: most bytes begin none of these.
     if !matches!(text.as_bytes().first(), Some(b'C' | b'H' | b'X' | b'N' | b'M' | b'A' | b'm' | b'O')) {
         return Err(nom::Err::Error(nom::error::Error::new(text, nom::error::ErrorKind::Tag)));
     }
     let device = alt((tag("CUDA"), tag("HIP"), tag("XPU"), tag("NPU")));
-    let number = |text| consumed(integer).map(|(words, number)| Some(Clause::Device(words, number))).parse(text);
+    let number = |text| consumed(integer).map(|(words, number)| Some(TorchClause::Device(words, number))).parse(text);
     let warning = (tag("memory "), alt((tag("mapping"), tag("allocation"))), tag(" failed with OOM on device "));
     complete(alt((
         (device, tag(" out of memory")).map(|_| (Speaker::Caching, None)),
@@ -120,14 +120,14 @@ fn head(text: &str) -> IResult<&str, Head<'_>> {
     .parse(text)
 }
 
-/// The words with which a message begins, or what is left of one that has lost them.
+/// [`head`] or [`headless`].
 fn opening(text: &str) -> IResult<&str, Head<'_>> {
     head(text).or_else(|_| headless(text))
 }
 
-/// The clauses of a message that has lost its head.
+/// The first clause of a message that has lost its head.
 fn headless(text: &str) -> IResult<&str, Head<'_>> {
-    // Cheap first, as of a head.
+    // A cheap check first, as in [`head`].
     if !matches!(text.as_bytes().first(), Some(b'(' | b'o' | b'T')) {
         return Err(nom::Err::Error(nom::error::Error::new(text, nom::error::ErrorKind::Tag)));
     }
@@ -140,24 +140,24 @@ fn headless(text: &str) -> IResult<&str, Head<'_>> {
 
 /// One clause of a message.
 #[derive(Debug, Clone, Copy, PartialEq)]
-enum Clause<'a> {
+enum TorchClause<'a> {
     Size(FigureName, Size<'a>),
     /// The device: the words and the number.
     Device(&'a str, u32),
-    /// Another process on the device, or in a container this one.
+    /// Another process on the device, or, in a container, this process itself.
     Process(&'a str, u32, Size<'a>),
-    /// Of what is allocated, in CUDA graphs' own pools.
+    /// The part of the allocated memory in private pools of CUDA graphs.
     PrivatePools(Size<'a>),
     /// Words without a figure.
     Words,
 }
 
-/// What stands at the beginning of `text`. `Incomplete` when more text might make it a clause.
-fn clause(text: &str) -> IResult<&str, Clause<'_>> {
+/// The clause at the beginning of `text`. `Incomplete` if more text might make it a clause.
+fn clause(text: &str) -> IResult<&str, TorchClause<'_>> {
     preceded(blank, alt((caching_clause, described_clause, other_clause))).parse(text)
 }
 
-/// Blanks and ends of lines, also those that somebody's quotes escaped, `\n`, and the bars of a table around them.
+/// Blanks and line ends, also escaped ones in a quotation (`\n`) and the bars of a table around them.
 fn blank(text: &str) -> IResult<&str, &str> {
     let mut rest = text;
     loop {
@@ -172,7 +172,7 @@ fn blank(text: &str) -> IResult<&str, &str> {
 }
 
 /// Up to 2.0, and NPU: `(GPU 3; 79.15 GiB total capacity; 74.02 GiB already allocated; …`
-fn caching_clause(text: &str) -> IResult<&str, Clause<'_>> {
+fn caching_clause(text: &str) -> IResult<&str, TorchClause<'_>> {
     let labels = alt((
         alt((tag(" total capacity"), tag(" total"))).map(|_| Some(FigureName::GpuTotal)),
         tag(" already allocated").map(|_| Some(FigureName::TorchAllocated)),
@@ -183,14 +183,15 @@ fn caching_clause(text: &str) -> IResult<&str, Clause<'_>> {
         tag(" cached").map(|_| Some(FigureName::TorchReservedUnallocated)),
     ));
     let labelled = terminated(preceded(opt(tag("(")), pair(size, labels)), alt((tag(";"), tag(")"))));
-    // Whoever copied the message may have lost the bracket with the line's end.
+    // The bracket may have been lost when the message was copied.
     let device = delimited(opt(tag("(")), device, tag(";"));
-    alt((device, labelled.map(|(size, name)| name.map_or(Clause::Words, |name| Clause::Size(name, size))))).parse(text)
+    alt((device, labelled.map(|(size, name)| name.map_or(TorchClause::Words, |name| TorchClause::Size(name, size)))))
+        .parse(text)
 }
 
 /// From 2.1: `GPU 0 has a total capacity of 79.15 GiB of which 1.05 GiB is free. …`; 2.1 misspells "capacity".
-fn described_clause(text: &str) -> IResult<&str, Clause<'_>> {
-    let of = |name| move |size| Clause::Size(name, size);
+fn described_clause(text: &str) -> IResult<&str, TorchClause<'_>> {
+    let of = |name| move |size| TorchClause::Size(name, size);
     let process = pair(preceded(tag("Process "), consumed(integer)), preceded(tag(" has "), size));
     alt((
         preceded(tag("Tried to allocate "), size).map(of(FigureName::Requested)),
@@ -198,10 +199,10 @@ fn described_clause(text: &str) -> IResult<&str, Clause<'_>> {
         preceded((tag("a total capac"), alt((tag("ity"), tag("ty"))), tag(" of ")), size).map(of(FigureName::GpuTotal)),
         preceded(tag("total "), size).map(of(FigureName::GpuTotal)),
         preceded(tag("of which "), size).map(of(FigureName::GpuFree)),
-        process.map(|((words, pid), size)| Clause::Process(words, pid, size)),
+        process.map(|((words, pid), size)| TorchClause::Process(words, pid, size)),
         preceded(tag("Including non-PyTorch memory, this process has "), size).map(of(FigureName::ProcessInUse)),
         preceded(tag("Of the allocated memory "), size).map(of(FigureName::TorchAllocated)),
-        preceded(tag("with "), size).map(Clause::PrivatePools),
+        preceded(tag("with "), size).map(TorchClause::PrivatePools),
         preceded(tag("and "), size).map(of(FigureName::TorchReservedUnallocated)),
         terminated(size, tag(" allowed")).map(of(FigureName::GpuAllowed)),
     ))
@@ -209,8 +210,8 @@ fn described_clause(text: &str) -> IResult<&str, Clause<'_>> {
 }
 
 /// cudaMallocAsync's table, MPS, the warnings of expandable segments, and the words between clauses.
-fn other_clause(text: &str) -> IResult<&str, Clause<'_>> {
-    let of = |name| move |size| Clause::Size(name, size);
+fn other_clause(text: &str) -> IResult<&str, TorchClause<'_>> {
+    let of = |name| move |size| TorchClause::Size(name, size);
     let cell = |label| preceded((tag(label), blank, tag(": ")), size);
     let words = alt((
         tag("."),
@@ -230,14 +231,14 @@ fn other_clause(text: &str) -> IResult<&str, Clause<'_>> {
     let words = alt((words, recognize((tag("(private"), tag(" pools)")))));
     let async_limit = recognize((tag("PyTorch limit (set by user-supplied memory fraction)"), blank, tag(": "), size));
     alt((
-        words.map(|_| Clause::Words),
+        words.map(|_| TorchClause::Words),
         cell("Currently allocated").map(of(FigureName::TorchAllocated)),
         cell("Requested").map(of(FigureName::Requested)),
         cell("Device limit").map(of(FigureName::GpuTotal)),
         cell("Free (according to CUDA)").map(of(FigureName::GpuFree)),
-        async_limit.map(|_| Clause::Words),
+        async_limit.map(|_| TorchClause::Words),
         preceded(tag("(MPS allocated: "), size).map(of(FigureName::TorchAllocated)),
-        preceded(tag("other allocations: "), size).map(|_| Clause::Words),
+        preceded(tag("other allocations: "), size).map(|_| TorchClause::Words),
         preceded(tag("max allowed: "), size).map(of(FigureName::GpuTotal)),
         preceded(alt((tag("while trying to map "), tag("while trying to allocate "))), size).map(of(FigureName::Requested)),
         preceded(tag("(free: "), raw_size).map(of(FigureName::GpuFree)),
@@ -251,15 +252,15 @@ fn other_clause(text: &str) -> IResult<&str, Clause<'_>> {
     .parse(text)
 }
 
-/// `GPU 3`, `NPU 0`; `GPU ` before another space, as torch 2.3 prints any number.
-fn device(text: &str) -> IResult<&str, Clause<'_>> {
+/// `GPU 3`, `NPU 0`; torch 2.3 prints no number: `GPU ` and another space.
+fn device(text: &str) -> IResult<&str, TorchClause<'_>> {
     let name = consumed((alt((tag("GPU "), tag("NPU "))), integer));
-    let named = name.map(|(words, (_, number))| Clause::Device(words, number));
-    let nameless = terminated(tag("GPU "), peek(char(' '))).map(|_| Clause::Words);
+    let named = name.map(|(words, (_, number))| TorchClause::Device(words, number));
+    let nameless = terminated(tag("GPU "), peek(char(' '))).map(|_| TorchClause::Words);
     alt((named, nameless)).parse(text)
 }
 
-/// `1.16 GiB`, `512.00 MB`, `0 bytes`. Streaming, so that a number cut off is never taken for a whole one.
+/// `1.16 GiB`, `512.00 MB`, `0 bytes`. Streaming, so that a truncated number is never taken for a whole one.
 fn size(text: &str) -> IResult<&str, Size<'_>> {
     let unit = alt((tag("GiB"), tag("MiB"), tag("KiB"), tag("bytes"), tag("GB"), tag("MB"), tag("KB")));
     let (rest, whole) =
@@ -278,28 +279,28 @@ fn raw_size(text: &str) -> IResult<&str, Size<'_>> {
 
 /// How far a message can be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Progress {
-    /// As many bytes.
+struct ReadExtent {
+    /// The number of bytes read.
     bytes: usize,
-    /// Whether it might go on: it stops within a clause or behind one.
+    /// Whether the text ends within a clause, so that the message may go on.
     is_open: bool,
 }
 
-impl Progress {
+impl ReadExtent {
     /// Its last clause was read.
-    const ENDED: Progress = Progress { bytes: usize::MAX, is_open: false };
+    const ENDED: ReadExtent = ReadExtent { bytes: usize::MAX, is_open: false };
 }
 
-fn progress(message: &str) -> Progress {
-    let Ok((mut rest, _)) = opening(message) else { return Progress { bytes: 0, is_open: false } };
+fn progress(message: &str) -> ReadExtent {
+    let Ok((mut rest, _)) = opening(message) else { return ReadExtent { bytes: 0, is_open: false } };
     loop {
         match clause(rest) {
-            Ok((_, Clause::Size(FigureName::TorchReservedUnallocated | FigureName::TorchReserved, _))) => {
-                return Progress::ENDED;
+            Ok((_, TorchClause::Size(FigureName::TorchReservedUnallocated | FigureName::TorchReserved, _))) => {
+                return ReadExtent::ENDED;
             }
             Ok((next, _)) => rest = next,
-            Err(nom::Err::Incomplete(_)) => return Progress { bytes: message.len(), is_open: true },
-            Err(_) => return Progress { bytes: message.len() - rest.len(), is_open: false },
+            Err(nom::Err::Incomplete(_)) => return ReadExtent { bytes: message.len(), is_open: true },
+            Err(_) => return ReadExtent { bytes: message.len() - rest.len(), is_open: false },
         }
     }
 }
@@ -313,10 +314,10 @@ fn event(record: &Record, message: &str) -> Option<Event> {
         rest = next;
     }
     clauses.extend(cut_clause(rest));
-    let requested = clauses.iter().any(|clause| matches!(clause, Clause::Size(FigureName::Requested, _)));
+    let requested = clauses.iter().any(|clause| matches!(clause, TorchClause::Size(FigureName::Requested, _)));
     let absurd = rest.trim_start().starts_with("Tried to allocate more than 1EB");
     let proves = match speaker {
-        Speaker::Headless => clauses.iter().any(|clause| matches!(clause, Clause::Device(..))),
+        Speaker::Headless => clauses.iter().any(|clause| matches!(clause, TorchClause::Device(..))),
         _ => requested || absurd || is_exception(record.before(message), message),
     };
     if !proves {
@@ -325,9 +326,8 @@ fn event(record: &Record, message: &str) -> Option<Event> {
     Some(to_event(record, message, speaker, &clauses))
 }
 
-/// The last clause of a message that was cut off within a label: `17.19 MiB f`. What may become one of two says nothing:
-/// `28.50 GiB al`.
-fn cut_clause(rest: &str) -> Option<Clause<'_>> {
+/// The last clause of a message that was cut off within a label: `17.19 MiB f`. A beginning of two labels states nothing: `28.50 GiB al`.
+fn cut_clause(rest: &str) -> Option<TorchClause<'_>> {
     const LABELS: [(&str, FigureName); 5] = [
         ("total capacity", FigureName::GpuTotal),
         ("already allocated", FigureName::TorchAllocated),
@@ -339,44 +339,44 @@ fn cut_clause(rest: &str) -> Option<Clause<'_>> {
     let label = label.trim();
     let mut fit = LABELS.iter().filter(|(whole, _)| !label.is_empty() && whole.starts_with(label));
     let (_, name) = fit.next()?;
-    fit.next().is_none().then_some(Clause::Size(*name, size))
+    fit.next().is_none().then_some(TorchClause::Size(*name, size))
 }
 
-/// Whether `message`, which names no size and stands behind `before`, is the text of an exception and not a mere mention.
+/// Whether `message`, which has no size and follows `before`, is the text of an exception and not a mere mention.
 fn is_exception(before: &str, message: &str) -> bool {
     let before = before.trim_end();
     let alone = message.trim_end_matches(['.', ' ', '\n']).ends_with("out of memory");
     alone && (before.ends_with("OutOfMemoryError:") || before.ends_with("RuntimeError:"))
 }
 
-/// The number behind the last `label` in what stands before a message, up to a bracket: `[rank6]: torch.OutOfMemoryError: `,
+/// The number between the last `label` before a message and a closing bracket: `[rank6]: torch.OutOfMemoryError: `,
 /// `[address=0.0.0.0:40713, pid=35678] `.
 fn number_behind(said: &str, label: &str) -> Option<u32> {
     let words = &said[said.rfind(label)? + label.len()..];
     words.split_once(']')?.0.parse().ok()
 }
 
-fn to_event(record: &Record, message: &str, speaker: Speaker, clauses: &[Clause<'_>]) -> Event {
+fn to_event(record: &Record, message: &str, speaker: Speaker, clauses: &[TorchClause<'_>]) -> Event {
     let mut figures: Vec<Figure> = Vec::new();
     let mut facts = Vec::new();
     let mut device = None;
     let mut processes = Vec::new();
     for clause in clauses {
         match clause {
-            Clause::Size(name, size) => figures.extend(record.figure(*name, *size)),
-            Clause::Device(words, number) => {
+            TorchClause::Size(name, size) => figures.extend(record.figure(*name, *size)),
+            TorchClause::Device(words, number) => {
                 device = Some(*number);
                 figures.push(record.number(FigureName::GpuIndex, words, f64::from(*number)));
             }
-            Clause::Process(_, pid, size) => {
+            TorchClause::Process(_, pid, size) => {
                 processes.extend(record.figure(FigureName::ProcessInUse, *size).map(|figure| (*pid, figure)));
             }
-            Clause::PrivatePools(size) => {
+            TorchClause::PrivatePools(size) => {
                 facts.extend(
                     size.bytes.map(|bytes| record.number_fact("torch.private_pools", size.text, bytes.0 as f64)),
                 );
             }
-            Clause::Words => {}
+            TorchClause::Words => {}
         }
     }
     let own = own_process(&figures, &processes);
@@ -395,7 +395,7 @@ fn to_event(record: &Record, message: &str, speaker: Speaker, clauses: &[Clause<
         .collect();
     figures.extend(processes.into_iter().map(|(_, figure)| figure));
     figures.extend(clauses.iter().filter_map(|clause| match clause {
-        Clause::Process(words, pid, _) if Some(*pid) == own => {
+        TorchClause::Process(words, pid, _) if Some(*pid) == own => {
             Some(record.number(FigureName::VictimPid, words, f64::from(*pid)))
         }
         _ => None,
@@ -422,16 +422,16 @@ fn to_event(record: &Record, message: &str, speaker: Speaker, clauses: &[Clause<
     event
 }
 
-/// Python warns and goes on: `UserWarning: Failed to clone() tensor … CUDA out of memory.`
+/// Python only warns and goes on: `UserWarning: Failed to clone() tensor … CUDA out of memory.`
 fn is_warning(before: &str) -> bool {
     before
         .rfind("Warning: ")
         .is_some_and(|at| !["RuntimeError:", "OutOfMemoryError:"].iter().any(|class| before[at..].contains(class)))
 }
 
-/// Which of the processes is the one that failed. In a container NVML counts processes otherwise than the process itself
-/// does, so that the own one stands among the others: it is the one that is just larger than what PyTorch holds, or the
-/// only one, where it holds all that is taken of the device.
+/// Which of the listed processes is the one that failed. In a container NVML numbers processes differently than the process itself does, so
+/// the failing process is listed among the others: it is the smallest one that is at least as large as what PyTorch holds, or the only one,
+/// if it holds all the memory in use.
 fn own_process(figures: &[Figure], processes: &[(u32, Figure)]) -> Option<u32> {
     let bytes = |name| figures.iter().find(|figure: &&Figure| figure.name == name).and_then(|figure| figure.bytes);
     let held = || Some(bytes(FigureName::TorchAllocated)? + bytes(FigureName::TorchReservedUnallocated)?);
@@ -443,9 +443,9 @@ fn own_process(figures: &[Figure], processes: &[(u32, Figure)]) -> Option<u32> {
     larger.min_by_key(|(_, figure)| figure.bytes).map(|(pid, _)| *pid)
 }
 
-/// The only process that is named, if what is taken beside it has no room for the context of another.
+/// The only listed process, if the rest of the memory in use is too small for another process's CUDA context.
 fn only_holder(figures: &[Figure], processes: &[(u32, Figure)]) -> Option<u32> {
-    /// No context of CUDA is as small.
+    /// A CUDA context is larger than this.
     const SMALLEST_CONTEXT: i64 = 128 << 20;
     let [(pid, process)] = processes else { return None };
     let bytes = |name| figures.iter().find(|figure: &&Figure| figure.name == name)?.bytes;

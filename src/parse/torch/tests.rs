@@ -86,7 +86,7 @@ fn what_is_cut_off_is_not_invented() {
         "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 1.17 GiB. GPU 0 has a total capacity of 79.1",
     ]);
     assert!(!read.iter().any(|(name, _)| name == "gpu_total"), "{read:?}");
-    // `allowed` as well as `already allocated`.
+    // It may become `allowed` or `already allocated`.
     let read = figures(&[
         "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 1.17 GiB. GPU 0 has a total capacity of 79.15 GiB of which 1.05 GiB is free. 28.50 GiB al",
     ]);

@@ -1,9 +1,8 @@
-//! Why a vLLM engine did not start or go on.
+//! Messages that say why a vLLM engine did not start or stopped.
 //!
-//! Mirrors `vllm/worker/worker.py:raise_if_cache_size_invalid` (0.2–0.10), `v1/core/kv_cache_utils.py` (0.7–0.10;
-//! `kv_cache_planning.py` in 0.33), `v1/worker/utils.py:request_memory`, `v1/worker/gpu_model_runner.py`,
-//! `v1/executor/multiproc_executor.py` (0.8–0.33). An engine's memory is the share of the device that it was given: what
-//! it lacks may well be free.
+//! Mirrors `vllm/worker/worker.py:raise_if_cache_size_invalid` (0.2–0.10), `v1/core/kv_cache_utils.py` (0.7–0.10; `kv_cache_planning.py` in
+//! 0.33), `v1/worker/utils.py:request_memory`, `v1/worker/gpu_model_runner.py`, `v1/executor/multiproc_executor.py` (0.8–0.33). An engine
+//! uses only the share of the device that it was given, so memory that it lacks may still be free.
 
 use nom::branch::alt;
 use nom::bytes::complete::{tag as word, take_until, take_while1 as characters};
@@ -19,7 +18,7 @@ use crate::parse::text::{self, Size};
 use crate::parse::{Example, Follow, Grammar, Joint, Line, Record, origin};
 
 /// See the module.
-pub struct Failures;
+pub struct VllmFailures;
 
 const NO_BLOCKS: &str = "No available memory for the cache blocks";
 const LENGTH: &str = "'s max seq len (";
@@ -27,10 +26,10 @@ const DEVICE: &str = "Free memory on device";
 const TOO_LITTLE: &str = "less than desired GPU memory utilization (";
 const WARM_UP: &str = "out of memory occurred when warming up ";
 const DIED: &str = "died unexpectedly";
-/// Says no more than whose log it is.
+/// Only shows that the log is vLLM's.
 const FATAL: &str = "Got fatal signal from worker processes, shutting down.";
 
-impl Grammar for Failures {
+impl Grammar for VllmFailures {
     fn producer(&self) -> &'static str {
         "vllm"
     }
@@ -47,14 +46,14 @@ impl Grammar for Failures {
         true
     }
 
-    /// A terminal's width may have cut the message within a word or between words: what lets it be read further is right.
+    /// A terminal's width cuts a message within or between words: the joint that lets more be read is right.
     fn follows(&self, record: &Record, next: &Line<'_>) -> Follow {
-        let Some(last) = heads(record.text()).last().filter(|message| Reading::of(message).is_cut) else {
+        let Some(last) = heads(record.text()).last().filter(|message| ReadClauses::of(message).is_cut) else {
             return Follow::End;
         };
         let goes_on = |between: &str| {
             let longer = format!("{last}{between}{}", next.body().trim_start());
-            let reading = Reading::of(&longer);
+            let reading = ReadClauses::of(&longer);
             reading.is_cut || reading.length > last.len()
         };
         match (goes_on(""), goes_on(" ")) {
@@ -78,7 +77,7 @@ impl Grammar for Failures {
     }
 }
 
-/// Where messages begin in `text`.
+/// The messages in `text`.
 fn heads(text: &str) -> impl Iterator<Item = &str> {
     let words = [NO_BLOCKS, LENGTH, DEVICE, WARM_UP];
     let mut starts: Vec<usize> =
@@ -90,75 +89,78 @@ fn heads(text: &str) -> impl Iterator<Item = &str> {
 
 /// One clause of a message.
 #[derive(Debug, Clone, Copy)]
-enum Clause<'a> {
+enum VllmClause<'a> {
     Size(FigureName, Size<'a>),
-    /// Free, of total.
+    /// Free and total memory.
     FreeOf(Size<'a>, Size<'a>),
     Number(&'static str, &'a str, f64),
-    /// The share of the device that was asked for, and how much that is.
+    /// The requested share of the device, and its size.
     Share(&'a str, f64, Size<'a>),
     Device(&'a str, u32),
     Words,
 }
 
-impl Clause<'_> {
-    /// Whether it says that memory was refused.
+impl VllmClause<'_> {
+    /// Whether it proves that memory was refused.
     fn proves(&self) -> bool {
-        matches!(self, Clause::Size(Requested, _) | Clause::Share(..) | Clause::Number("vllm.kv_cache_tokens", ..))
+        matches!(
+            self,
+            VllmClause::Size(Requested, _) | VllmClause::Share(..) | VllmClause::Number("vllm.kv_cache_tokens", ..)
+        )
     }
 }
 
-/// What stands at the beginning of `text`. `Incomplete` when more text might make it a clause.
-fn clause(text: &str) -> IResult<&str, Clause<'_>> {
+/// The clause at the beginning of `text`. `Incomplete` if more text might make it a clause.
+fn clause(text: &str) -> IResult<&str, VllmClause<'_>> {
     alt((length_clause, device_clause, other_clause)).parse(text)
 }
 
-/// `To serve at least one request with the model's max seq len (131072), (16.00 GiB KV cache is needed, which is larger
-/// than the available KV cache memory (6.53 GiB). Based on …`: the bracket that is never closed is vLLM's. Before V1 `The
-/// model's max seq len (4096) is larger than …`
-fn length_clause(text: &str) -> IResult<&str, Clause<'_>> {
-    let number = |key| move |(words, value)| Clause::Number(key, words, value);
+/// `To serve at least one request with the model's max seq len (131072), (16.00 GiB KV cache is needed, which is larger than the available
+/// KV cache memory (6.53 GiB). Based on …`: vLLM itself never closes the bracket. Before V1 `The model's max seq len (4096) is larger than
+/// …`
+fn length_clause(text: &str) -> IResult<&str, VllmClause<'_>> {
+    let number = |key| move |(words, value)| VllmClause::Number(key, words, value);
     let needed = delimited((tag(", "), opt(tag("("))), size, tag(" KV cache is needed"));
     let available = delimited(tag(", which is larger than the available KV cache memory ("), size, tag(")"));
     let estimated = tag(". Based on the available memory, the estimated maximum model length is ");
     let stored = tag(" is larger than the maximum number of tokens that can be stored in KV cache (");
     alt((
         map(delimited(tag(LENGTH), decimal, tag(")")), number("vllm.max_model_len")),
-        map(needed, |size| Clause::Size(Requested, size)),
-        map(available, |size| Clause::Size(KvCacheAvailable, size)),
+        map(needed, |size| VllmClause::Size(Requested, size)),
+        map(available, |size| VllmClause::Size(KvCacheAvailable, size)),
         map(delimited(estimated, digits, tag(".")), number("vllm.estimated_max_model_len")),
         map(delimited(stored, digits, tag(")")), number("vllm.kv_cache_tokens")),
     ))
     .parse(text)
 }
 
-/// `Free memory on device cuda:0 (31.2/79.15 GiB) on startup is less than desired GPU memory utilization (0.95, 75.2
-/// GiB).` When there is enough, newer versions say so in almost the same words.
-fn device_clause(text: &str) -> IResult<&str, Clause<'_>> {
+/// `Free memory on device cuda:0 (31.2/79.15 GiB) on startup is less than desired GPU memory utilization (0.95, 75.2 GiB).` If there is
+/// enough, newer versions print almost the same words.
+fn device_clause(text: &str) -> IResult<&str, VllmClause<'_>> {
     let index = map_opt(take_while1(|c: char| c.is_ascii_digit()), |digits: &str| digits.parse().ok());
     let name = preceded(tag(" "), consumed((take_while1(|c: char| c.is_ascii_lowercase()), tag(":"), index)));
     let free_of = delimited(tag(" ("), separated_pair(gib, tag("/"), size), tag(")"));
     let share =
         delimited((tag(" on startup is "), tag(TOO_LITTLE)), separated_pair(decimal, tag(", "), size), tag(")"));
     alt((
-        map(tag(DEVICE), |_| Clause::Words),
-        map(name, |(words, (_, _, index))| Clause::Device(words, index)),
-        map(free_of, |(free, total)| Clause::FreeOf(free, total)),
-        map(share, |((words, share), size)| Clause::Share(words, share, size)),
+        map(tag(DEVICE), |_| VllmClause::Words),
+        map(name, |(words, (_, _, index))| VllmClause::Device(words, index)),
+        map(free_of, |(free, total)| VllmClause::FreeOf(free, total)),
+        map(share, |((words, share), size)| VllmClause::Share(words, share, size)),
     ))
     .parse(text)
 }
 
-fn other_clause(text: &str) -> IResult<&str, Clause<'_>> {
+fn other_clause(text: &str) -> IResult<&str, VllmClause<'_>> {
     let requests = delimited(take_while1(|c: char| c.is_alphabetic() || c == ' '), digits, tag(" dummy requests"));
     alt((
-        map(alt((tag(NO_BLOCKS), tag(". Try increasing"))), |_| Clause::Words),
-        map(preceded(tag(WARM_UP), requests), |(words, count)| Clause::Number("vllm.max_num_seqs", words, count)),
+        map(alt((tag(NO_BLOCKS), tag(". Try increasing"))), |_| VllmClause::Words),
+        map(preceded(tag(WARM_UP), requests), |(words, count)| VllmClause::Number("vllm.max_num_seqs", words, count)),
     ))
     .parse(text)
 }
 
-/// `1.71 GiB`. Streaming, so that a number cut off is never taken for a whole one.
+/// `1.71 GiB`. Streaming, so that a truncated number is never taken for a whole one.
 fn size(text: &str) -> IResult<&str, Size<'_>> {
     let whole = recognize((opt(tag("-")), take_while1(is_amount), opt(tag(" ")), tag("GiB")));
     map_opt(whole, |whole: &str| text::size(whole).ok().map(|(_, size)| size)).parse(text)
@@ -182,17 +184,17 @@ fn digits(text: &str) -> IResult<&str, (&str, f64)> {
     map_opt(take_while1(|c: char| c.is_ascii_digit()), |words: &str| Some((words, words.parse().ok()?))).parse(text)
 }
 
-/// How a message reads.
-struct Reading<'a> {
-    clauses: Vec<Clause<'a>>,
-    /// Length of what was read.
+/// The clauses read from a message.
+struct ReadClauses<'a> {
+    clauses: Vec<VllmClause<'a>>,
+    /// The number of bytes read.
     length: usize,
-    /// Whether it stops where it might go on.
+    /// Whether the text ends where the message may go on.
     is_cut: bool,
 }
 
-impl Reading<'_> {
-    fn of(message: &str) -> Reading<'_> {
+impl ReadClauses<'_> {
+    fn of(message: &str) -> ReadClauses<'_> {
         let (mut rest, mut clauses) = (message, Vec::new());
         loop {
             match clause(rest) {
@@ -201,7 +203,7 @@ impl Reading<'_> {
                     rest = next;
                 }
                 Err(error) => {
-                    return Reading { clauses, length: message.len() - rest.len(), is_cut: error.is_incomplete() };
+                    return ReadClauses { clauses, length: message.len() - rest.len(), is_cut: error.is_incomplete() };
                 }
             }
         }
@@ -210,31 +212,31 @@ impl Reading<'_> {
 
 /// The shortage that `message` states, if it does not merely mention one.
 fn shortage(record: &Record, message: &str) -> Option<Event> {
-    let Reading { clauses, .. } = Reading::of(message);
+    let ReadClauses { clauses, .. } = ReadClauses::of(message);
     let is_statement = |words: &str| message.starts_with(words) && !text::is_quoted(record.text(), message);
     let no_blocks = is_statement(NO_BLOCKS) && (clauses.len() > 1 || is_exception(record.text(), message));
-    if !(no_blocks || is_statement(WARM_UP) || clauses.iter().any(Clause::proves)) {
+    if !(no_blocks || is_statement(WARM_UP) || clauses.iter().any(VllmClause::proves)) {
         return None;
     }
     let device = clauses.iter().find_map(|clause| match clause {
-        Clause::Device(_, index) => Some(*index),
+        VllmClause::Device(_, index) => Some(*index),
         _ => None,
     });
     let mut event = origin::shortage(record, "vllm", message, Kind::GpuOom, Severity::Fatal, device);
     for clause in clauses {
         match clause {
-            Clause::Size(name, size) => event.figures.extend(record.figure(name, size)),
-            Clause::FreeOf(free, total) => {
+            VllmClause::Size(name, size) => event.figures.extend(record.figure(name, size)),
+            VllmClause::FreeOf(free, total) => {
                 event.figures.extend(record.figure(GpuFree, free));
                 event.figures.extend(record.figure(GpuTotal, total));
             }
-            Clause::Number(key, words, value) => event.facts.push(record.number_fact(key, words, value)),
-            Clause::Share(words, share, size) => {
+            VllmClause::Number(key, words, value) => event.facts.push(record.number_fact(key, words, value)),
+            VllmClause::Share(words, share, size) => {
                 event.facts.push(record.number_fact("vllm.gpu_memory_utilization", words, share));
                 event.figures.extend(record.figure(Requested, size));
             }
-            Clause::Device(words, index) => event.figures.push(record.number(GpuIndex, words, f64::from(index))),
-            Clause::Words => {}
+            VllmClause::Device(words, index) => event.figures.push(record.number(GpuIndex, words, f64::from(index))),
+            VllmClause::Words => {}
         }
     }
     Some(event)
@@ -245,8 +247,8 @@ fn is_exception(text: &str, message: &str) -> bool {
     text[..text.len().saturating_sub(message.len())].trim_end().ends_with("Error:")
 }
 
-/// `Worker proc VllmWorker-1 died unexpectedly (exit code: -9), shutting down executor.`, the code from 0.11 on; of Ray's
-/// workers `RayWorkerProc rank=[3] died unexpectedly, …`
+/// `Worker proc VllmWorker-1 died unexpectedly (exit code: -9), shutting down executor.`, the code from 0.11 on; for Ray's workers
+/// `RayWorkerProc rank=[3] died unexpectedly, …`
 fn death(record: &Record) -> Option<Event> {
     let part = text::each(record.text(), "Worker proc ").chain(text::each(record.text(), "RayWorkerProc ")).next()?;
     let (_, (role, rank, exit)) = dead_worker(part).ok()?;
@@ -346,7 +348,7 @@ mod tests {
     use crate::parse::testing;
 
     fn stated(text: &str) -> Vec<(String, String)> {
-        let events = testing::parse(&Failures, text);
+        let events = testing::parse(&VllmFailures, text);
         events
             .into_iter()
             .flat_map(|event| event.figures)
@@ -382,7 +384,7 @@ mod tests {
             "the run had No available memory for the cache blocks again",
             "the ffmpeg process died unexpectedly (exit code: 1)",
         ] {
-            assert!(testing::parse(&Failures, text).is_empty(), "{text}");
+            assert!(testing::parse(&VllmFailures, text).is_empty(), "{text}");
         }
     }
 }

@@ -1,7 +1,7 @@
-//! vLLM: why an engine did not start, what it says of memory while it starts, sleeps and serves, and its settings.
+//! vLLM: failures of an engine, and its prints about memory while it starts, sleeps and serves.
 
 mod failures;
 mod prints;
 
-pub(super) use failures::Failures;
-pub(super) use prints::Prints;
+pub(super) use failures::VllmFailures;
+pub(super) use prints::VllmPrints;

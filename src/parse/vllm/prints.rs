@@ -1,9 +1,7 @@
-//! What a vLLM engine says of memory while it starts, sleeps and serves.
+//! A vLLM engine's prints about memory while it starts and serves that take more than a row of `rules/messages/`.
 //!
 //! Mirrors `vllm/worker/worker.py`, `worker/model_runner.py`, `executor/executor_base.py`, `core/scheduler.py` (0.2–0.10),
-//! `v1/worker/gpu_worker.py`, `v1/worker/gpu_model_runner.py`, `v1/core/kv_cache_utils.py`,
-//! `device_allocator/cumem.py` (0.8–0.33). What is "still in use" when it sleeps is the whole device's, a trainer beside
-//! it included.
+//! `v1/worker/gpu_worker.py`, `v1/worker/gpu_model_runner.py`, `v1/core/kv_cache_utils.py`, `device_allocator/cumem.py` (0.8–0.33).
 
 use nom::bytes::complete::{tag, take_until};
 use nom::character::complete::char;
@@ -16,14 +14,14 @@ use crate::parse::text::{self, Size as Amount};
 use crate::parse::{Example, Grammar, Record, origin};
 
 /// See the module.
-pub struct Prints;
+pub struct VllmPrints;
 
 const PREEMPTED: &str = " because there is not enough KV cache space";
 
-/// Where the two sizes of the device stand that the table cannot tell apart.
+/// Before the free and the total memory of the device.
 const ON_STARTUP: &str = "Free memory on device";
 
-impl Grammar for Prints {
+impl Grammar for VllmPrints {
     fn producer(&self) -> &'static str {
         "vllm"
     }
@@ -160,6 +158,6 @@ mod tests {
     #[test]
     fn a_failure_is_not_also_a_moment() {
         let text = "ValueError: Free memory on device (30.25/47.5 GiB) on startup is less than desired GPU memory utilization (0.9, 42.75 GiB).";
-        assert!(testing::parse(&Prints, text).is_empty());
+        assert!(testing::parse(&VllmPrints, text).is_empty());
     }
 }

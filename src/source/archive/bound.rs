@@ -2,12 +2,12 @@ use std::io::{self, Read, Seek, SeekFrom};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// As much may come out of anything.
+/// This many bytes may come out of any input.
 const FREE: u64 = 4 << 30;
-/// Beyond that, so many bytes for each that went in. Repetitive logs reach 500; what is made to fill disks reaches millions.
+/// Beyond that, this many bytes for each packed byte. Repetitive logs reach 500; archives made to fill disks reach millions.
 const RATIO: u64 = 1000;
 
-/// How much was read of an input that a user named, and how much came out of it, all layers of it together.
+/// Counts the bytes read from an input that a user named, and the bytes unpacked from it in all layers together.
 #[derive(Debug, Clone, Default)]
 pub struct Bound {
     read: Arc<AtomicU64>,
@@ -17,29 +17,29 @@ pub struct Bound {
 }
 
 impl Bound {
-    /// For an input of which nothing was read.
+    /// A bound for an input that was not read yet.
     pub fn new() -> Bound {
         Bound { free: FREE, size: Arc::new(u64::MAX.into()), ..Bound::default() }
     }
 
-    /// Bytes read so far of what the user named.
+    /// The counter of bytes read from the input that the user named.
     pub fn read(&self) -> Arc<AtomicU64> {
         Arc::clone(&self.read)
     }
 
-    /// An archive whose members overlap is read more than once; only its `size` counts.
+    /// Limits the bytes read to `size`, because an archive with overlapping members is read more than once.
     pub(super) fn add_size(&self, depth: usize, size: Option<u64>) {
         if let Some(size) = size.filter(|_| depth == 0) {
             self.size.store(size, Relaxed);
         }
     }
 
-    /// Counts what is read of `stream`.
+    /// Counts the bytes read from `stream`.
     pub(in crate::source) fn count<R>(&self, stream: R) -> Counted<R> {
         Counted { stream, read: Arc::clone(&self.read) }
     }
 
-    /// Ends `stream` with an error once too much came out.
+    /// Ends `stream` with an error once too much was unpacked.
     pub(super) fn limit<R>(&self, stream: R) -> Limited<R> {
         Limited { stream, bound: self.clone() }
     }

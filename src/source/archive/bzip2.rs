@@ -1,4 +1,4 @@
-//! What `bzip2` and `pbzip2` write; several streams one after the other are one.
+//! Files of `bzip2` and `pbzip2`; several concatenated streams are read as one.
 
 use std::io::{BufRead, Read};
 

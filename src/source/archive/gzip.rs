@@ -1,4 +1,4 @@
-//! RFC 1952; several members one after the other are one stream, as `cat a.gz b.gz` makes it.
+//! RFC 1952; several concatenated members are read as one stream, as `cat a.gz b.gz` makes them.
 
 use std::io::{BufRead, Read};
 

@@ -1,9 +1,8 @@
 //! Logs that were compressed or packed.
 //!
-//! In goes an [`Input`]; out come the inputs that it holds, one after the other, each read while it is unpacked: nothing is
-//! written anywhere. What it is stands in its first bytes, never in its name. A member of an archive is called
-//! `archive!member`; a stream that is only compressed keeps its name. How much comes out is bounded. Without the feature `archives` only
-//! tar is read.
+//! An [`Input`] comes in; the inputs that it contains go out one after the other, each read while it is unpacked, and nothing is written to
+//! disk. The format is told by the first bytes, never by the name. A member of an archive is called `archive!member`; a stream that is only
+//! compressed keeps its name. The amount of unpacked bytes is bounded. Without the feature `archives` only tar is read.
 
 mod bound;
 #[cfg(feature = "archives")]
@@ -28,11 +27,11 @@ use unpack::unpack;
 
 use super::Input;
 
-/// An archive within an archive within … is opened so many times; a `.tar.gz` counts twice.
+/// Deepest nesting of archives that is opened; a `.tar.gz` counts twice.
 const DEEPEST: usize = 5;
-/// Members of one archive that are looked at.
+/// Most members of one archive.
 const MOST_MEMBERS: usize = 100_000;
-/// How an input is packed.
+/// A format of archives or compression.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Format {
     Gzip,
@@ -43,20 +42,20 @@ pub(super) enum Format {
     Zip,
 }
 
-/// Whoever takes the inputs that an archive holds. `false` asks for no more.
+/// Takes the inputs in an archive; returns whether it wants more.
 pub type Visit<'v> = dyn FnMut(Input<'_>) -> bool + 'v;
 
 impl Format {
-    /// How what begins with `head` is packed.
+    /// The format of an input that begins with `head`.
     pub fn of(head: &[u8]) -> Option<Format> {
         const MAGIC: [(Format, &[u8]); 5] = [
-            // Deflate is the only method there is.
+            // The third byte is the method, and deflate is the only one.
             (Format::Gzip, &[0x1f, 0x8b, 8]),
             (Format::Zstd, &[0x28, 0xb5, 0x2f, 0xfd]),
             (Format::Xz, b"\xfd7zXZ\0"),
-            // The digit of the block size follows.
+            // A digit for the block size follows.
             (Format::Bzip2, b"BZh"),
-            // A member's header; an archive without members has none.
+            // A member's header, which an empty archive does not have.
             (Format::Zip, b"PK\x03\x04"),
         ];
         let begins = MAGIC.iter().find(|(_, magic)| head.starts_with(magic));
@@ -76,13 +75,13 @@ impl Format {
 }
 
 impl Input<'_> {
-    /// Hands this input to `visit`, or what it holds where it is packed. What cannot be unpacked is an input that says so.
+    /// Hands this input to `visit`, or its members if it is packed. If it cannot be unpacked, `visit` gets an input with a warning.
     pub fn expand(self, visit: &mut Visit<'_>) {
         expand(self, 0, visit);
     }
 }
 
-/// Returns whether more is asked for.
+/// Returns whether `visit` wants more.
 fn expand(input: Input<'_>, depth: usize, visit: &mut Visit<'_>) -> bool {
     let Some(format) = input.format else { return visit(input) };
     let path = input.path.clone();
@@ -101,7 +100,7 @@ fn unpack(input: Input<'_>, format: Format, depth: usize, visit: &mut Visit<'_>)
     }
 }
 
-/// Hands over a member, unless nobody could read it: an archive of a checkpoint has thousands of those.
+/// Hands over a member unless it is binary: an archive of a checkpoint has thousands of those.
 fn hand_over(
     archive: &str,
     member: &str,
@@ -122,11 +121,11 @@ fn hand_over(
 enum Handed {
     Read,
     Skipped,
-    /// It was read, and no more is asked for.
+    /// It was read, and no more is wanted.
     Enough,
 }
 
-/// Counts members and tells those that find nothing to read.
+/// Counts members, to warn about archives without a readable one.
 #[derive(Default)]
 struct Members {
     seen: usize,
@@ -134,7 +133,7 @@ struct Members {
 }
 
 impl Members {
-    /// Whether to go on behind a member.
+    /// Counts a member; returns whether to go on.
     fn add(&mut self, handed: Handed) -> io::Result<bool> {
         self.seen += 1;
         self.read += usize::from(handed != Handed::Skipped);
@@ -144,7 +143,7 @@ impl Members {
         Ok(handed != Handed::Enough)
     }
 
-    /// Says so where nothing in the archive could be read.
+    /// Hands over a warning if nothing in the archive could be read.
     fn finish(self, archive: &str, visit: &mut Visit<'_>) -> bool {
         self.read > 0 || visit(Input::unread(archive, "an archive without a text in it: not read".to_owned()))
     }

@@ -5,11 +5,11 @@ use std::io::{self, Read};
 use super::{Members, Visit, hand_over};
 use crate::source::Input;
 
-/// Everything stands in blocks of so many bytes.
+/// Headers and contents are aligned to blocks of this many bytes.
 const BLOCK: usize = 512;
-/// Where the header says that it is one: `ustar`, POSIX and GNU.
+/// The place of `ustar` in a header, for POSIX and GNU.
 const MAGIC: std::ops::Range<usize> = 257..262;
-/// A longer name is none.
+/// Most bytes of a name.
 const LONGEST_NAME: u64 = 64 << 10;
 
 pub(super) fn is_tar(head: &[u8]) -> bool {
@@ -35,14 +35,14 @@ pub(super) fn members(mut input: Input<'_>, depth: usize, visit: &mut Visit<'_>)
                 long_name = None;
             }
         }
-        // What nobody read, and up to the next block.
+        // Skips the unread rest and the padding up to the next block.
         let left = content.limit() + (BLOCK as u64 - header.size % BLOCK as u64) % BLOCK as u64;
         io::copy(&mut (&mut input).take(left), &mut io::sink())?;
     }
     Ok(members.finish(&path, visit))
 }
 
-/// What stands before a member's content.
+/// The header before a member's content.
 struct Header {
     name: String,
     size: u64,
@@ -51,7 +51,7 @@ struct Header {
 
 enum Kind {
     File,
-    /// The name of the next member, where it is long.
+    /// The name of the next member, if it is long.
     GnuName,
     /// Attributes of the next member, its name among them.
     Pax,
@@ -60,7 +60,7 @@ enum Kind {
 }
 
 impl Header {
-    /// The next one; `None` at the end, which is a block of zeros or nothing.
+    /// The next header; `None` at the end, which is a block of zeros or the end of the input.
     fn read(input: &mut impl Read) -> io::Result<Option<Header>> {
         let mut block = [0; BLOCK];
         let mut filled = 0;
@@ -78,7 +78,7 @@ impl Header {
             return Err(io::Error::other("a member's header is damaged"));
         }
         let (name, prefix) = (text(&block[..100]), text(&block[345..500]));
-        // What GNU keeps in place of the prefix is no text.
+        // GNU keeps binary data in place of the prefix.
         let has_prefix = !prefix.is_empty() && &block[MAGIC.end..MAGIC.end + 1] == b"\0";
         let name = if has_prefix { format!("{prefix}/{name}") } else { name };
         let size = number(&block[124..136]).ok_or_else(|| io::Error::other("a member's size is damaged"))?;
@@ -122,7 +122,7 @@ fn pax_path(attributes: &[u8]) -> Option<String> {
 mod tests {
     use super::*;
 
-    /// `tar --format=gnu` and `tar --format=pax` wrote these, with a name of 130 letters.
+    /// The fixtures were written by `tar --format=gnu` and `tar --format=pax`, with a name of 130 letters.
     #[test]
     fn reads_long_names_of_both_dialects() -> Result<(), Box<dyn std::error::Error>> {
         let long = "n".repeat(130);

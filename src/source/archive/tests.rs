@@ -35,12 +35,12 @@ fn zip(members: &[(&str, &[u8])]) -> Outcome<Vec<u8>> {
 
 /// `printf 'step 1 loss 0.5\nCUDA out of memory\n' | xz`
 const XZ: &[u8] = include_bytes!("fixtures/log.xz");
-/// The same through `bzip2`.
+/// The same log, by `bzip2`.
 const BZIP2: &[u8] = include_bytes!("fixtures/log.bz2");
-/// The same through `zstd`: one line, a skippable frame, the other line.
+/// The same log, by `zstd`: one line, a skippable frame, the other line.
 const ZSTD: &[u8] = include_bytes!("fixtures/log.zst");
 
-/// Paths, roles, and contents or warnings of what `bytes` hold.
+/// Path, role, and content or warning of each input in `bytes`.
 fn held(bytes: Vec<u8>) -> Outcome<Vec<(String, Role, String)>> {
     let mut held = Vec::new();
     Input::new("logs", Cursor::new(bytes))?.expand(&mut |mut input| {

@@ -5,7 +5,7 @@ use super::{Format, Input, Visit, bzip2, expand, gzip, tar, xz, zip, zstd};
 /// Compressed bytes read at a time.
 pub(super) const BUFFER: usize = 128 << 10;
 
-/// Hands what `input` holds to `visit`, while it is unpacked; whether more is asked for.
+/// Hands the contents of `input` to `visit` while unpacking it; returns whether `visit` wants more.
 pub(super) fn unpack(input: Input<'_>, format: Format, depth: usize, visit: &mut Visit<'_>) -> io::Result<bool> {
     let (path, bound, size) = (input.path.clone(), input.bound.clone(), input.size);
     let packed = |input| BufReader::with_capacity(BUFFER, input);

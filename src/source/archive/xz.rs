@@ -1,4 +1,4 @@
-//! The `.xz` file format, several streams one after the other included.
+//! The `.xz` file format, including several concatenated streams.
 
 use std::io::{BufRead, Read};
 

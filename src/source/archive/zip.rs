@@ -1,5 +1,5 @@
-//! zip, as GitHub hands out a run's logs. Its list of members stands at the end: a file is read from there; a stream, or an
-//! archive within another one, member by member as they come.
+//! zip, the format in which GitHub offers a run's logs. The list of members stands at the end: a file is read by that list; a stream, or an
+//! archive within another one, is read member by member.
 
 use std::io::{self, BufReader};
 

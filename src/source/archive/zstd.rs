@@ -1,4 +1,4 @@
-//! RFC 8878. A file is any number of frames, as `pzstd` and appending loggers write them, with skippable ones between.
+//! RFC 8878. A file has any number of frames, as `pzstd` and appending loggers write them, with skippable frames between.
 
 use std::io::{self, BufRead, Read};
 

@@ -1,4 +1,4 @@
-//! What loggers put before a line: the time, the level, the place in the source.
+//! Prefixes of loggers: the time, the level, the place in the source.
 
 use nom::branch::alt;
 use nom::bytes::complete::{tag, take, take_till, take_while1};
@@ -12,9 +12,9 @@ use super::super::clock;
 use super::system::{daemon, kernel_program};
 use super::{Facts, blank, host_name, source_place, success};
 
-/// `[2026-03-01 10:00:00,000] [INFO] [utils.py:781:see_memory_usage] [Rank 0] ` of DeepSpeed, the same of Ray's C++ part
-/// `[2026-03-01 10:41:03,229 E 1008 1008] (raylet) node_manager.cc:3250: `, and a plain `[2026-03-01 10:00:00] `; SGLang's
-/// has the ranks in it, `[2026-03-01 10:00:00 DP0 TP1] `.
+/// `[2026-03-01 10:00:00,000] [INFO] [utils.py:781:see_memory_usage] [Rank 0] ` of DeepSpeed, the same of Ray's C++ part `[2026-03-01
+/// 10:41:03,229 E 1008 1008] (raylet) node_manager.cc:3250: `, and a plain `[2026-03-01 10:00:00] `; SGLang adds its parallel ranks,
+/// `[2026-03-01 10:00:00 DP0 TP1] `.
 pub(super) fn bracketed_time(text: &str) -> IResult<&str, Facts<'_>> {
     let stamp = alt((clock::iso, clock::ctime, clock::syslog, clock::us_date));
     let scrubbed = value(None, tag("DATE"));
@@ -26,7 +26,7 @@ pub(super) fn bracketed_time(text: &str) -> IResult<&str, Facts<'_>> {
     Ok((rest, Facts { time, pid, role, ..Facts::default() }))
 }
 
-/// `DP0 TP1`: ranks within the dimensions of parallelism, none of them the global one.
+/// `DP0 TP1`: ranks within the dimensions of parallelism; none is the global rank.
 fn parallel_ranks(text: &str) -> IResult<&str, &str> {
     let rank = || (alt((tag("TP"), tag("DP"), tag("PP"), tag("EP"), tag("CP"))), integer);
     recognize((rank(), many0_count((char(' '), rank())))).parse(text)
@@ -77,8 +77,8 @@ pub(super) fn level(text: &str) -> IResult<&str, Facts<'_>> {
     Ok((rest, Facts { time, place, ..Facts::default() }))
 }
 
-/// `E0301 10:40:00.000000 4711 torch/distributed/run.py:874] ` of glog and of torch's Python logging; the letter gets lost where
-/// people copy a line.
+/// `E0301 10:40:00.000000 4711 torch/distributed/run.py:874] ` of glog and of torch's Python logging; the letter may be lost when people
+/// copy a line.
 pub(super) fn klog(text: &str) -> IResult<&str, Facts<'_>> {
     let (rest, (_, time, _, pid, place)) =
         (opt(one_of("IWEF")), clock::month_day, space1, opt(terminated(integer, space1)), source_place).parse(text)?;
@@ -86,9 +86,9 @@ pub(super) fn klog(text: &str) -> IResult<&str, Facts<'_>> {
     Ok((rest, Facts { time: Some(time), pid, place: Some(place), ..Facts::default() }))
 }
 
-/// A stamp, then perhaps a host with a program, a level, or a place: `2026-11-20 07:35:30,054\tINFO worker.py:2038 -- `,
-/// `10:52:29 node1 systemd-oomd[1261]: `, `2026-03-01T10:00:00+0000 node1 kernel: `; TensorFlow's `2026-03-01
-/// 10:00:00.123456: W tensorflow/core/framework/op_kernel.cc:1780] `; Python's `03/01/2026 10:00:00 - INFO - __main__ - `.
+/// A time stamp, optionally followed by a host with a program, a level, or a source location: `2026-11-20 07:35:30,054\tINFO worker.py:2038
+/// -- `, `10:52:29 node1 systemd-oomd[1261]: `, `2026-03-01T10:00:00+0000 node1 kernel: `; TensorFlow's `2026-03-01 10:00:00.123456: W
+/// tensorflow/core/framework/op_kernel.cc:1780] `; Python's `03/01/2026 10:00:00 - INFO - __main__ - `.
 pub(super) fn plain_time(text: &str) -> IResult<&str, Facts<'_>> {
     let (rest, time) = alt((clock::iso, clock::short_year, clock::us_date, clock::time_of_day)).parse(text)?;
     let time = Some(time);
@@ -116,7 +116,7 @@ fn dashed_field(text: &str) -> IResult<&str, &str> {
 /// `2026-03-01T10:00:00.123456789Z stderr F `
 pub(super) fn cri(text: &str) -> IResult<&str, Facts<'_>> {
     let stream = (alt((tag("stdout"), tag("stderr"))), char(' '), one_of("FP"));
-    // Most stamps have no `T`: they are not read twice.
+    // Most stamps have no `T`; this check avoids parsing them twice.
     peek((take(10usize), char('T'))).parse(text)?;
     let (rest, (time, _, _)) = (clock::iso, char(' '), stream).parse(text)?;
     let (rest, _) = blank(rest)?;
@@ -145,7 +145,7 @@ fn level_name(text: &str) -> IResult<&str, &str> {
 }
 
 /// `MD(14433,7fea2effd700,python):2026-03-01-10:00:00.932.181 [mindspore/ccsrc/minddata/dataset/util/arena.cc:250] Init] ` of MindSpore,
-/// behind the level, and `RUNTIME(14433,python):2026-03-01-10:00:00.932.181 [npu_driver.cc:900]` of CANN.
+/// after the level, and `RUNTIME(14433,python):2026-03-01-10:00:00.932.181 [npu_driver.cc:900]` of CANN.
 pub(super) fn ascend_module(text: &str) -> IResult<&str, Facts<'_>> {
     let module = take_while1(|c: char| c.is_ascii_uppercase() || c == '_');
     let process = delimited(char('('), terminated(integer, (char(','), take_till(|c| c == ')'))), tag("):"));
@@ -157,8 +157,8 @@ pub(super) fn ascend_module(text: &str) -> IResult<&str, Facts<'_>> {
     Ok((rest, Facts { pid: Some(pid), place: Some(place), ..Facts::default() }))
 }
 
-/// `:1:hip_memory.cpp           :303 : 9616777863 us: 4277 : [tid:0x7f2accbfe6c0] ` of AMD's runtime, in which newer ones say
-/// `us: [pid:4277 tid:0x7f2accbfe6c0] `.
+/// `:1:hip_memory.cpp :303 : 9616777863 us: 4277 : [tid:0x7f2accbfe6c0] ` of AMD's runtime; newer versions print `us: [pid:4277
+/// tid:0x7f2accbfe6c0] `.
 pub(super) fn rocclr(text: &str) -> IResult<&str, Facts<'_>> {
     let file = take_while1(|c: char| c.is_alphanumeric() || "_.".contains(c));
     let place = (char(':'), integer, char(':'), file, space0, char(':'), integer, space0, tag(": "));

@@ -1,9 +1,9 @@
-//! What others put around a line: time stamps of log shippers and kernels, ranks, Ray actors, loggers.
+//! The prefixes and suffixes around a line: time stamps of log shippers and kernels, ranks, Ray actors, loggers.
 //!
-//! Each prefix is a small grammar; they are peeled one after the other, in any stacking, until none fits. What a prefix
-//! says becomes a fact of the line. Sources: ray `_private/worker.py:print_worker_logs` (2.60), torch
-//! `distributed/elastic/multiprocessing/tail_log.py`, vllm `v1/utils.py` and `logger.py` (0.8–0.33), deepspeed
-//! `utils/logging.py`, util-linux `dmesg.c`, systemd `logs-show.c`, the CRI and docker json-file log formats.
+//! Each prefix is a small grammar; they are peeled one after the other, in any order, until none matches. Their contents become the line's
+//! [`Envelope`]. Sources: ray `_private/worker.py:print_worker_logs` (2.60), torch `distributed/elastic/multiprocessing/tail_log.py`, vllm
+//! `v1/utils.py` and `logger.py` (0.8–0.33), deepspeed `utils/logging.py`, util-linux `dmesg.c`, systemd `logs-show.c`, the CRI and docker
+//! json-file log formats.
 
 mod logger;
 mod process;
@@ -35,7 +35,7 @@ pub(super) use wrapped::wrapped_message;
 
 use crate::model::Timestamp;
 
-/// What the prefixes and suffixes of a line say. Spans are offsets into the line's text.
+/// The contents of a line's prefixes and suffixes. Spans are offsets into the line's text.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Envelope {
     /// Node name or address.
@@ -50,15 +50,15 @@ pub struct Envelope {
     pub pid: Option<u32>,
     /// The source file and line that its logger names: `core.py:330`.
     pub place: Option<Range<usize>>,
-    /// When the line was written; of several stamps the innermost, which is the writer's own.
+    /// When the line was written, by the innermost of several stamps, which is the writer's own.
     pub time: Option<Timestamp>,
-    /// How many more times Ray saw the line.
+    /// How many more times Ray saw the line (`[repeated 6x across cluster]`).
     pub repeated: u64,
-    /// The line itself.
+    /// The rest of the line.
     pub body: Range<usize>,
 }
 
-/// What one prefix says.
+/// The contents of one prefix.
 #[derive(Debug, Clone, Copy, Default)]
 struct Facts<'a> {
     host: Option<&'a str>,
@@ -70,15 +70,15 @@ struct Facts<'a> {
     time: Option<Timestamp>,
 }
 
-/// More prefixes than this on one line are no prefixes.
+/// Most prefixes on one line.
 const DEEPEST: usize = 10;
 
-/// Reads the prefixes and suffixes of a line.
+/// Peels the prefixes and suffixes of a line.
 pub(super) fn peel(text: &str) -> Envelope {
     let mut envelope = Envelope::default();
     let (mut body, mut after_prefix) = (text, false);
     for _ in 0..DEEPEST {
-        // Blanks between two prefixes mean nothing, before the first one they are the writer's indentation.
+        // Blanks between two prefixes mean nothing; before the first one they are the writer's indentation.
         let candidate = if after_prefix { body.trim_start() } else { body };
         let found = prefix(candidate).ok().or_else(|| if after_prefix { None } else { decorated(candidate) });
         let Some((remaining, facts)) = found else { break };
@@ -103,7 +103,7 @@ pub(super) fn peel(text: &str) -> Envelope {
     envelope
 }
 
-/// Takes off Ray's `[repeated 7x across cluster]`, its advice, and the right side of a box.
+/// Removes Ray's `[repeated 7x across cluster]` with the advice after it, and the right side of a box.
 fn without_suffix(body: &str) -> (&str, u64) {
     let mut body = body.trim_end();
     let mut repeated = 0;
@@ -152,15 +152,15 @@ fn prefix(text: &str) -> IResult<&str, Facts<'_>> {
     }
 }
 
-/// A prefix that names a process, behind what people put before lines that they quote, comment out or list.
+/// A prefix that names a process, after characters with which people quote, comment out or list lines.
 fn decorated(text: &str) -> Option<(&str, Facts<'_>)> {
     let bare = text.trim_start_matches(['#', '>', '|', '*', '-', '`', ' ']);
-    // Most lines have neither prefix nor decoration, and were asked for a prefix already.
+    // Most lines have no such decoration, and were already tried for a prefix.
     if bare.len() == text.len() {
         return None;
     }
     let (mut below, mut facts) = prefix(bare).ok()?;
-    // The time or the logger's name may stand before who it was.
+    // A time or a logger's name may precede the prefix that names the process.
     for _ in 0..DEEPEST {
         if facts.rank.is_some() || facts.pid.is_some() {
             return prefix(bare).ok();

@@ -1,4 +1,4 @@
-//! What names the process that wrote a line: ranks, workers, tasks.
+//! Prefixes that name the process that wrote a line: ranks, workers, tasks.
 
 use nom::branch::alt;
 use nom::bytes::complete::{tag, tag_no_case, take_till, take_until, take_while_m_n, take_while1};
@@ -9,7 +9,7 @@ use nom::{IResult, Parser};
 
 use super::{Facts, blank, host_name, source_place, success};
 
-/// `[rank3]:`, `[Rank 3] `, `[RANK:3] `, `[rank: 3] `, and the same of a process: `[PID:4711] `.
+/// `[rank3]:`, `[Rank 3] `, `[RANK:3] `, `[rank: 3] `, and the same with a pid: `[PID:4711] `.
 pub(super) fn rank(text: &str) -> IResult<&str, Facts<'_>> {
     let joint = take_while_m_n(0, 2, |c: char| " :-=".contains(c));
     let label = alt((tag_no_case("rank").map(|_| true), tag_no_case("pid").map(|_| false)));
@@ -27,7 +27,7 @@ pub(super) fn rank(text: &str) -> IResult<&str, Facts<'_>> {
 pub(super) fn watched(text: &str) -> IResult<&str, Facts<'_>> {
     let process = (host_name, opt(preceded(tag(" rank "), integer)), preceded(tag(" pid "), integer));
     let (rest, (host, rank, pid)) = delimited(tag("[watch "), process, char(']')).parse(text)?;
-    // The blanks behind the first one are the writer's indentation.
+    // The blanks after the first one are the writer's indentation.
     let (rest, _) = opt(char(' ')).parse(rest)?;
     Ok((rest, Facts { host: Some(host), rank, pid: Some(pid), ..Facts::default() }))
 }
@@ -56,13 +56,13 @@ pub(super) fn launcher_rank(text: &str) -> IResult<&str, Facts<'_>> {
     Ok((rest, Facts { local_rank: Some(local_rank), ..Facts::default() }))
 }
 
-/// `traceback : ` of torch elastic's summary, behind which a whole traceback may begin.
+/// `traceback : ` of torch elastic's summary, if a whole traceback follows it.
 pub(super) fn torchrun_label(text: &str) -> IResult<&str, Facts<'_>> {
     let (rest, _) = (tag("traceback"), space1, tag(": "), peek(tag("Traceback"))).parse(text)?;
     success(rest)
 }
 
-/// `3: ` of `srun --label`; the task's number, which is the rank where each task is one.
+/// `3: ` of `srun --label`: the task's number, which is the rank if each task is one rank.
 pub(super) fn slurm_task(text: &str) -> IResult<&str, Facts<'_>> {
     let (rest, rank) = terminated(
         map_opt(take_while_m_n(1, 4, |c: char| c.is_ascii_digit()), |task: &str| task.parse().ok()),
@@ -102,7 +102,7 @@ pub(super) fn ray_actor(text: &str) -> IResult<&str, Facts<'_>> {
     ));
     let (rest, ((role, pid), host)) = delimited(char('('), pair(name_and_pid, opt(ip)), char(')')).parse(text)?;
     let (rest, _) = blank(rest)?;
-    // Whatever is longer or contains a bracket is a sentence in parentheses.
+    // Anything longer or with a bracket is a sentence in parentheses.
     if role.is_some_and(|role: &str| role.len() > 120 || role.contains([')', '('])) {
         return Err(nom::Err::Error(nom::error::Error::new(text, nom::error::ErrorKind::TooLarge)));
     }

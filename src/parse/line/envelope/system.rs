@@ -1,4 +1,4 @@
-//! What the kernel, syslog, daemons and multi-node runners put before a line.
+//! Prefixes of the kernel, syslog, daemons and multi-node runners.
 
 use nom::branch::alt;
 use nom::bytes::complete::{tag, take_till, take_until, take_while_m_n, take_while1};
@@ -10,7 +10,7 @@ use nom::{IResult, Parser};
 use super::super::clock;
 use super::{Facts, blank, host_name, success};
 
-/// `[12345.678901] ` of the kernel, `[ T1234]` of newer ones behind it; `[12345.678901 <    0.000011>] ` of `dmesg -d`;
+/// `[12345.678901] ` of the kernel, `[ T1234]` of newer ones after it; `[12345.678901 <    0.000011>] ` of `dmesg -d`;
 /// `[12345.678901] node1 kernel: ` of `journalctl -o short-monotonic`.
 pub(super) fn kernel_stamp(text: &str) -> IResult<&str, Facts<'_>> {
     let since_last = delimited(tag(" <"), clock::uptime, char('>'));
@@ -23,7 +23,7 @@ pub(super) fn kernel_stamp(text: &str) -> IResult<&str, Facts<'_>> {
     Ok((rest, Facts { time: Some(time), ..facts }))
 }
 
-/// `[Nov20 08:28] ` and then `[  +0.000011] ` of `dmesg -H`: to the minute, and since the line before.
+/// `[Nov20 08:28] ` and `[ +0.000011] ` of `dmesg -H`: a time to the minute, or the seconds since the previous line.
 pub(super) fn human_stamp(text: &str) -> IResult<&str, Facts<'_>> {
     let digits = |count| take_while_m_n(count, count, |c: char| c.is_ascii_digit());
     let minute = (take_while_m_n(3, 3, char::is_alphabetic), digits(2), char(' '), digits(2), char(':'), digits(2));
@@ -84,7 +84,7 @@ pub(super) fn kernel_program(text: &str) -> IResult<&str, Facts<'_>> {
     Ok((rest, Facts { role: Some(role), ..Facts::default() }))
 }
 
-/// `slurmstepd-node07: ` where several daemons run on a node.
+/// `slurmstepd-node07: `, printed if several daemons run on a node.
 pub(super) fn slurm_daemon(text: &str) -> IResult<&str, Facts<'_>> {
     let (rest, host) = delimited(tag("slurmstepd-"), host_name, (char(':'), blank)).parse(text)?;
     Ok((rest, Facts { host: Some(host), ..Facts::default() }))
@@ -106,12 +106,12 @@ pub(super) fn compose(text: &str) -> IResult<&str, Facts<'_>> {
 
 /// `worker-1: `, `node3: ` of pdsh and DeepSpeed's multi-node runner.
 pub(super) fn host_label(text: &str) -> IResult<&str, Facts<'_>> {
-    // Words that carry a number and are no machine.
+    // Words with a number that are not hosts.
     const NO_HOST: &[&str] = &[
         "step", "epoch", "iter", "loss", "layer", "batch", "shard", "cuda", "gpu", "cpu", "hip", "cuda:", "fp", "bf",
         "int", "stage", "test", "frame", "zero", "cc1plus", "cc", "collect", "lc", "h", "mp", "nvcc", "ld", "python",
     ];
-    // Units of systemd, of which it writes in the same shape.
+    // systemd writes about its units in the same form.
     const UNITS: &[&str] = &[".service", ".scope", ".slice", ".mount", ".swap", ".socket", ".error"];
     let numbered = |host: &str| {
         host.bytes().any(|byte| byte.is_ascii_digit())

@@ -1,6 +1,6 @@
 use super::*;
 
-/// One line: its prefixes as they stack in the wild, the facts in them, the body.
+/// Checks one line: with its prefixes stacked as in real logs, it has these facts and this body.
 #[track_caller]
 fn peels(text: &str, facts: &str, body: &str) {
     let envelope = peel(text);

@@ -1,4 +1,4 @@
-//! Lines of JSON that wrap another program's.
+//! JSON lines that wrap another program's line.
 
 use std::ops::Range;
 
@@ -12,7 +12,7 @@ pub fn wrapped_message(raw: &[u8]) -> Option<Range<usize>> {
     let start = raw.iter().position(|byte| !byte.is_ascii_whitespace())?;
     let rest = &raw[start..];
     let key = match rest.first()? {
-        // Python's dictionaries, which most lines of many logs are, begin with an apostrophe.
+        // A printed Python dictionary has an apostrophe here; in many logs most lines are such dictionaries.
         b'{' if rest[1..].trim_ascii_start().starts_with(b"'") => return None,
         b'{' => KEYS.iter().find_map(|key| memmem::find(rest, key).map(|at| at + key.len()))?,
         b'"' => KEYS.iter().find_map(|key| rest.starts_with(key).then_some(key.len()))?,

@@ -1,4 +1,4 @@
-//! One line of a record, read.
+//! Reads one line of a record.
 
 use nom::Parser;
 use nom::bytes::complete::{tag, take_while1};
@@ -11,33 +11,33 @@ use crate::parse::text::{self, Size};
 use crate::source::record;
 
 /// A line of a record.
-pub(super) struct Spoken<'a> {
-    /// The machine that it is of.
+pub(super) struct RecorderLine<'a> {
+    /// The machine that it was written on.
     pub host: &'a str,
-    /// What stands behind it.
+    /// The text after the host.
     pub words: &'a str,
-    pub said: Said<'a>,
+    pub statement: RecorderStatement<'a>,
 }
 
-/// What a line says.
-pub(super) enum Said<'a> {
+/// The kinds of lines.
+pub(super) enum RecorderStatement<'a> {
     /// The kernel counted a kill.
-    Kill(Kill<'a>),
-    /// A process held so much the moment before.
-    Held(Process<'a>, Size<'a>),
-    /// A process ended; how, where that was seen.
-    Ended(Process<'a>, Option<Exit>),
-    /// A process was killed, and not by the kernel for want of memory.
-    Stranger(Process<'a>),
+    Kill(CountedKill<'a>),
+    /// A process held this much memory just before a kill.
+    Held(RecordedProcess<'a>, Size<'a>),
+    /// A process ended, and how if that was seen.
+    Ended(RecordedProcess<'a>, Option<Exit>),
+    /// A process was killed, but not by the kernel's OOM killer.
+    Stranger(RecordedProcess<'a>),
     /// A process died of SIGBUS, and `/dev/shm` was full.
-    SharedMemoryFull(Process<'a>),
-    /// Anything else: memory at a moment, what is recorded.
+    SharedMemoryFull(RecordedProcess<'a>),
+    /// Anything else, such as memory at a moment.
     Moment,
 }
 
 /// `process 4711 python rank 3`
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Process<'a> {
+pub(super) struct RecordedProcess<'a> {
     pub pid: u32,
     pub pid_words: &'a str,
     pub name: &'a str,
@@ -45,30 +45,30 @@ pub(super) struct Process<'a> {
 }
 
 /// `oom_kill 0 to 1 in cgroup /a; limit reached: /b, used 64.0 MiB of 64.0 MiB`
-pub(super) struct Kill<'a> {
+pub(super) struct CountedKill<'a> {
     pub kind: Kind,
-    /// In which the killed process was.
+    /// The cgroup of the killed process.
     pub cgroup: &'a str,
-    /// Whose limit was reached.
+    /// The cgroup whose limit was reached.
     pub level: Option<&'a str>,
     pub usage: Option<Size<'a>>,
     pub limit: Option<Size<'a>>,
-    /// Of the machine, where it was the one that had no memory left.
+    /// The machine's memory, if the whole machine ran out.
     pub total: Option<Size<'a>>,
 }
 
 type Result<'a, T> = nom::IResult<&'a str, T>;
 
 /// Reads the first line of `text`, if it is one of a record.
-pub(super) fn read(text: &str) -> Option<Spoken<'_>> {
+pub(super) fn read(text: &str) -> Option<RecorderLine<'_>> {
     let line = text::line(text);
     let (words, host) = head(&line[line.find(record::NUMBER)?..]).ok()?;
-    let said = kill(words)
-        .map(Said::Kill)
-        .or_else(|| held(words).ok().map(|(_, (process, size))| Said::Held(process, size)))
+    let statement = kill(words)
+        .map(RecorderStatement::Kill)
+        .or_else(|| held(words).ok().map(|(_, (process, size))| RecorderStatement::Held(process, size)))
         .or_else(|| ended(words))
-        .unwrap_or(Said::Moment);
-    Some(Spoken { host, words, said })
+        .unwrap_or(RecorderStatement::Moment);
+    Some(RecorderLine { host, words, statement })
 }
 
 /// `oomdoc#12 node7: `
@@ -77,36 +77,36 @@ fn head(text: &str) -> Result<'_, &str> {
         .parse(text)
 }
 
-/// `process 4711 python rank 3`, and the colon behind it.
-pub(super) fn process(text: &str) -> Result<'_, Process<'_>> {
+/// `process 4711 python rank 3: `
+pub(super) fn process(text: &str) -> Result<'_, RecordedProcess<'_>> {
     let name = preceded(char(' '), take_while1(|c: char| !c.is_whitespace() && c != ':'));
     let rank = opt(preceded(tag(" rank "), integer));
     let (rest, ((pid_words, pid), name, rank)) =
         delimited(tag("process "), (consumed(integer), name, rank), tag(": ")).parse(text)?;
-    Ok((rest, Process { pid, pid_words, name, rank }))
+    Ok((rest, RecordedProcess { pid, pid_words, name, rank }))
 }
 
-fn held(words: &str) -> Result<'_, (Process<'_>, Size<'_>)> {
+fn held(words: &str) -> Result<'_, (RecordedProcess<'_>, Size<'_>)> {
     preceded(tag("held before: "), (process, preceded(tag("rss "), text::size))).parse(words)
 }
 
-fn kill(words: &str) -> Option<Kill<'_>> {
+fn kill(words: &str) -> Option<CountedKill<'_>> {
     let count = preceded(tag("oom_kill "), recognize((long, tag(" to "), long)));
     let (rest, _) = (count, tag::<_, _, nom::error::Error<&str>>(" in ")).parse(words).ok()?;
     let (group, by) = rest.split_once("; ")?;
     let cgroup = group.strip_prefix("cgroup ").unwrap_or(group);
-    let kill = Kill { kind: Kind::HostOomCgroup, cgroup, level: None, usage: None, limit: None, total: None };
+    let kill = CountedKill { kind: Kind::HostOomCgroup, cgroup, level: None, usage: None, limit: None, total: None };
     if let Some(rest) = by.strip_prefix("limit reached: ") {
         let (level, amounts) = rest.split_once(", ").unwrap_or((rest, ""));
         let (usage, limit) = used_of(amounts).ok().map(|(_, both)| both).unzip();
-        return Some(Kill { level: Some(level), usage, limit: limit.flatten(), ..kill });
+        return Some(CountedKill { level: Some(level), usage, limit: limit.flatten(), ..kill });
     }
     let machine =
         ["the machine had no more: ", "by no cgroup's limit: "].iter().find_map(|words| by.strip_prefix(words));
     match machine {
         Some(rest) => {
             let (_, total) = used_of(rest).ok().map(|(_, both)| both).unzip();
-            Some(Kill { kind: Kind::HostOomKernel, total: total.flatten(), ..kill })
+            Some(CountedKill { kind: Kind::HostOomKernel, total: total.flatten(), ..kill })
         }
         None => Some(kill),
     }
@@ -118,16 +118,16 @@ pub(super) fn used_of(text: &str) -> Result<'_, (Size<'_>, Option<Size<'_>>)> {
     (preceded(tag("used "), text::size), limit).parse(text)
 }
 
-fn ended(words: &str) -> Option<Said<'_>> {
+fn ended(words: &str) -> Option<RecorderStatement<'_>> {
     let (rest, process) = preceded(tag("ended: "), process).parse(words).ok()?;
     if rest.starts_with("signal 9, but no kill for want of memory: ") {
-        return Some(Said::Stranger(process));
+        return Some(RecorderStatement::Stranger(process));
     }
     if rest.starts_with("signal 7, and /dev/shm was full: ") {
-        return Some(Said::SharedMemoryFull(process));
+        return Some(RecorderStatement::SharedMemoryFull(process));
     }
     let of = |label, text| preceded(tag::<_, &str, nom::error::Error<&str>>(label), integer).parse(text).ok();
     let signal = of("signal ", rest).map(|(_, signal)| Exit::Signal(signal as i32));
     let exit = signal.or_else(|| of("status ", rest).map(|(_, status)| Exit::Code(status as i32)));
-    Some(Said::Ended(process, exit))
+    Some(RecorderStatement::Ended(process, exit))
 }
