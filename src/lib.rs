@@ -188,7 +188,7 @@ pub fn digest(paths: &[String], node: &str, options: Options) -> Result<digest::
     let knowledge = options.known()?;
     let reading = read(paths, &knowledge, options)?;
     let told = |path: &str| options.told(&path.into());
-    let written = when::Written::of(reading.summaries.iter().map(|summary| Arc::clone(&summary.path)), &told(""));
+    let written = when::WriteTimes::of(reading.summaries.iter().map(|summary| Arc::clone(&summary.path)), &told(""));
     let mut content =
         digest::Content::of(reading, paths.iter().map(|path| told(path).to_string()).collect(), &knowledge)?;
     content.written = written;
