@@ -1,4 +1,5 @@
-//! A server of files, as stores and plain servers are: it answers each request as a test says, and remembers them.
+//! A file server that imitates object stores and plain web servers: a test decides each answer, and the requests are
+//! recorded.
 #![allow(dead_code)]
 
 use std::io::{BufRead, BufReader, Write};
@@ -23,7 +24,7 @@ impl Asked {
         line.split_once(':').map(|(_, value)| value.trim())
     }
 
-    /// The part that is asked for of `size` bytes.
+    /// The byte range that the request asks for, of a file of `size` bytes.
     pub fn range(&self, size: u64) -> Option<Range<u64>> {
         let (first, last) = self.header("range")?.strip_prefix("bytes=")?.split_once('-')?;
         Some(first.parse().ok()?..(last.parse::<u64>().ok()? + 1).min(size))
@@ -35,7 +36,7 @@ pub struct Answered {
     pub status: u16,
     pub headers: String,
     pub body: Vec<u8>,
-    /// The connection ends behind so many bytes of the body.
+    /// The connection ends after this many bytes of the body.
     pub cut: Option<usize>,
 }
 
@@ -44,7 +45,7 @@ impl Answered {
         Answered { status, headers: headers.to_owned(), body: body.into(), cut: None }
     }
 
-    /// What a store answers that has `content` under `tag`.
+    /// The answer of a store that holds `content` with the ETag `tag`.
     pub fn of(asked: &Asked, content: &[u8], tag: &str) -> Answered {
         let size = content.len() as u64;
         let of_all = format!("etag: {tag}\r\nlast-modified: Tue, 24 Nov 2026 10:00:00 GMT\r\n");
@@ -66,7 +67,7 @@ impl Answered {
     }
 }
 
-/// A server; it ends with the process.
+/// A server that runs until the process ends.
 pub struct Server {
     /// `127.0.0.1` and a port.
     pub host: String,
@@ -74,7 +75,7 @@ pub struct Server {
 }
 
 impl Server {
-    /// Answers the requests as `answer` says; it is told how many there were before.
+    /// Starts a server that answers with `answer`, which is given the number of earlier requests.
     pub fn start(answer: impl Fn(usize, &Asked) -> Answered + Send + Sync + 'static) -> std::io::Result<Server> {
         let listener = TcpListener::bind("127.0.0.1:0")?;
         let server = Server { host: listener.local_addr()?.to_string(), asked: Arc::default() };
@@ -102,7 +103,7 @@ fn serve(stream: TcpStream, asked: &Mutex<Vec<Asked>>, answer: &dyn Fn(usize, &A
         match reader.read_line(&mut first) {
             Ok(0) => return None,
             Ok(_) => {}
-            // As servers answer to TLS where they speak none.
+            // The answer that servers without TLS give to a TLS handshake.
             Err(_) => return stream.write_all(b"HTTP/1.1 400 -\r\n\r\n").ok(),
         }
         let mut headers = String::new();
