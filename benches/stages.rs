@@ -20,7 +20,7 @@ mod generate;
 
 use generate::Kind;
 
-/// Counts what it is given.
+/// Counts the bytes of the lines it is given.
 #[derive(Default)]
 struct Count(u64);
 
@@ -59,7 +59,7 @@ fn extract(criterion: &mut Criterion) {
     let grammars = Grammars::new(GRAMMARS, &knowledge).unwrap();
     let mut group = criterion.benchmark_group("extract");
     for kind in Kind::ALL {
-        // No more than the head of an input, all of which is read.
+        // No longer than the head of an input, which is read completely.
         let log = log(kind, Extent::DEFAULT.head as u64);
         group.throughput(Throughput::Bytes(log.len() as u64));
         group.bench_function(kind.name(), |bencher| {

@@ -1,4 +1,4 @@
-//! Writes how well oomdoc reads the cases of corpus/: `cargo run --example accuracy_doc > docs/corpus-scores.md`.
+//! Writes the page of scores on corpus/: `cargo run --example accuracy_doc > docs/corpus-scores.md`.
 
 use std::collections::BTreeMap;
 use std::error::Error;
@@ -32,7 +32,7 @@ pub fn render() -> Result<String, Box<dyn Error>> {
     Ok(scores.page(cases.len())?)
 }
 
-/// By label: how many cases carry it, and of how many that is what comes out.
+/// By label: the number of cases with this label, and how many of them were diagnosed so.
 type Tally = BTreeMap<String, (usize, usize)>;
 
 #[derive(Default)]
@@ -72,7 +72,8 @@ impl Scores {
     }
 }
 
-/// Counts what came out of a case under its label; what is wrong with it. A case without a label of this sort does not count.
+/// Counts a case under its label, and describes what is wrong with its diagnosis. A case without labels of this sort
+/// does not count.
 fn score<T: PartialEq + ToString>(
     tally: &mut Tally,
     what: &str,

@@ -1,4 +1,4 @@
-//! Prints the literals that make a line worth reading, one a line: what `benches/compare` gives to other search tools.
+//! Prints the literals for which a line is read, one per line. `benches/compare` gives them to other search tools.
 
 use oomdoc::internal::knowledge::Knowledge;
 use oomdoc::internal::parse::{GRAMMARS, Grammars};

@@ -1,5 +1,5 @@
-//! Asks the history in `$OOMDOC_HOME` a question a line of standard input, all within this process, and prints for each what
-//! it found and how long that took: `printf 'memory\n' | cargo run --release --example ask_history`.
+//! Searches the history in `$OOMDOC_HOME` for each line of standard input, all within this process, and prints the
+//! number of hits and the time of each: `printf 'memory\n' | cargo run --release --example ask_history`.
 
 use std::error::Error;
 use std::io::{self, BufRead as _};

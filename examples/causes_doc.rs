@@ -82,7 +82,7 @@ fn kinds(rule: &CauseRule) -> String {
     kinds.join(", ")
 }
 
-/// A section with a list, where there is anything to list.
+/// A section with a list; nothing where the list is empty.
 fn list(heading: &str, rows: impl Iterator<Item = String>, page: &mut String) -> std::fmt::Result {
     let rows: Vec<String> = rows.collect();
     if rows.is_empty() {
@@ -92,7 +92,7 @@ fn list(heading: &str, rows: impl Iterator<Item = String>, page: &mut String) ->
     rows.iter().try_for_each(|row| writeln!(page, "- {row}"))
 }
 
-/// What the signs show whose weight is as asked, the heaviest first, each said once.
+/// A list of the signs whose weight satisfies `is_asked`, the heaviest first and each only once.
 fn signs(heading: &str, rule: &CauseRule, is_asked: impl Fn(f64) -> bool, page: &mut String) -> std::fmt::Result {
     let mut rows: Vec<_> = rule.evidence.iter().filter(|row| is_asked(row.log_odds)).collect();
     rows.sort_by(|a, b| b.log_odds.abs().total_cmp(&a.log_odds.abs()));
@@ -175,7 +175,7 @@ fn levers(knowledge: &Knowledge) -> Result<String, std::fmt::Error> {
     Ok(page)
 }
 
-/// Which way a turn goes, where its lever goes both ways.
+/// The direction of a turn, where its lever can go both ways.
 fn way_of(turn: &Turn) -> &'static str {
     match turn.direction {
         Some(Direction::Raise) => " (raise)",
@@ -214,7 +214,7 @@ fn figure(number: f64) -> String {
     if number < 9.95 { format!("{number:.1}") } else { format!("{number:.0}") }
 }
 
-/// Words of a rule in Markdown: facts in braces, which a report fills in, become code.
+/// Text of a rule in Markdown. Facts in braces, which a report fills in, become code.
 fn words(text: &str) -> String {
     let mut shown = String::new();
     for (place, part) in text.split('`').enumerate() {
@@ -227,7 +227,7 @@ fn words(text: &str) -> String {
     shown
 }
 
-/// What speaks against a cause is said within a sentence, and begins small.
+/// Evidence against a cause is quoted within a sentence and so begins with a small letter; here it stands alone.
 fn sentence(text: &str) -> String {
     capital(&words(text))
 }
@@ -246,7 +246,7 @@ struct Incident {
     causes: Vec<String>,
 }
 
-/// What counts here of a case's label.
+/// The part of a case's label that is needed here.
 #[derive(Deserialize)]
 struct Label {
     #[serde(default)]
@@ -273,7 +273,7 @@ impl Incident {
         Ok(incidents)
     }
 
-    /// The one that shows a cause most clearly: whose label names nothing else, else it first, else it at all.
+    /// The case that shows a cause most clearly: the only cause of its label, else the first of several, else any.
     fn best_of<'i>(incidents: &'i [Incident], cause: &str) -> Option<&'i Incident> {
         let place = |incident: &Incident| incident.causes.iter().position(|name| name == cause);
         let shown = incidents.iter().filter_map(|incident| Some((place(incident)?, incident.causes.len(), incident)));

@@ -12,7 +12,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// One line for the names of each family, in Markdown.
+/// One line per family of names, in Markdown.
 pub fn render(names: &FactNames) -> Result<String, std::fmt::Error> {
     let mut families: BTreeMap<&str, Vec<String>> = BTreeMap::new();
     for (name, r#type) in names.iter() {

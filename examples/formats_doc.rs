@@ -49,7 +49,7 @@ colours) is taken off first, so a message is read behind any of them.
 
 ";
 
-/// As GitHub links to a heading.
+/// GitHub's anchor of a heading.
 fn anchor(heading: &str) -> String {
     let letters = heading.chars().filter(|c| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_'));
     letters.map(|c| if c == ' ' { '-' } else { c.to_ascii_lowercase() }).collect()
@@ -73,7 +73,8 @@ fn describe<'s>(
     Ok(())
 }
 
-/// Control characters as their pictures; a return begins a new line on the screen.
+/// Replaces control characters by their visible pictures; a carriage return, which begins a new line on the screen,
+/// too.
 fn printable(text: &str) -> String {
     let picture = |c: char| match c {
         '\n' | '\t' => c,

@@ -1,5 +1,5 @@
-//! Writes the logs of a large job, a folder a node: `cargo run --release --example generate_fleet -- FOLDER one-root 512 8 1000`
-//! (story, nodes, ranks a node, steps).
+//! Writes the logs of a large job, one folder per node: `cargo run --release --example generate_fleet -- FOLDER
+//! one-root 512 8 1000` (story, nodes, ranks per node, steps).
 
 use std::error::Error;
 use std::path::Path;

@@ -1,5 +1,5 @@
-//! Writes incidents as `oomdoc history import -` reads them: `cargo run --release --example generate_incidents -- 1000000 7`
-//! (how many, seed).
+//! Writes incidents in the format of `oomdoc history import -`: `cargo run --release --example generate_incidents --
+//! 1000000 7` (number, seed).
 
 use std::error::Error;
 use std::io::{self, BufWriter, Write as _};

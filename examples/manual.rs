@@ -1,5 +1,5 @@
-//! Writes the manual pages, one a command, and the completions of shells, as packages lay them out:
-//! `cargo run --example manual -- DIR` makes DIR/share/man/man1/oomdoc.1 and others.
+//! Writes a manual page per command and the shell completions, laid out as packages need them: `cargo run --example
+//! manual -- DIR` makes DIR/share/man/man1/oomdoc.1 and others.
 
 use std::error::Error;
 use std::fs;
@@ -26,7 +26,7 @@ pub fn write(folder: &Path) -> Result<(), Box<dyn Error>> {
         fs::create_dir_all(&place)?;
         let written = clap_complete::generate_to(shell, &mut oomdoc::internal::cli::command(), "oomdoc", &place)?;
         if shell == Shell::Bash {
-            // bash-completion looks for the command's own name.
+            // bash-completion looks for a file with the command's name.
             fs::rename(written, place.join("oomdoc"))?;
         }
     }

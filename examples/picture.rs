@@ -1,5 +1,6 @@
-//! Draws what a terminal shows as a picture (SVG, with text that can be selected): `oomdoc analyze corpus/llama3-8b-optimizer-step
-//! --no-save --color always | cargo run --example picture -- 'oomdoc analyze …'`. `README_UPDATE=1 cargo test --test readme` draws those of the READMEs.
+//! Draws the output on a terminal as a picture (SVG with selectable text): `oomdoc analyze
+//! corpus/llama3-8b-optimizer-step --no-save --color always | cargo run --example picture -- 'oomdoc analyze …'`.
+//! `README_UPDATE=1 cargo test --test readme` draws those of the READMEs.
 
 use std::error::Error;
 use std::fmt::Write;
@@ -18,18 +19,19 @@ fn main() -> Result<(), Box<dyn Error>> {
 /// Columns of the terminal.
 pub const COLUMNS: usize = 100;
 
-/// Of one column, and of one line, in pixels.
+/// Width of a column and height of a line, in pixels.
 const COLUMN: f64 = 8.0;
 const LINE: f64 = 19.0;
 const MARGIN: f64 = 16.0;
 
-/// Colours by their names in control sequences, on a light and a dark page; both are read well by those who see no red from green.
+/// The terminal's colours on a light and a dark page. They can be told apart by readers who cannot distinguish red from
+/// green.
 const STYLE: &str = "\
 text{font:13px ui-monospace,SFMono-Regular,Menlo,Consolas,'DejaVu Sans Mono','Noto Sans Mono CJK SC',monospace;white-space:pre;fill:#24292f}
 .page{fill:#fff;stroke:#d0d7de}.bold{font-weight:700}.dim{fill:#656d76}.red{fill:#b42318}.green{fill:#116329}.yellow{fill:#7d4e00}.cyan{fill:#0b6477}
 @media (prefers-color-scheme:dark){text{fill:#e6edf3}.page{fill:#0d1117;stroke:#30363d}.dim{fill:#8b949e}.red{fill:#ff8378}.green{fill:#56d364}.yellow{fill:#e3b341}.cyan{fill:#76e3ea}}";
 
-/// The picture of a terminal in which `command` printed this, control sequences and all.
+/// The picture of a terminal in which `command` printed `printed`, with its control sequences.
 pub fn render(command: &str, printed: &str) -> Result<String, Box<dyn Error>> {
     let mut text = String::new();
     let mut pen = Pen { text: &mut text, classes: vec!["dim"], column: 0, line: 0 };
@@ -54,7 +56,7 @@ pub fn render(command: &str, printed: &str) -> Result<String, Box<dyn Error>> {
     ))
 }
 
-/// Draws a line: words between control sequences.
+/// Draws a line of text with control sequences.
 fn draw(line: &str, pen: &mut Pen) -> Result<(), Box<dyn Error>> {
     let mut parts = line.split("\u{1b}[");
     pen.write(parts.next().unwrap_or_default())?;
@@ -66,7 +68,7 @@ fn draw(line: &str, pen: &mut Pen) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Where the terminal's cursor is, and how it writes.
+/// The terminal's cursor and current style.
 struct Pen<'t> {
     text: &'t mut String,
     classes: Vec<&'static str>,
@@ -97,13 +99,14 @@ impl Pen<'_> {
         Ok(())
     }
 
-    /// Writes words at their column, as wide as a terminal has them: fonts differ, and wide letters take two columns in a terminal alone.
+    /// Writes text at its column in pieces of the same character width. Fonts differ from a terminal, where wide
+    /// characters take exactly two columns.
     fn write(&mut self, words: &str) -> std::fmt::Result {
         let mut rest = words;
         while let Some(first) = rest.chars().next() {
             let end = rest.find(|c: char| c.width() != first.width()).unwrap_or(rest.len());
             let (run, others) = rest.split_at(end);
-            // Viewers may draw several blanks as one: what stands behind them is placed by itself.
+            // Viewers may collapse several blanks, so the text after them is placed separately.
             for part in run.split_inclusive("  ") {
                 self.place(part)?;
             }

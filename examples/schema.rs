@@ -21,7 +21,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// The schema, as the file has it.
+/// The schema as it stands in the file.
 pub fn render(schema: &Schema) -> Result<String, serde_json::Error> {
     Ok(serde_json::to_string_pretty(schema)? + "\n")
 }

@@ -1,4 +1,5 @@
-//! Writes what secrets look like, for the Python package: `cargo run --example secrets > python/oomdoc/_watch/secrets.json`.
+//! Writes the patterns of secrets for the Python package: `cargo run --example secrets >
+//! python/oomdoc/_watch/secrets.json`.
 
 use std::error::Error;
 
@@ -10,7 +11,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// A row a line, as `rules/redaction/` has them; names of values are patterns here, triggers are in small letters.
+/// One line per row of `rules/redaction/`; names of values become patterns, and triggers are lower-cased.
 pub fn render() -> Result<String, Box<dyn Error>> {
     let rows: Result<Vec<String>, _> = Knowledge::shipped()?.secrets.iter().map(|secret| {
         let triggers: Vec<String> = secret.triggers.iter().map(|trigger| trigger.to_lowercase()).collect();

@@ -1,7 +1,8 @@
-//! Asks the history in `$OOMDOC_HOME` as a server's clients do, while incidents come in: `cargo run --release --example
-//! serve_history -- 50 30 500 300 1000000` (clients, seconds, searches a second of all clients together, 0 for as many as they can,
-//! incidents a second, incidents that are there at the beginning: what lacks is generated first). Prints how many were answered, within
-//! how many milliseconds, and what memory that took. Nothing of it is a test: it says what it measured.
+//! Measures searches of the history in `$OOMDOC_HOME` by a server's clients while incidents are added: `cargo run
+//! --release --example serve_history -- 50 30 500 300 1000000` (clients, seconds, searches per second of all clients
+//! together or 0 for as many as possible, incidents added per second, incidents at the beginning, which are generated
+//! where they are missing). Prints how many searches were answered, the milliseconds they took, and the memory used. It
+//! asserts nothing.
 
 use std::error::Error;
 use std::path::PathBuf;
@@ -17,16 +18,16 @@ use oomdoc::internal::history::{self, GroupFilter, GroupOrder, Live, Order, Quer
 #[path = "../benches/generate/mod.rs"]
 mod generate;
 
-/// What people ask for, and of a hundred so many; `{}` is a number by chance.
+/// Queries, and how many of each hundred ask them; `{}` is replaced by a random number.
 const ASKED: [(&str, u64); 14] = [
-    // The first page, and links that were kept.
+    // The first page, and bookmarked links.
     ("", 14),
     ("is:open kind:gpu_oom", 8),
     ("is:open cluster:node-*", 6),
     ("cause:kv_cache_overcommit since:30d", 6),
     ("framework:verl phase:rollout", 6),
     ("model:qwen2.5-72b", 6),
-    // Somebody types.
+    // A user types a query.
     ("opt", 5),
     ("optimizer", 8),
     ("node-{}", 12),
@@ -65,7 +66,7 @@ fn main() -> Result<(), Box<dyn Error>> {
                 let mut own = Vec::new();
                 while !is_over.load(Ordering::Relaxed) {
                     thread::sleep(due.saturating_duration_since(Instant::now()));
-                    // From when it should have been asked: who waits for its turn waits.
+                    // Time counts from when the search was due, so that waiting for a turn is included.
                     let begun = if searches == 0 { Instant::now() } else { due };
                     let before = worked();
                     let which = ask(live, &mut random);
@@ -82,7 +83,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         let begun = Instant::now();
         for second in 1..=seconds {
             let records: Result<Vec<Record>, _> = (0..incidents).map(|number| record(kept + added + number)).collect();
-            // As a server commits them: those that came together.
+            // Committed in batches, as a server does with incidents that arrive together.
             for records in records?.chunks(30) {
                 added += history::add(&mut store, records)? as u64;
             }
@@ -118,7 +119,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Asks one thing, and says which.
+/// Makes one random request, and returns which one.
 fn ask(live: &Live, random: &mut Random) -> usize {
     let mut lot = random.below(106);
     let number = random.below(400);
@@ -127,7 +128,7 @@ fn ask(live: &Live, random: &mut Random) -> usize {
             let words = words.replace("{}", &format!("{number:03}"));
             let query: Query = words.parse().unwrap_or_default();
             let found = live.search(&query, Order::Relevance, None, 25);
-            // Some look at the next page, too.
+            // Some users look at the next page, too.
             if let Ok(found) = found
                 && random.below(10) == 0
             {
@@ -150,7 +151,7 @@ fn ask(live: &Live, random: &mut Random) -> usize {
     ASKED.len() + (lot % 3) as usize
 }
 
-/// An incident by chance; the same number gives the same one.
+/// A pseudo-random incident; the same number gives the same one.
 fn record(number: u64) -> Result<Record, serde_json::Error> {
     let mut line = generate::incidents::incident(7, number);
     serde_json::from_value(line["incident"].take())
@@ -163,21 +164,22 @@ fn spread(mut times: Vec<u64>) -> String {
     format!("{:7} times, median {half:7.2} ms, 99 % within {most:7.2} ms, all within {worst:7.2} ms", times.len())
 }
 
-/// Seconds that processors worked for this process. A busy machine takes longer, and no more of these.
+/// Processor seconds of this process, which do not grow where other processes keep the machine busy.
 fn processor() -> f64 {
     let words = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
-    // Behind the name: state first; the 12th and 13th are hundredths of seconds.
+    // The fields after the name begin with the state; fields 11 and 12 (from 0) are user and system time in hundredths
+    // of a second.
     let of = |place: usize| words.rsplit(')').next()?.split_whitespace().nth(place)?.parse::<f64>().ok();
     (of(11).unwrap_or(0.0) + of(12).unwrap_or(0.0)) / 100.0
 }
 
-/// Microseconds that a processor worked for this thread: what an answer would take on a machine with nothing else to do.
+/// Processor microseconds of this thread: the time an answer would take on an idle machine.
 fn worked() -> u64 {
     let words = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
     words.split_whitespace().next().and_then(|nanoseconds| nanoseconds.parse::<u64>().ok()).unwrap_or(0) / 1000
 }
 
-/// What the system says of this process' memory.
+/// The kernel's figures on this process's memory.
 fn memory() -> String {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let lines =

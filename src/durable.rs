@@ -1,22 +1,22 @@
-//! Files that are there, whole, after a power cut.
+//! Writes files that survive a power cut, complete or not at all.
 
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::Path;
 use std::time::Duration;
 
-/// What is written beside a file before it takes its place ends so, behind the number of the process.
+/// The suffix of temporary files, behind the process id.
 const NEW: &str = ".new";
-/// Nobody takes so long to write one.
+/// The age at which a temporary file is abandoned.
 const FORSAKEN: Duration = Duration::from_secs(60);
 
-/// Replaces the file at `path`: whoever reads it sees the old or the new content, never a part.
+/// Replaces the file at `path` atomically: readers see the old or the new content, never a part.
 pub fn replace(path: &Path, content: &[u8]) -> io::Result<()> {
     place(path, content, None)
 }
 
-/// [`replace`], with the owner and the permissions of the file at `like`. An error, and nothing replaced, where they cannot be
-/// given to it.
+/// [`replace`], with the owner and the permissions of the file at `like`. If they cannot be set, it fails and replaces
+/// nothing.
 pub fn replace_like(path: &Path, content: &[u8], like: &Path) -> io::Result<()> {
     place(path, content, Some(fs::metadata(like)?))
 }
@@ -32,21 +32,21 @@ fn place(path: &Path, content: &[u8], like: Option<fs::Metadata>) -> io::Result<
     });
     let placed = written.and_then(|()| rename(&temporary, path));
     if placed.is_err() {
-        // Nothing more can be done about it.
+        // If this fails too, [`sweep`] removes it later.
         let _ = fs::remove_file(&temporary);
     }
     placed
 }
 
-/// Lets the file at `new` take the place of the one at `path`, in the same folder, durably.
+/// Durably renames the file `new` to `path`, in the same folder.
 pub fn rename(new: &Path, path: &Path) -> io::Result<()> {
     fs::rename(new, path)?;
-    // A name alone lies in the current folder.
+    // A bare name is in the current folder.
     let folder = path.parent().map(|folder| if folder.as_os_str().is_empty() { Path::new(".") } else { folder });
     folder.map_or(Ok(()), sync_folder)
 }
 
-/// Removes from `folder` what processes that were killed had not put in its place.
+/// Removes temporary files that killed processes left in `folder`.
 pub fn sweep(folder: &Path) {
     let Ok(entries) = fs::read_dir(folder) else { return };
     for entry in entries.flatten() {
@@ -56,13 +56,13 @@ pub fn sweep(folder: &Path) {
         let is_ours = process.is_some_and(|process| process.parse::<u32>().is_ok());
         let age = entry.metadata().and_then(|data| data.modified()).ok().and_then(|time| time.elapsed().ok());
         if is_ours && age.is_some_and(|age| age > FORSAKEN) {
-            // The next one tries again.
+            // The next sweep tries again.
             let _ = fs::remove_file(entry.path());
         }
     }
 }
 
-/// Gives `file` the owner and the permissions of `like`; the owner first, since that takes some of the others away.
+/// Gives `file` the owner and the permissions of `like`; the owner first, since changing it clears some permissions.
 fn belong_like(file: &File, like: &fs::Metadata) -> io::Result<()> {
     #[cfg(unix)]
     {
@@ -75,7 +75,7 @@ fn belong_like(file: &File, like: &fs::Metadata) -> io::Result<()> {
     file.set_permissions(like.permissions())
 }
 
-/// Makes `folder` and those above it, as far as they are missing, durably. Nobody else may look into them.
+/// Durably creates `folder` and its missing parents, accessible to the owner only.
 pub fn make_folder(folder: &Path) -> io::Result<()> {
     if folder.is_dir() {
         return Ok(());
@@ -90,7 +90,7 @@ pub fn make_folder(folder: &Path) -> io::Result<()> {
     }
 }
 
-/// Makes a folder, if nobody was faster.
+/// Creates a folder, unless another process was faster.
 fn make(folder: &Path) -> io::Result<()> {
     let mut builder = fs::DirBuilder::new();
     #[cfg(unix)]
@@ -98,7 +98,7 @@ fn make(folder: &Path) -> io::Result<()> {
     builder.recursive(true).create(folder)
 }
 
-/// Makes the names in a folder durable. Windows has no such call and needs none.
+/// Makes the entries of a folder durable. Windows has no such call and needs none.
 pub fn sync_folder(folder: &Path) -> io::Result<()> {
     if cfg!(unix) { File::open(folder)?.sync_all() } else { Ok(()) }
 }

@@ -1,6 +1,6 @@
-//! What this repository's own command, tests, benches and examples reach beside the public surface.
+//! What the command, tests, benches and examples of this repository use beyond the public API.
 //!
-//! No version promises anything about it: whatever is here may change or go with any release.
+//! It is exempt from versioning: anything here may change or disappear with any release.
 
 pub use crate::{analyze_inputs, examine_inputs};
 
@@ -131,7 +131,7 @@ pub mod signals {
 }
 
 pub mod snapshot {
-    pub use crate::snapshot::{Recording, Shown};
+    pub use crate::snapshot::{Recording, SnapshotFindings};
 }
 
 pub mod source {

@@ -20,13 +20,13 @@
 //! # Ok::<(), oomdoc::Error>(())
 //! ```
 //!
-//! [`analyze_jobs`] gives a report for each job that the inputs are of, [`estimate`](fn@estimate) what a job should need before it runs.
-//! Reports and estimates are [`serde::Serialize`]; the schemas of what that writes are in `docs/` of the repository.
+//! [`analyze_jobs`] gives a report for each job among the inputs, [`estimate`](fn@estimate) what a job needs before it
+//! runs. Reports and estimates implement [`serde::Serialize`]; their schemas are in `docs/` of the repository.
 //!
-//! Whoever depends on it says `default-features = false`: then nothing is built but the analysis. `archives` reads what is compressed or
-//! packed; all other features are the command's.
+//! Dependents should set `default-features = false`, which builds only the analysis. `archives` reads compressed and
+//! packed inputs; all other features belong to the command.
 //!
-//! # How it goes
+//! # How it works
 //!
 //! ```text
 //! bytes ─source─▶ blocks ─scan─▶ lines worth reading ─parse─▶ events ─incident─▶ incidents ─▶ report
@@ -34,7 +34,7 @@
 //!
 //! Each floor knows only those below it; [`analyze`] is the whole walk.
 
-// What a build leaves unused is told by the one that has everything.
+// Only the build with all features reports unused code.
 #![cfg_attr(
     not(all(
         feature = "archives",
@@ -143,7 +143,7 @@ pub enum Error {
     /// The rules do not hold together.
     #[error(transparent)]
     Knowledge(#[from] KnowledgeError),
-    /// The grammars' search could not be built.
+    /// The search for the grammars' literals could not be built.
     #[error("the search for failures could not be built: {0}")]
     Search(String),
 }
@@ -155,7 +155,7 @@ pub fn analyze<P: AsRef<str>>(paths: &[P], options: &Options) -> Result<Report, 
     conclude(read(&owned(paths), &knowledge, options)?, &knowledge, options)
 }
 
-/// [`analyze`], with a report for each job that the inputs are of, or as `grouping` says.
+/// [`analyze`], with a report for each job among the inputs, or as `grouping` says.
 pub fn analyze_jobs<P: AsRef<str>>(paths: &[P], options: &Options, grouping: Grouping) -> Result<Vec<Report>, Error> {
     let paths = &owned(paths);
     let knowledge = options.known()?;
@@ -181,14 +181,14 @@ fn read(paths: &[String], knowledge: &Knowledge, options: &Options) -> Result<Re
     Ok(reading)
 }
 
-/// What `paths` name, read here as the logs of `node` for a report elsewhere.
+/// Reads `paths` as the logs of `node`, for a report made elsewhere.
 #[cfg(feature = "cli")]
 pub fn digest(paths: &[String], node: &str, options: Options) -> Result<digest::Content, Error> {
     let options = &Options { node: Some(node.into()), ..options };
     let knowledge = options.known()?;
     let reading = read(paths, &knowledge, options)?;
     let told = |path: &str| options.told(&path.into());
-    let written = when::Written::of(reading.summaries.iter().map(|summary| Arc::clone(&summary.path)), &told(""));
+    let written = when::WriteTimes::of(reading.summaries.iter().map(|summary| Arc::clone(&summary.path)), &told(""));
     let mut content =
         digest::Content::of(reading, paths.iter().map(|path| told(path).to_string()).collect(), &knowledge)?;
     content.written = written;
@@ -196,7 +196,7 @@ pub fn digest(paths: &[String], node: &str, options: Options) -> Result<digest::
     Ok(content)
 }
 
-/// A report for each job that digests are of, and what of them could not be read again.
+/// A report for each job in a digest, and the errors of damaged parts.
 #[cfg(feature = "cli")]
 pub fn analyze_digest(
     digest: digest::Digest,
@@ -237,7 +237,7 @@ pub fn analyze_inputs_by_job(
     conclude_each(reading.by_job(named, Grouping::ByJob, &knowledge), &knowledge, options)
 }
 
-/// [`analyze_inputs_by_job`] for streams with their names, of which each is looked at when it is its turn.
+/// [`analyze_inputs_by_job`] for named streams, each of which is opened only when it is its turn.
 #[cfg(feature = "server")]
 pub(crate) fn analyze_streams_by_job<R: std::io::Read + Send + 'static>(
     streams: Vec<(String, R)>,
@@ -254,7 +254,7 @@ pub(crate) fn analyze_streams_by_job<R: std::io::Read + Send + 'static>(
     conclude_each(reading.by_job(&named, Grouping::ByJob, &knowledge), &knowledge, options)
 }
 
-/// Reads streams that are open already, beside those that could not be opened.
+/// Reads streams that are open already, and notes those that could not be opened.
 fn read_inputs(
     inputs: Vec<Input<'static>>,
     unreadable: Vec<SourceError>,
@@ -270,11 +270,11 @@ fn conclude_each(readings: Vec<Reading>, knowledge: &Knowledge, options: &Option
     readings.into_iter().map(|reading| conclude(reading, knowledge, options)).collect()
 }
 
-/// Reads the rules for incidents while the logs are read: most logs that somebody brings are of jobs that died.
+/// Loads the rules for incidents while logs are being read, since most logs are of jobs that died.
 fn read_ahead(knowledge: &Arc<Knowledge>, options: &Options) {
     if options.threads != Some(1) {
         let knowledge = Arc::clone(knowledge);
-        // What goes wrong is told when it is asked for.
+        // Errors are reported when the rules are used.
         std::thread::spawn(move || knowledge.complete().is_ok());
     }
 }
@@ -283,7 +283,7 @@ fn grammars(knowledge: &Knowledge) -> Result<Grammars, Error> {
     Grammars::new(GRAMMARS, knowledge).map_err(|error| Error::Search(error.to_string()))
 }
 
-/// What all that was read amounts to.
+/// Concludes a report from what was read.
 fn conclude(mut reading: Reading, knowledge: &Knowledge, options: &Options) -> Result<Report, Error> {
     reading.summaries.extend(reading.unreadable.iter().map(report::unreadable));
     reading.summaries.append(&mut reading.missing);
@@ -298,7 +298,7 @@ fn conclude(mut reading: Reading, knowledge: &Knowledge, options: &Options) -> R
         Report { snapshots, ranks, ..report }
     };
     if found.is_empty() {
-        // The configuration of a job that did not run out of memory is nobody's question.
+        // Without an incident, the configuration does not matter.
         return Ok(told(reading.summaries, job, Vec::new(), snapshots));
     }
     knowledge.complete()?;
@@ -312,14 +312,14 @@ fn conclude(mut reading: Reading, knowledge: &Knowledge, options: &Options) -> R
     Ok(told(reading.summaries, job, incidents, snapshots))
 }
 
-/// What the memory snapshots show; of refused allocations that no log tells of they tell in its place.
+/// Evaluates the memory snapshots. Refused allocations that no log states are added as readings of their own.
 fn snapshots(reading: &mut Reading, knowledge: &Knowledge) -> Result<Vec<Snapshot>, KnowledgeError> {
     let shown = reading.take_shown(knowledge)?;
     reading.reads.extend(snapshot::refusals(&shown, &reading.reads));
     Ok(shown.into_iter().flat_map(|shown| shown.devices).collect())
 }
 
-/// `frames` as people want to see them.
+/// `frames`, shortened for people.
 fn stack(frames: &[Frame], knowledge: &Knowledge) -> Result<Vec<Call>, KnowledgeError> {
     match frames {
         [] => Ok(Vec::new()),
@@ -327,19 +327,19 @@ fn stack(frames: &[Frame], knowledge: &Knowledge) -> Result<Vec<Call>, Knowledge
     }
 }
 
-/// An incident, and all that is known of it before anything is weighed.
+/// An incident with everything known about it before anything is weighed.
 pub struct Examined {
-    /// What the events amount to.
+    /// The incident that the events show.
     pub found: FoundIncident,
-    /// From the logs, the configuration and the arithmetic.
+    /// The facts from the logs, the configuration and the memory plan.
     pub facts: Facts,
-    /// What can be weighed.
+    /// The signals to be weighed.
     pub signals: Signals,
-    /// What the job should need, where enough is known.
+    /// The predicted memory of the job, if enough is known.
     pub predicted: Option<Prediction>,
 }
 
-/// What is known beside an incident.
+/// What is known about the job beside an incident.
 #[derive(Clone, Copy)]
 struct Surroundings<'r> {
     job: &'r Job,
@@ -364,13 +364,13 @@ fn examine(
     facts::explain_request(&mut facts, &found.incident, &knowledge.models);
     let predicted = launch.predict(&facts);
     if let Some(prediction) = &predicted {
-        prediction.state(&mut facts);
+        prediction.add_facts(&mut facts);
     }
     let signals = signals::of(&found, &facts, &knowledge.ranking.libraries);
     Examined { found, facts, signals, predicted }
 }
 
-/// What is known of the root incident of what `inputs` hold, before anything is weighed; `None` where there is none.
+/// Examines the root incident in `inputs`; `None` if there is none.
 pub fn examine_inputs(inputs: Vec<Input<'static>>, options: &Options) -> Result<Option<Examined>, Error> {
     let knowledge = options.known()?;
     let mut reading = reading::read_all(inputs, Ok, &grammars(&knowledge)?, options);
@@ -411,10 +411,10 @@ fn explain(
     incident.capture_next = launch.ask_for_files(language).into_iter().collect();
     incident.capture_next.extend(diagnosis::capture(&diagnoses, &facts, evaluator, language));
     incident.not_checked = not_checked;
-    let comparison = predicted.as_ref().map(|prediction| prediction.beside(&incident)).unwrap_or_default();
+    let comparison = predicted.as_ref().map(|prediction| prediction.compare(&incident)).unwrap_or_default();
     let contradiction = comparison.contradiction;
     incident.memory = report::memory(comparison, language);
-    // What the log refutes prices nothing.
+    // A refuted prediction must not be used to price changes.
     let prediction = predicted.as_ref().filter(|_| contradiction.is_none());
     let (kind, phase, phase_confidence) = (incident.kind, incident.phase.name, incident.phase.confidence);
     let facts = &facts;
@@ -426,10 +426,10 @@ fn explain(
         let patches = diagnosis::best_first(patches, kind, phase, &diagnosis.cause, experience);
         let (patches, set) = if is_guess { Default::default() } else { (patches, set) };
         let confidence =
-            contradiction.map_or(diagnosis.confidence, |contradiction| contradiction.lowers(diagnosis.confidence));
+            contradiction.map_or(diagnosis.confidence, |contradiction| contradiction.lowered(diagnosis.confidence));
         Diagnosis { confidence, patches, set, not_advised, ..diagnosis }
     };
     incident.diagnoses = diagnoses.into_iter().map(with_patches).collect();
-    patch::settle(&mut incident.diagnoses);
+    patch::drop_contradictions(&mut incident.diagnoses);
     incident
 }

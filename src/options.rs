@@ -6,33 +6,33 @@ use crate::model::Experience;
 use crate::settings::Site;
 use crate::source::{Elsewhere, Places};
 use crate::watch::Watch;
-use crate::when::{Calendar, Written};
+use crate::when::{Calendar, WriteTimes};
 
-/// How to read and to write: `Options::default().language(Language::Zh).fact("gpu.memory", "80GiB")`.
+/// How to analyse: `Options::default().language(Language::Zh).fact("gpu.memory", "80GiB")`.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Options {
     pub(crate) language: Language,
-    /// What the user knows and no log says: `model` is `8b`, `host.memory` is `500GiB`.
+    /// Facts that the user states: `model` is `8b`, `host.memory` is `500GiB`.
     pub(crate) facts: Vec<(String, Value)>,
-    /// What to analyse with; absent: what is part of the binary.
+    /// The knowledge to use; `None` for the one in the binary.
     pub(crate) knowledge: Option<Arc<Knowledge>>,
-    /// What came up and was tried before.
+    /// Earlier incidents, and what was tried against them.
     pub(crate) experience: Arc<Experience>,
     /// Bytes read at a time.
     pub(crate) block: usize,
     pub(crate) threads: Option<usize>,
-    /// What to go by where a log does not say when it was written.
+    /// How to date an incident if its log has no complete time.
     pub(crate) calendar: Calendar,
-    /// When files were last written that cannot be asked here.
-    pub(crate) written: Arc<Written>,
-    /// What the user's settings say of the place where this is read.
+    /// The write times of files that are on other machines.
+    pub(crate) written: Arc<WriteTimes>,
+    /// The user's settings for the machine on which inputs are read.
     pub(crate) site: Arc<Site>,
-    /// The node whose logs these are, where those of others are read elsewhere: its name stands before each path.
+    /// The node whose logs these are, if logs of other nodes are read elsewhere. Its name prefixes each path.
     pub(crate) node: Option<Arc<str>>,
-    /// Whoever waits for the report.
+    /// Reports progress, and can stop the analysis.
     pub(crate) watch: Option<Arc<Watch>>,
-    /// Who opens addresses; absent: nobody does.
+    /// Opens addresses; `None` if they cannot be opened.
     pub(crate) elsewhere: Option<Arc<dyn Elsewhere>>,
 }
 
@@ -56,36 +56,35 @@ impl Default for Options {
 }
 
 impl Options {
-    /// The language of what is said; English, unless told.
+    /// The language of the report; English by default.
     pub fn language(self, language: Language) -> Options {
         Options { language, ..self }
     }
 
-    /// What is known and no input says, as rules name it: `model` is `8b`, `host.memory` is `500GiB`. The first that says something
-    /// counts.
+    /// States a fact, as rules name it: `model` is `8b`, `host.memory` is `500GiB`. The first value for a name counts.
     pub fn fact(mut self, name: impl Into<String>, value: &str) -> Options {
         self.facts.push((name.into(), Value::read(value)));
         self
     }
 
-    /// Threads to read with; one for each core, unless told. The report is the same.
+    /// The number of threads that read; one per core by default. It does not affect the report.
     pub fn threads(self, threads: usize) -> Options {
         Options { threads: Some(threads), ..self }
     }
 }
 
 impl Options {
-    /// What to analyse with.
+    /// The knowledge to use.
     pub(crate) fn known(&self) -> Result<Arc<Knowledge>, KnowledgeError> {
         self.knowledge.clone().map_or_else(|| Ok(Arc::new(Knowledge::shipped()?)), Ok)
     }
 
-    /// Where paths lead.
+    /// Where paths and addresses are opened.
     pub(crate) fn places(&self) -> Places<'_> {
         Places(self.elsewhere.as_deref())
     }
 
-    /// `path` as it is told of.
+    /// `path` as it is shown: with the node's prefix, if there is one.
     pub(crate) fn told(&self, path: &Arc<str>) -> Arc<str> {
         self.node.as_ref().map_or_else(|| Arc::clone(path), |node| format!("{node}:{path}").into())
     }

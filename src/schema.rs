@@ -1,5 +1,5 @@
-//! The JSON Schemas (draft 2020-12) of what oomdoc writes, made from the types and their comments. `examples/schema.rs` prints them for
-//! docs/.
+//! The JSON Schemas (draft 2020-12) of oomdoc's output, made from the types and their comments. `examples/schema.rs`
+//! prints them for docs/.
 
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema};
@@ -7,17 +7,17 @@ use schemars::{JsonSchema, Schema};
 use crate::estimate::Estimate;
 use crate::model::Report;
 
-/// Of a report.
+/// The schema of a report.
 pub fn report() -> Schema {
     of::<Report>()
 }
 
-/// Of an estimate.
+/// The schema of an estimate.
 pub fn estimate() -> Schema {
     of::<Estimate>()
 }
 
-/// Of `oomdoc.toml`.
+/// The schema of `oomdoc.toml`.
 #[cfg(feature = "cli")]
 pub use crate::settings::schema as settings;
 

@@ -1,54 +1,54 @@
-//! How far an analysis is, for whoever waits for it, and how to end it early.
+//! The progress of an analysis, and a way to stop it early.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Shared between an analysis and whoever watches it.
+/// Shared between an analysis and its observer.
 #[derive(Debug, Default)]
 pub struct Watch {
     stopped: AtomicBool,
     shortages: AtomicUsize,
-    /// Of inputs that were read to their end.
+    /// Bytes of inputs that have been read completely.
     done: AtomicU64,
-    /// Of those being read.
+    /// Counters of the bytes of inputs that are being read.
     open: Mutex<Vec<Arc<AtomicU64>>>,
 }
 
 impl Watch {
-    /// Ends reading: what came before is analysed. Whether it was ended before.
+    /// Stops reading; what was read so far is analysed. Returns whether it was already stopped.
     pub fn stop(&self) -> bool {
         self.stopped.swap(true, Relaxed)
     }
 
-    /// Whether reading was ended.
+    /// Whether reading was stopped.
     pub fn is_stopped(&self) -> bool {
         self.stopped.load(Relaxed)
     }
 
-    /// Bytes read so far, of packed inputs as they stand in their files.
+    /// The bytes read so far; packed inputs count as stored.
     pub fn bytes_read(&self) -> u64 {
         let open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         self.done.load(Relaxed) + open.iter().map(|read| read.load(Relaxed)).sum::<u64>()
     }
 
-    /// How often something ran out of memory, as far as that was read.
+    /// The number of shortages found so far.
     pub fn shortages(&self) -> usize {
         self.shortages.load(Relaxed)
     }
 
-    /// An input of which `read` counts the bytes is read now.
+    /// Begins an input whose bytes are counted by `read`.
     pub(crate) fn begin(&self, read: Arc<AtomicU64>) {
         self.open.lock().unwrap_or_else(PoisonError::into_inner).push(read);
     }
 
-    /// It was read.
+    /// Ends an input.
     pub(crate) fn end(&self, read: &Arc<AtomicU64>) {
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         open.retain(|known| !Arc::ptr_eq(known, read));
         self.done.fetch_add(read.load(Relaxed), Relaxed);
     }
 
-    /// So many more shortages were found.
+    /// Adds to the number of shortages found.
     pub(crate) fn add_shortages(&self, more: usize) {
         self.shortages.fetch_add(more, Relaxed);
     }

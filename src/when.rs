@@ -1,5 +1,5 @@
-//! When an incident happened, as a calendar has it. Logs often name a time of day alone, or a month and a day: what is missing comes
-//! from the lines around, from when the file was last written, or from the user.
+//! Dates an incident. Logs often contain only a time of day, or a month and a day; what is missing comes from
+//! surrounding lines, from the file's write time, or from the user.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -13,46 +13,46 @@ use serde::{Deserialize, Serialize};
 
 use crate::model::{Clock, Incident, Stamps, Text, Texts, TimeSource, Timestamp, When};
 
-/// A file may have been written so many seconds before the last line's own time: clocks differ.
+/// The seconds by which a file's write time may precede the last line's own time, since clocks differ.
 const SLACK: i64 = 60;
-/// A year is another one where the day would lie farther ahead than any zone explains.
+/// The seconds by which a time may lie ahead, as time zones explain; beyond that, it belongs to another year.
 const DAY: i64 = 86_400;
-/// 29 February comes every so many years, at the latest.
+/// The most years between two 29 Februaries.
 const LEAP: i16 = 8;
 
-/// What to go by where a log does not say when it was written.
+/// How to date an incident if its log has no complete time.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Calendar {
-    /// When it happened, as the user says.
+    /// The time that the user states.
     pub told: Option<StatedTime>,
-    /// Whether to ask when files were last written, and what time it is. Without, a report follows from the inputs' bytes alone.
+    /// Whether to use write times of files and the current time. Otherwise, a report depends only on the inputs' bytes.
     pub clocks: bool,
 }
 
-/// When files were last written that cannot be asked here.
+/// The write times of files that are on other machines.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
-pub struct Written(BTreeMap<Arc<str>, Moment>);
+pub struct WriteTimes(BTreeMap<Arc<str>, Moment>);
 
-impl Written {
-    /// When those of `paths` that are files here were last written, each told of as `prefix` and its path.
-    pub fn of(paths: impl IntoIterator<Item = Arc<str>>, prefix: &str) -> Written {
+impl WriteTimes {
+    /// The write times of those `paths` that are local files; each path begins with `prefix`.
+    pub fn of(paths: impl IntoIterator<Item = Arc<str>>, prefix: &str) -> WriteTimes {
         let time = |path: Arc<str>| Some((Arc::clone(&path), written(path.strip_prefix(prefix)?)?));
-        Written(paths.into_iter().filter_map(time).collect())
+        WriteTimes(paths.into_iter().filter_map(time).collect())
     }
 
-    /// Adds those of others.
-    pub fn extend(&mut self, other: Written) {
+    /// Adds the times in `other`.
+    pub fn extend(&mut self, other: WriteTimes) {
         self.0.extend(other.0);
     }
 
-    /// Keeps those for which `is_wanted` is true.
+    /// Keeps the times of paths for which `is_wanted` is true.
     pub fn retain(&mut self, is_wanted: impl Fn(&str) -> bool) {
         self.0.retain(|path, _| is_wanted(path));
     }
 }
 
-impl Texts for Written {
+impl Texts for WriteTimes {
     fn texts(&mut self, see: &mut dyn FnMut(Text<'_>)) {
         let all = std::mem::take(&mut self.0).into_iter();
         self.0 =
@@ -60,12 +60,12 @@ impl Texts for Written {
     }
 }
 
-/// When something happened, as people say it.
+/// A time as a user states it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StatedTime {
-    /// On this day; the log says at what time.
+    /// A day; the time of day comes from the log.
     Date(Date),
-    /// At this moment, UTC.
+    /// A moment in UTC.
     Moment(DateTime),
 }
 
@@ -86,8 +86,8 @@ impl FromStr for StatedTime {
 }
 
 impl Calendar {
-    /// When `incident` happened, of whose lines `stamps` are; `None` where nothing says so.
-    pub fn when(self, stamps: Stamps, incident: &Incident, elsewhere: &Written) -> Option<When> {
+    /// The time of `incident`, whose lines have `stamps`; `None` if nothing tells it.
+    pub fn when(self, stamps: Stamps, incident: &Incident, elsewhere: &WriteTimes) -> Option<When> {
         let told = self.told.map(|told| (told.with(stamps), Some(TimeSource::User)));
         let of_lines = || {
             let own = stamps.own.filter(|own| own.clock == Clock::Wall).and_then(civil).map(|time| (time, None));
@@ -95,7 +95,7 @@ impl Calendar {
         };
         let of_clock = || {
             let (latest, source) = latest(incident, elsewhere)?;
-            // Lines have the clock on the wall.
+            // Lines have local time.
             let here = latest.to_zoned(TimeZone::system()).datetime();
             let time = by_clock(stamps, here).unwrap_or(latest.to_zoned(TimeZone::UTC).datetime());
             Some((time, Some(source)))
@@ -106,7 +106,7 @@ impl Calendar {
 }
 
 impl StatedTime {
-    /// A day with the time of day that the log names.
+    /// Combines a day with the time of day in the log.
     fn with(self, stamps: Stamps) -> DateTime {
         match self {
             StatedTime::Moment(moment) => moment,
@@ -118,14 +118,14 @@ impl StatedTime {
     }
 }
 
-/// By the nearest line that names a date, and what the incident's own or the last line before it adds.
+/// Dates by the nearest line with a date, completed by the time in the incident's own line or the last one before it.
 fn by_lines(stamps: Stamps) -> Option<DateTime> {
     let dated = stamps.dated.and_then(civil)?;
     let nearest = [stamps.own, stamps.before].into_iter().flatten().find(|stamp| stamp.clock != Clock::Uptime);
     let Some(nearest) = nearest.filter(|nearest| nearest.clock != Clock::Wall) else {
         return nearest.and_then(civil).or(Some(dated));
     };
-    // What comes later in a log happened later.
+    // Later lines of a log happened later.
     match nearest.clock {
         Clock::TimeOfDay => {
             let time = dated.date().to_datetime(time_of_day(nearest)?);
@@ -142,7 +142,7 @@ fn by_lines(stamps: Stamps) -> Option<DateTime> {
     }
 }
 
-/// The last moment before `latest`, at which it was written at the latest, that is what the lines say; `None` where they say nothing.
+/// The last moment before `latest`, the write time, that agrees with the lines; `None` if they have no time.
 fn by_clock(stamps: Stamps, latest: DateTime) -> Option<DateTime> {
     let of_stamp = |stamp: Timestamp| match stamp.clock {
         Clock::Wall => civil(stamp),
@@ -160,8 +160,8 @@ fn by_clock(stamps: Stamps, latest: DateTime) -> Option<DateTime> {
     [stamps.own, stamps.before].into_iter().flatten().find_map(of_stamp)
 }
 
-/// When the file in which `incident` stands was last written; this moment for a stream.
-fn latest(incident: &Incident, elsewhere: &Written) -> Option<(Moment, TimeSource)> {
+/// The write time of the file with `incident`; the current time for a stream.
+fn latest(incident: &Incident, elsewhere: &WriteTimes) -> Option<(Moment, TimeSource)> {
     let path = &*incident.evidence.first()?.location.path;
     if let Some(time) = elsewhere.0.get(path) {
         return Some((*time, TimeSource::File));
@@ -172,7 +172,7 @@ fn latest(incident: &Incident, elsewhere: &Written) -> Option<(Moment, TimeSourc
     Some((written(path)?, TimeSource::File))
 }
 
-/// When the file at `path` was last written. A member of an archive has that one's time.
+/// The write time of the file at `path`; for a member of an archive, that of the archive.
 fn written(path: &str) -> Option<Moment> {
     let ends = path.match_indices('!').map(|(end, _)| end).chain([path.len()]);
     let written =
@@ -180,7 +180,7 @@ fn written(path: &str) -> Option<Moment> {
     Moment::try_from(written).ok()
 }
 
-/// A stamp as its own clock has it; without a date that is of the first day of 1970, without a year of 1972.
+/// A stamp in its own clock. Without a date it is on the first day of 1970, without a year in 1972.
 fn civil(stamp: Timestamp) -> Option<DateTime> {
     Some(Moment::from_second(stamp.seconds as i64).ok()?.to_zoned(TimeZone::UTC).datetime())
 }
@@ -189,7 +189,7 @@ fn time_of_day(stamp: Timestamp) -> Option<Time> {
     if stamp.clock == Clock::Uptime { None } else { Some(civil(stamp)?.time()) }
 }
 
-/// A stamp without a year in `year`, which may not have that day.
+/// A stamp without a year, placed in `year`; `None` if that year lacks the day.
 fn in_year(stamp: Timestamp, year: i16) -> Option<DateTime> {
     let time = civil(stamp)?;
     Some(Date::new(year, time.month(), time.day()).ok()?.to_datetime(time.time()))

@@ -1,6 +1,6 @@
-//! `oomdoc analyze` and `oomdoc digest` of addresses, and that no other command opens one.
+//! `oomdoc analyze` and `oomdoc digest` read logs at addresses; no other command opens an address.
 
-// No test needs all of it.
+// Each test uses only part of the module.
 #[allow(dead_code)]
 mod assistant;
 mod files;
@@ -16,7 +16,7 @@ use serde_json::json;
 
 const LOG: &str = "corpus/llama3-8b-optimizer-step/job.log";
 
-/// A server of the log, and its host.
+/// A server that answers every request with the log.
 fn server() -> std::io::Result<Server> {
     let log = fs::read(Path::new(env!("CARGO_MANIFEST_DIR")).join(LOG))?;
     Server::start(move |_, asked| Answered::of(asked, &log, "\"1\""))
@@ -105,7 +105,7 @@ fn errors_say_what_where_and_what_to_do_without_secrets() -> Outcome {
         assert_eq!(done.status.code(), Some(2));
         assert!(said.contains(words) && said.contains(&server.host) && !said.contains("hush"), "{said}");
     }
-    // What else there is is analysed.
+    // An address that fails does not keep the other inputs from being analysed.
     let done = oomdoc(folder.path()).args(["analyze", "--no-save", LOG, &address]).output()?;
     let said = String::from_utf8(done.stderr)?;
     assert!(
@@ -134,7 +134,7 @@ fn no_other_command_opens_an_address() -> Outcome {
             let mut command = oomdoc(folder.path());
             command.env("AWS_ENDPOINT_URL", format!("http://{}", server.host));
             let done = command.args(&arguments).output()?;
-            // A pipeline goes on without a report.
+            // `triage` succeeds without a report, so that a pipeline goes on.
             assert!(arguments[0] == "triage" || !done.status.success(), "{arguments:?}");
         }
     }

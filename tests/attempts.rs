@@ -1,6 +1,6 @@
-//! `oomdoc run --retry`, and what one attempt of a job says of the change since the one before.
+//! `oomdoc run --retry`, and what one attempt of a job shows about the change made since the attempt before.
 //!
-//! There is no GPU here: the job prints what a real one printed, and lives or dies by its own settings.
+//! No GPU is needed: the job prints a real job's log, and succeeds or fails according to its own settings.
 #![cfg(target_os = "linux")]
 
 use std::error::Error;
@@ -15,10 +15,10 @@ use serde_json::Value;
 
 type Outcome = Result<(), Box<dyn Error>>;
 
-/// A folder with a launch script, and a `deepspeed` that dies in the optimizer's first step unless it offloads.
+/// A folder with a launch script and a fake `deepspeed` that fails in the optimizer's first step unless it offloads.
 struct Place(tempfile::TempDir);
 
-/// What `deepspeed` does: with `--adam_offload` whatever `then` says.
+/// The fake `deepspeed`: with `--adam_offload` it runs `then`, otherwise it prints the log of an OOM and fails.
 fn deepspeed(then: &str) -> String {
     let log = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("corpus/llama3-8b-optimizer-step/job.log");
     format!(
@@ -57,7 +57,7 @@ impl Place {
         Ok((output, said))
     }
 
-    /// What was told of the only incident of the history.
+    /// The outcomes recorded for the only incident of the history.
     fn outcomes(&self) -> Result<Vec<Value>, Box<dyn Error>> {
         let json = |arguments: &[&str]| -> Result<Value, Box<dyn Error>> {
             Ok(serde_json::from_slice(&self.oomdoc(arguments).output()?.stdout)?)
@@ -102,7 +102,7 @@ fn a_change_that_its_user_made_is_judged_too() -> Outcome {
     assert!(output.status.success() && said.contains("--adam_offload  false → true worked"), "{said}");
     let outcomes = place.outcomes()?;
     assert_eq!(outcomes.len(), 1, "{outcomes:?}");
-    // What was learned is told once.
+    // An outcome is reported only once.
     let (_, said) = place.run(&[], "launch.sh")?;
     assert!(!said.contains("kept with incident"), "{said}");
     Ok(())
@@ -132,7 +132,7 @@ fn an_end_that_tells_nothing_is_no_outcome() -> Outcome {
 #[test]
 fn what_no_file_sets_is_not_tried() -> Outcome {
     let place = Place::new("exit 0")?;
-    // Whoever starts it names nothing that could be changed.
+    // The command that starts the job names no file that could be changed.
     fs::write(place.file("start"), "bash launch.sh\n")?;
     let (output, said) = place.run(&["--retry", "3"], "start")?;
     assert_eq!(output.status.code(), Some(1));
@@ -163,7 +163,7 @@ fn signals_reach_the_second_attempt() -> Outcome {
     while run.try_wait()?.is_none() && Instant::now() < until {
         std::thread::yield_now();
     }
-    // `bash` waits for `deepspeed`, and ends by the signal itself.
+    // `bash` waits for `deepspeed` and may itself end by the signal.
     let status = run.wait()?.code();
     assert!(matches!(status, Some(5 | 143)), "{status:?}");
     Ok(())
@@ -172,7 +172,7 @@ fn signals_reach_the_second_attempt() -> Outcome {
 #[test]
 fn a_job_that_somebody_ended_is_not_run_again() -> Outcome {
     let place = Place::new("exit 0")?;
-    // It has run out of memory, and hangs.
+    // The job prints that it has run out of memory, and then hangs.
     let hangs = deepspeed("exit 0").replace("exit 1\n", "echo hangs; sleep 600\n");
     fs::write(place.file("deepspeed"), hangs)?;
     let arguments = ["run", "--log", "job.log", "--retry", "2", "--", "bash", "launch.sh"];

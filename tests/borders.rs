@@ -1,4 +1,4 @@
-//! An incident is found wherever it stands in a log, whatever border of a block it lies across.
+//! An incident is found wherever it stands in a log, even across the border between two blocks.
 
 use std::error::Error;
 use std::fmt::Write as _;
@@ -13,7 +13,7 @@ use oomdoc::model::Report;
 
 type Outcome<T = ()> = Result<T, Box<dyn Error>>;
 
-/// Bytes of a block: the smallest that is read at a time.
+/// Bytes of a block: the smallest size that is accepted.
 const BLOCK: usize = 4096;
 
 const INCIDENT: &str = r#"[rank3]: Traceback (most recent call last):
@@ -32,17 +32,18 @@ fn filler(lines: std::ops::Range<usize>) -> String {
     })
 }
 
-/// What is said of an incident, but for the places.
+/// What the report says of its incident, without line numbers.
 fn said(report: &Report) -> String {
     let Some(root) = report.incidents.first() else { return format!("{:?}", report.verdict) };
     let figures: Vec<_> = root.figures.iter().map(|figure| (figure.name, figure.bytes, &figure.text)).collect();
-    // How long it ran before speaks for or against causes: only the first is the same everywhere.
+    // How long the job ran before is evidence for some causes, and the padding changes it: only the first cause stays
+    // the same.
     let cause = root.diagnoses.first().map(|diagnosis| &diagnosis.cause);
     let phase = &root.phase;
     format!("{:?} {:?} {:?} {figures:?} {cause:?} {:?}", root.kind, root.victim, phase.name, report.incidents.len())
 }
 
-/// As told, with rules that are read once for hundreds of logs.
+/// Default options, with the rules read once for hundreds of logs.
 fn options() -> Options {
     static KNOWLEDGE: LazyLock<Option<Arc<Knowledge>>> = LazyLock::new(|| Knowledge::shipped().ok().map(Arc::new));
     KNOWLEDGE.clone().map_or_else(Options::default, |knowledge| Options::default().knowledge(knowledge))
@@ -66,7 +67,7 @@ fn an_incident_across_any_border_is_the_same_incident() -> Outcome {
     let before = filler(0..80);
     let after = filler(80..130);
     assert!(before.len() > BLOCK - INCIDENT.len() && before.len() < 2 * BLOCK);
-    // The second border lies at each byte of the incident in turn.
+    // The border of the second block is moved to each byte of the incident in turn.
     for at in 0..=INCIDENT.len() {
         let pad = 2 * BLOCK - at - before.len() % (2 * BLOCK);
         let log = format!("{before}{}\n{INCIDENT}{after}", "-".repeat(pad.saturating_sub(1)));

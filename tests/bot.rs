@@ -29,7 +29,7 @@ fn a_failed_job_is_answered_with_one_comment_on_its_request() -> Outcome {
     assert_eq!((incidents.len(), incidents[0].annotations.job.as_deref()), (1, Some("CI / train")));
     assert_eq!(stage.world.with(|state| state.messages.len()), 1);
     assert!(stage.bot.waiting()?.is_empty() && stage.bot.dead()?.is_empty());
-    // A token goes to nobody but its server.
+    // The token is sent only to the forge itself, not to the storage it redirects to.
     let fetched = stage.world.asked("GET /logs/100");
     assert_eq!((fetched.len(), fetched[0].credentials()), (1, ""));
     assert!(stage.world.asked("/actions/jobs/100/logs")[0].credentials().ends_with("token-of-ours"));
@@ -48,7 +48,7 @@ fn whatever_comes_twice_is_answered_once() -> Outcome {
     assert_eq!(stage.github("workflow_job", "d2", &event)?, Receipt::Taken(0), "played back with another number");
     stage.settle()?;
     assert_eq!((stage.world.comments().len(), stage.world.asked("GET /logs/100").len()), (1, 1));
-    // When all that is forgotten, the event is too old.
+    // Once the receipts have expired, the event itself is too old to be taken.
     stage.clock.fetch_add(100 * 86_400_000, Ordering::SeqCst);
     stage.work()?;
     assert_eq!(stage.github("workflow_job", "d3", &event)?, Receipt::Taken(0));
@@ -83,7 +83,7 @@ fn a_job_that_passes_later_is_marked_as_solved_whatever_comes_first() -> Outcome
     stage.settle()?;
     let comments = stage.world.comments();
     assert!(comments.len() == 1 && comments[0].contains("### Solved"), "{comments:?}");
-    // Nothing failed since: nobody is asked.
+    // Nothing has failed since, so the forge is not asked.
     let asked = stage.world.with(|state| state.asked.len());
     assert_eq!(stage.github("workflow_job", "3", &workflow_job(102, "success"))?, Receipt::Taken(0));
     stage.settle()?;
@@ -114,7 +114,7 @@ fn only_who_knows_the_secret_is_heard() -> Outcome {
     assert_eq!(hear(ForgeName::GitLab, std::slice::from_ref(&token), &vec![b' '; 26 << 20]), Err(413));
     let ping = json!({ "zen": "Keep it logically awesome." });
     assert_eq!(stage.github("ping", "p", &ping)?, Receipt::Pong);
-    // A name that leads elsewhere is none.
+    // A repository name with `..` is refused.
     let mut event = workflow_job(100, "failure");
     event["repository"]["full_name"] = "me/../../admin".into();
     assert!(stage.github("workflow_job", "x", &event).is_err_and(|refusal| refusal.status() == 422));
@@ -163,7 +163,7 @@ fn trouble_that_stays_ends_among_the_dead_letters_and_can_be_tried_again() -> Ou
     stage.settle()?;
     assert!(stage.bot.dead()?.is_empty());
     assert_eq!((stage.world.comments().len(), stage.world.with(|state| state.messages.len())), (1, 1));
-    // Nothing that stays gone is asked for again and again.
+    // A job that does not exist is not asked for again.
     stage.github("workflow_job", "n", &workflow_job(404, "failure"))?;
     stage.settle()?;
     assert_eq!((stage.bot.dead()?.len(), stage.world.asked("/jobs/404").len()), (1, 1));
@@ -193,7 +193,7 @@ fn a_log_that_breaks_off_is_no_log_and_one_that_is_too_long_says_so() -> Outcome
     stage.world.with(|state| state.breaks_at = None);
     stage.settle()?;
     assert_eq!(stage.world.comments().len(), 1);
-    // One MiB is allowed here.
+    // The configuration allows one MiB.
     stage.world.job(101, Job::failed(&format!("{OOM}{}", "nothing of interest\n".repeat(100_000))));
     stage.github("workflow_job", "e", &workflow_job(101, "failure"))?;
     stage.settle()?;
@@ -243,7 +243,7 @@ fn an_app_signs_for_itself_and_writes_a_check() -> Outcome {
     use base64::engine::general_purpose::URL_SAFE_NO_PAD;
     let stage = Stage::new("# as an app\n")?;
     stage.world.job(100, Job::failed(OOM));
-    // Checks of others fill a page.
+    // Other programs' checks fill more than a page.
     let others = (0..150).map(|id| json!({ "id": id, "name": "other", "external_id": "x" }));
     stage.world.with(|state| state.checks.extend(others));
     stage.github("workflow_job", "d", &workflow_job(100, "failure"))?;
@@ -338,7 +338,7 @@ fn commands_are_answered_to_those_who_may_write_and_to_nobody_else() -> Outcome 
     assert!(outcomes[0].note.as_deref().is_some_and(|note| !note.contains("hf_abc")), "{outcomes:?}");
     assert!(say(7, "ann", "MEMBER", "@oomdoc dance")?.unwrap_or_default().contains("makes no sense"));
     assert!(say(8, "ann", "MEMBER", "@oomdoc similar ffff")?.unwrap_or_default().contains("No incident has this id"));
-    // What we say is never answered, also where people speak with our token.
+    // The bot never answers its own comments, even where a person posts with its token.
     let own = stage.world.comments().pop().unwrap_or_default();
     assert_eq!(say(9, "ann", "MEMBER", &own.replace("makes", "\n@oomdoc help\nmakes"))?, None);
     let mut program = issue_comment(10, ME, "MEMBER", "@oomdoc help");
@@ -384,7 +384,7 @@ fn a_chat_that_is_busy_is_told_later_and_one_that_refuses_never() -> Outcome {
     Ok(())
 }
 
-/// A job whose every word wants to be obeyed.
+/// A job whose name and log are full of markup that a forge or chat would obey.
 fn hostile() -> Job {
     let name = "train <!channel> @all <at id=all></at> [x](https://evil.example) *b* `c` </font>";
     let stack =
@@ -448,7 +448,7 @@ fn mail_is_sent_as_text_and_as_a_page() -> Outcome {
     Ok(())
 }
 
-/// Speaks SMTP with one client; what it sent.
+/// Speaks SMTP with one client, and returns what the client sent.
 fn take_mail(listener: &std::net::TcpListener) -> Outcome<String> {
     use std::io::{BufRead, Write};
     let (mut stream, _) = listener.accept()?;
@@ -499,7 +499,7 @@ fn killed_at_any_moment_it_answers_each_job_once() -> Outcome {
     let events = stage(0, false)?.world.fuse.count();
     assert!(events > 30, "{events}");
     let mut lost = Vec::new();
-    // Each moment at night; a quarter of them before, other ones with another seed.
+    // With OOMDOC_LONG every moment is tried; otherwise a quarter of them, and which ones depends on the seed.
     let each = if env::var_os("OOMDOC_LONG").is_some() { 1 } else { 4 };
     let seed: u64 = env::var("OOMDOC_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or(1);
     for at in (1..=events).filter(|at| (at + seed).is_multiple_of(each)) {
@@ -516,7 +516,8 @@ fn killed_at_any_moment_it_answers_each_job_once() -> Outcome {
             }
         }
     }
-    // Whether a message was sent nobody can ask. Only between the note that it is being sent and the sending is one lost.
+    // A chat cannot be asked whether it has a message. So one may be lost, but only by a kill between noting that it is
+    // about to be sent and sending it.
     match each {
         1 => assert!(lost.len() == 2 && lost[0].0 + 1 == lost[1].0, "{lost:?}"),
         _ => assert!(lost.len() < 3, "{lost:?}"),

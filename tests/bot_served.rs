@@ -1,4 +1,4 @@
-//! The bot within `oomdoc serve`: killed and started again, it answers what it acknowledged.
+//! The bot within `oomdoc serve`: after being killed and restarted, it answers every event it had acknowledged.
 #![cfg(feature = "server")]
 
 mod forges;
@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use forges::{Job, OOM, Outcome, SECRET, World, signature, workflow_job};
 use serde_json::Value;
 
-/// Only so that a broken run does not wait for ever.
+/// How long to wait before a run counts as hung; far more than a slow machine needs.
 const HANGS: Duration = Duration::from_secs(300);
 
 struct Served {
@@ -44,7 +44,7 @@ fn serve(home: &Path, config: &Path) -> Outcome<Served> {
 }
 
 impl Served {
-    /// The status and body of an answer; nothing where the server is gone.
+    /// The status and body of an answer; none where the server is gone.
     fn ask(&self, method: &str, path: &str, headers: &str, body: &str) -> Outcome<(u16, String)> {
         let mut stream = TcpStream::connect(&self.address)?;
         let (host, length) = (&self.address, body.len());
@@ -92,13 +92,13 @@ fn a_hook_that_was_acknowledged_is_answered_once_whenever_the_server_is_killed()
     assert_eq!(server.hook("another secret", 100, "failure")?, 401);
     for (place, number) in jobs.clone().enumerate() {
         assert!(matches!(server.hook(SECRET, number, "failure")?, 202 | 204));
-        // At another moment each time.
+        // Kills the server at a different moment each time.
         std::thread::sleep(Duration::from_millis(40 * place as u64));
         drop(server);
         server = serve(&home, &config)?;
         assert_eq!(server.hook(SECRET, number, "failure")?, 204, "it knows what it acknowledged");
     }
-    // A job that is nowhere is a dead letter.
+    // The event of a job that does not exist becomes a dead letter.
     assert_eq!(server.hook(SECRET, 90, "failure")?, 202);
     let begun = Instant::now();
     let letters = loop {

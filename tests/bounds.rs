@@ -1,4 +1,5 @@
-//! Hostile inputs cost what their size costs, and no cut makes a figure of a part of one.
+//! Reading hostile inputs takes time in proportion to their size, and cutting a log never makes a wrong figure of part
+//! of a number.
 
 use std::collections::HashSet;
 use std::fmt::Write as _;
@@ -38,7 +39,8 @@ fn read(input: &[u8], grammars: &Grammars) -> Findings {
     extractor.finish()
 }
 
-/// Whether the whole analysis of `large`, which is eight times `small`, costs about so much more.
+/// Checks that the whole analysis of `large`, which is eight times as long as `small`, takes time roughly in
+/// proportion.
 #[cfg(target_os = "linux")]
 fn is_in_proportion(small: &str, large: &str) -> Outcome {
     let options = Options::default().threads(1).knowledge(Arc::new(Knowledge::shipped()?));
@@ -47,9 +49,9 @@ fn is_in_proportion(small: &str, large: &str) -> Outcome {
         analyze_inputs(vec![input], Vec::new(), &options)?;
         Ok(())
     };
-    // Once, so that the rules are read.
+    // The first analysis reads the rules; it is not measured.
     analyze(REFUSED)?;
-    // The square would be 64 times.
+    // Quadratic time would be 64 times as much.
     effort::is_within(24, || analyze(small), || analyze(large))
 }
 
@@ -57,7 +59,7 @@ fn is_in_proportion(small: &str, large: &str) -> Outcome {
 #[cfg(target_os = "linux")]
 type Line = fn(usize) -> String;
 
-/// Forty thousand origins that each reported an OOM took 23 s, twice as many 150.
+/// Forty thousand origins that each reported an OOM once took 23 s, and twice as many 150 s.
 #[cfg(target_os = "linux")]
 #[test]
 fn many_origins_cost_in_proportion() -> Outcome {
@@ -86,7 +88,7 @@ fn letters(number: usize) -> String {
     number.to_string().bytes().map(|digit| char::from(digit - b'0' + b'a')).collect()
 }
 
-/// Whatever comes, so much is kept.
+/// Of 6000 origins, only a bounded number of events and victims is kept.
 #[test]
 fn what_is_kept_of_many_origins_is_bounded() -> Outcome {
     let grammars = grammars()?;
@@ -101,7 +103,7 @@ fn what_is_kept_of_many_origins_is_bounded() -> Outcome {
     Ok(())
 }
 
-/// 300,000 messages in one line took 14 s.
+/// 300,000 messages in one line once took 14 s.
 #[cfg(target_os = "linux")]
 #[test]
 fn many_messages_in_a_line_cost_in_proportion() -> Outcome {
@@ -109,7 +111,7 @@ fn many_messages_in_a_line_cost_in_proportion() -> Outcome {
     is_in_proportion(&line(1500), &line(12_000))
 }
 
-/// Where a file has a hole, what was read of it was counted again for each of its bytes.
+/// At a hole in a file, what had been read was once counted again for each byte of the hole.
 #[cfg(target_os = "linux")]
 #[test]
 fn holes_cost_in_proportion() -> Outcome {
@@ -117,7 +119,7 @@ fn holes_cost_in_proportion() -> Outcome {
     is_in_proportion(&holes(4_000), &holes(32_000))
 }
 
-/// A script of 7.8 MB of short words took 135 s and 5.7 GB.
+/// A script of 7.8 MB of short words once took 135 s and 5.7 GB.
 #[test]
 fn a_script_of_more_words_than_anybody_writes_is_not_read() -> Outcome {
     for body in ["a ".repeat(100_000), "a\n".repeat(100_000), "a;".repeat(100_000)] {
@@ -136,8 +138,8 @@ fn corpus() -> Result<Vec<PathBuf>, walkdir::Error> {
     Ok(paths.into_iter().filter(is_log).collect())
 }
 
-/// Everything with a number that is stated, by what it is; not which process held most: a table that is cut names another, as
-/// does a chain of remote calls.
+/// Every stated number with its meaning. `WorkerUsed` is left out: a table that is cut short names a different process
+/// as the largest, and so does a chain of remote calls.
 fn stated(findings: &Findings) -> HashSet<String> {
     let mut all = HashSet::new();
     let said = |event: &&Event| !matches!(event.what, What::Traceback(_));
@@ -148,7 +150,7 @@ fn stated(findings: &Findings) -> HashSet<String> {
     all
 }
 
-/// `Killed process 6411` was process 6 where the log ended within the number.
+/// Where the log ended within the number, `Killed process 6411` was once read as process 6.
 #[test]
 fn a_log_that_is_cut_off_states_nothing_that_the_whole_does_not() -> Outcome {
     let grammars = grammars()?;
@@ -178,7 +180,7 @@ fn a_log_that_is_cut_off_states_nothing_that_the_whole_does_not() -> Outcome {
     Ok(())
 }
 
-/// Odd amounts beside words that ask for one: what is read is what stands there, all of it.
+/// Odd spellings of amounts beside words that announce one: each is read whole or not at all.
 #[test]
 fn odd_amounts_are_read_whole_or_not_at_all() -> Outcome {
     let grammars = grammars()?;
@@ -232,7 +234,7 @@ fn odd_amounts_are_read_whole_or_not_at_all() -> Outcome {
     for line in lines {
         for (number, unit) in numbers.iter().flat_map(|number| units.iter().map(move |unit| (number, unit))) {
             let text = line.replace("{}", &format!("{number}{unit}"));
-            // Often enough to be a series.
+            // Repeated often enough to be read as a series.
             let findings = read(format!("{text}\n").repeat(6).as_bytes(), &grammars);
             tried += 1;
             let is_amount = matches!(*number, "1,234" | "12" | "+5" | "12.5" | "1,234,567" | "-12" | "12.5e3")

@@ -25,7 +25,7 @@ fn reads_standard_input() {
         .stdout(contains("-:1"));
 }
 
-/// Whoever reads Chinese had to say so at every command.
+/// Once the language could be chosen only by an option on every command.
 #[test]
 fn the_environment_chooses_the_language() {
     let said = |variables: &[(&str, &str)], arguments: &[&str]| {
@@ -142,7 +142,7 @@ fn a_log_cannot_command_the_terminal() {
         .stdout(contains("\u{1b}").not());
 }
 
-/// A job that fails in the optimizer's step, and what it was launched with.
+/// The log of a job that fails in the optimizer's step, and its launch script.
 fn failed_step(folder: &std::path::Path) -> Result<[String; 2], Box<dyn std::error::Error>> {
     let log = "Traceback (most recent call last):\n  \
         File \"/opt/venv/lib/python3.11/site-packages/deepspeed/runtime/zero/stage_1_and_2.py\", line 1892, in step\n    \
@@ -210,13 +210,13 @@ fn confidence_is_fitted_on_labelled_incidents() -> Outcome {
     }
     fit().assert().code(0).stdout(contains("3 of them with an incident").and(contains("Brier")));
     let rules = std::fs::read_to_string(rules.join("calibration.toml"))?;
-    // Whoever is always right may say so.
+    // Diagnoses that are always right raise the confidence.
     let offset = rules.lines().find_map(|line| line.strip_prefix("offset = ")?.parse::<f64>().ok());
     assert!(offset.is_some_and(|offset| offset > 0.0), "{rules}");
     Ok(())
 }
 
-/// A folder of sources, or an empty file, was a success without a word on standard error.
+/// A folder of sources, or an empty file, once led to success and no message on standard error.
 #[test]
 fn nothing_that_is_a_log_is_said_so() -> Outcome {
     let folder = tempfile::tempdir()?;
@@ -234,7 +234,7 @@ fn nothing_that_is_a_log_is_said_so() -> Outcome {
         analyze(&paths, &["--fail-on", "any"]).code(2);
     }
     analyze(&[&code], &["--format", "json"]).code(2).stdout(contains("\"verdict\": \"none\""));
-    // Beside a log that is there, what is missing is said.
+    // Beside a log that can be read, a missing one is only warned of.
     let (log, missing) = (write("job.log", OOM)?, folder.path().join("missing.log"));
     analyze(&[&log, &missing], &[]).success().stdout(contains("GPU out of memory")).stderr(contains("cannot read"));
     analyze(&[&log, &code], &[]).success().stderr("");
@@ -242,7 +242,7 @@ fn nothing_that_is_a_log_is_said_so() -> Outcome {
     Ok(())
 }
 
-/// PowerShell's `>` writes UTF-16: it was to be converted by hand first.
+/// PowerShell's `>` writes UTF-16, which once had to be converted by hand first.
 #[test]
 fn a_log_in_utf_16_is_read() -> Outcome {
     let folder = tempfile::tempdir()?;
@@ -259,7 +259,7 @@ fn a_log_in_utf_16_is_read() -> Outcome {
     Ok(())
 }
 
-/// A slip in a fact's name changed nothing, and nobody was told.
+/// A misspelt fact once had no effect and no message.
 #[test]
 fn a_fact_that_nothing_asks_for_is_an_error_that_says_what_may_be_meant() -> Outcome {
     let folder = tempfile::tempdir()?;

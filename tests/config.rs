@@ -1,4 +1,4 @@
-//! `oomdoc.toml`: which value holds, who says so, and what a foreign file may not do.
+//! `oomdoc.toml`: which value holds, where it comes from, and what the settings of somebody else's project may not do.
 
 mod home;
 mod project;
@@ -12,7 +12,7 @@ use predicates::str::contains;
 use project::Place;
 use serde_json::{Value, json};
 
-/// The value of `key`, and who says so, in a few words.
+/// The value of `key`, and where it comes from in a few words.
 fn held<'v>(shown: &'v Value, key: &str) -> (&'v Value, String) {
     let is_it = |setting: &&Value| setting["key"] == key;
     let Some(found) = shown["settings"].as_array().and_then(|all| all.iter().find(is_it)) else {
@@ -146,7 +146,7 @@ fn a_file_is_named_or_none_is_read() -> Outcome {
     Ok(())
 }
 
-/// Help was English for whoever had asked for Chinese in their settings only.
+/// Help was once English for users who had chosen Chinese only in their settings.
 #[test]
 fn help_and_errors_speak_the_language_of_the_settings() -> Outcome {
     let place = Place::new()?;
@@ -218,7 +218,7 @@ fn a_cloned_repository_writes_sends_and_reads_nothing_elsewhere() -> Outcome {
             done.stdout("").stderr(contains(words).and(contains("hunter2").not()));
         }
     }
-    // The same is the user's to say.
+    // The same settings are allowed in the user's own file.
     place.project("")?;
     place.own("home = '~/outside'\n[triage]\nnotify = 'http://127.0.0.1:9/'\n")?;
     let shown = place.show(&[], &[])?;
@@ -272,7 +272,7 @@ fn odd_files_are_told_of() -> Outcome {
     Ok(())
 }
 
-/// The states of an optimizer fit on a host of 500 GiB, not on one of 100 GiB: what is known of it decides what is advised.
+/// The optimizer states fit on a host of 500 GiB but not on one of 100 GiB, so the host's size decides what is advised.
 #[test]
 fn what_is_known_of_a_host_decides_what_is_advised() -> Outcome {
     let place = Place::new()?;
@@ -310,7 +310,7 @@ fn what_is_never_read_is_not_read() -> Outcome {
     let warned: Vec<&str> = inputs.iter().filter_map(|input| input["warning"].as_str()).collect();
     assert_eq!(warned, ["logs/secrets/other.log is not read: oomdoc.toml:1 says `never_read`"], "{inputs:#?}");
     assert_eq!(report["verdict"], "gpu_oom");
-    // Nor is the file of settings taken for one of the job's.
+    // `oomdoc.toml` itself is not taken for a configuration of the job.
     let done = place.oomdoc().args(["analyze", "logs/secrets/other.log"]).assert().code(2);
     done.stderr(contains("oomdoc.toml:1 says `never_read`"));
     Ok(())

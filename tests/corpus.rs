@@ -1,4 +1,4 @@
-//! Every case of `corpus/`: what the report must say of it, the screen a person sees, and that neither depends on how the
+//! Every case of `corpus/`: what its report must say, a snapshot of the screen, and that neither depends on how the
 //! bytes were cut into blocks.
 
 use std::error::Error;
@@ -13,7 +13,7 @@ use oomdoc::internal::source::Input;
 use oomdoc::model::{Figure, FigureName, Incident, Kind, OtherFailureName, Phase, Report};
 use serde::Deserialize;
 
-/// `expected.toml` of a case: the label, written by hand.
+/// A case's `expected.toml`: its label, written by hand.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Expected {
@@ -22,16 +22,16 @@ struct Expected {
     /// The root incident's phase; several where the log cannot tell them apart.
     #[serde(default)]
     phase: Vec<Phase>,
-    /// What the root incident's first diagnosis may be, where a person can tell.
+    /// The causes that the root incident's first diagnosis may name, where a person can tell.
     #[serde(default)]
     cause: Vec<String>,
     /// Causes that must all be among the first three diagnoses.
     #[serde(default)]
     causes_top3: Vec<String>,
-    /// Levers of which one must be turned by the patches of these diagnoses.
+    /// The patches of these diagnoses must turn one of these levers.
     #[serde(default)]
     fix: Vec<String>,
-    /// Knobs, by their last name, of which one must be turned there.
+    /// The patches of these diagnoses must set one of these knobs, given by the last step of their key.
     #[serde(default)]
     fix_knob: Vec<String>,
     #[serde(default)]
@@ -42,7 +42,7 @@ struct Expected {
     victim: ExpectedVictim,
     #[serde(default)]
     figure: Vec<ExpectedFigure>,
-    /// Lines of which one must be cited.
+    /// One of these lines must be cited.
     #[serde(default)]
     evidence: Vec<ExpectedLine>,
 }
@@ -61,7 +61,7 @@ struct ExpectedVictim {
 #[serde(deny_unknown_fields)]
 struct ExpectedFigure {
     name: FigureName,
-    /// The amount, part of what the figure cites.
+    /// Text that the figure's citation must contain.
     text: String,
     file: String,
     line: u64,
@@ -74,12 +74,12 @@ struct ExpectedLine {
     line: u64,
 }
 
-/// Larger than any case.
+/// A block size larger than any case.
 const BLOCK: usize = 1 << 24;
 
 type Outcome<T> = Result<T, Box<dyn Error>>;
 
-/// The cases' folders, by name: all but the tools they share.
+/// The cases' folders sorted by name, without the tools they share.
 fn cases() -> Outcome<Vec<PathBuf>> {
     let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus");
     let mut cases: Vec<PathBuf> = fs::read_dir(corpus)?
@@ -90,7 +90,7 @@ fn cases() -> Outcome<Vec<PathBuf>> {
     Ok(cases)
 }
 
-/// What a user would pass: everything but the label, the story and the scripts that made the logs.
+/// The files a user would pass: all but the label, the README and the scripts that made the logs.
 fn inputs(case: &Path) -> Outcome<Vec<(String, Vec<u8>)>> {
     let mut inputs = Vec::new();
     for entry in walkdir::WalkDir::new(case).sort_by_file_name() {
@@ -138,7 +138,7 @@ fn reports_say_what_the_labels_say() -> Outcome<()> {
 }
 
 impl Expected {
-    /// Where `report` says something else, in words.
+    /// Where `report` differs from the label, in words.
     fn differences(&self, report: &Report) -> Vec<String> {
         let mut found = Vec::new();
         let mut check = |holds: bool, what: String| {
@@ -185,7 +185,7 @@ impl Expected {
     }
 }
 
-/// Figures, short enough to read when one is missing.
+/// Figures in short form, for the message about a missing one.
 fn words(figures: &[Figure]) -> Vec<String> {
     figures.iter().map(|figure| format!("{:?} {} {}", figure.name, figure.text, figure.source.line.0)).collect()
 }

@@ -1,7 +1,7 @@
-//! What was acknowledged is there after a crash, and is found: processes that are killed, disks that are full.
+//! What was acknowledged is still there and is found after a crash: killed processes and full disks.
 //!
-//! The writers are this program again, as its ignored tests. OOMDOC_LONG=1 makes ten times as many rounds; OOMDOC_SEED chooses
-//! when they are killed.
+//! The writers are this test program again, started as its ignored tests. OOMDOC_LONG=1 runs ten times as many rounds;
+//! OOMDOC_SEED chooses when they are killed.
 
 use std::collections::BTreeSet;
 use std::error::Error;
@@ -32,7 +32,7 @@ fn record(number: u64) -> Result<Record, Box<dyn Error>> {
     Ok(serde_json::from_value(line["incident"].take())?)
 }
 
-/// One who writes, and what it says is safe. Whoever lets go of it kills it.
+/// A writing process and the ids it has reported as safe. Dropping it kills the process.
 struct Writer {
     child: Child,
     said: Receiver<String>,
@@ -51,7 +51,7 @@ impl Writer {
         Ok(Writer { child, said })
     }
 
-    /// This program as one of its writers, on `home`, beginning with incident `from`.
+    /// Starts this program as the writer `name` on `home`, beginning with incident `from`.
     fn named(name: &str, home: &Path, from: u64) -> Result<Writer, Box<dyn Error>> {
         let mut command = Command::new(std::env::current_exe()?);
         command.args([name, "--exact", "--ignored", "--nocapture", "--test-threads=1"]);
@@ -59,7 +59,7 @@ impl Writer {
         Writer::of(command)
     }
 
-    /// The next `most` ids that are safe; fewer where it ends before.
+    /// The next `most` ids reported as safe; fewer if the writer ends earlier.
     fn safe(&self, most: usize) -> Result<Vec<String>, Box<dyn Error>> {
         let mut ids = Vec::new();
         while ids.len() < most {
@@ -81,20 +81,20 @@ impl Drop for Writer {
     }
 }
 
-/// What the writers are told. None where the tests are merely run with the ignored ones.
+/// The arguments of a writer. None where the ignored tests are merely run with the others.
 fn told() -> Option<(std::path::PathBuf, u64)> {
     let home = std::env::var_os("CRASH_HOME")?;
     Some((home.into(), std::env::var("CRASH_FROM").ok()?.parse().ok()?))
 }
 
-/// Says that `id` is safe.
+/// Reports `id` as safe.
 fn acknowledge(id: &str) -> Done {
     let mut out = std::io::stdout().lock();
     writeln!(out, "\nsafe {id}")?;
     Ok(out.flush()?)
 }
 
-/// Whether all of `ids` are found now, once each.
+/// Checks that a search finds all of `ids`, each once.
 fn is_found(home: &Path, ids: &BTreeSet<String>, when: &str) -> Done {
     let page = history::ask(home, &Query::default(), Order::Time, 0, usize::MAX)?.found;
     let found: BTreeSet<String> = page.incidents.iter().map(|document| document.id.clone()).collect();
@@ -104,7 +104,7 @@ fn is_found(home: &Path, ids: &BTreeSet<String>, when: &str) -> Done {
     Ok(())
 }
 
-/// Whether the store is whole and has all of `ids`, and the index follows it.
+/// Checks that the store is undamaged and holds all of `ids`, and that the index agrees with it.
 fn is_kept(home: &Path, ids: &BTreeSet<String>, when: &str) -> Done {
     let mut store = history::drain(home, HANGS)?;
     store.verify()?;
@@ -134,7 +134,7 @@ fn writes_until_it_is_killed() -> Done {
         match number % 4 {
             1 => drop(history::drain(&home, HANGS)?),
             2 => drop(history::drain(&home, HANGS)?.compact()?),
-            // One that imports, with incidents that were never in the spool.
+            // A writer that imports incidents which never were in the spool.
             3 => {
                 let mut store = history::drain(&home, HANGS)?;
                 let line = generate::incidents::incident(12, number).to_string();
@@ -159,7 +159,7 @@ fn dies_between_store_and_index() -> Done {
     let mut store = DiskStore::open_within(&home, HANGS)?;
     history::add(&mut store, std::slice::from_ref(&record))?;
     if from % 2 == 0 {
-        // Index and snapshot are written, the file in the spool is still there.
+        // Dies after index and snapshot were written and before the file in the spool is removed.
         history::publish(&mut store)?;
     }
     std::process::abort()
@@ -180,7 +180,7 @@ fn whoever_is_killed_loses_nothing() -> Done {
             ids.extend(safe);
         } else {
             let mut writer = Writer::named("writes_until_it_is_killed", home.path(), from)?;
-            // While it starts, or anywhere within what it does behind so many incidents.
+            // It is killed while starting, or at some moment after that many incidents.
             let least = if round % 3 == 0 { 0 } else { 1 + random.below(10) as usize };
             let safe = writer.safe(least)?;
             assert_eq!(safe.len(), least, "{when}: it ended by itself");
@@ -190,7 +190,7 @@ fn whoever_is_killed_loses_nothing() -> Done {
             writer.child.wait()?;
             ids.extend(writer.safe(usize::MAX)?);
         }
-        // Right now, and after the next one has cleared up.
+        // The incidents must be found at once, and must be in the store after the next writer has recovered it.
         is_found(home.path(), &ids, &when)?;
         if round % 3 == 2 {
             is_kept(home.path(), &ids, &when)?;
@@ -220,7 +220,8 @@ fn writes_until_nothing_fits() -> Done {
     Ok(())
 }
 
-/// Lets a writer fill `home`, makes room, and looks for what it acknowledged. `before` goes before the writer's command.
+/// Lets a writer fill the disk of `home`, makes room, and checks what it acknowledged. The shell commands `before` run
+/// before the writer.
 #[cfg(target_os = "linux")]
 fn fills(home: &Path, before: &str, make_room: impl FnOnce() -> Done) -> Done {
     let mut command = Command::new("sh");
@@ -238,7 +239,7 @@ fn fills(home: &Path, before: &str, make_room: impl FnOnce() -> Done) -> Done {
     is_kept(home, &ids, "with room again")
 }
 
-/// No file may grow beyond 700 KiB: the store's cannot take more than one segment.
+/// No file may grow beyond 700 KiB, so the store has room for no more than one segment.
 #[cfg(target_os = "linux")]
 #[test]
 fn files_that_cannot_grow_lose_nothing() -> Done {

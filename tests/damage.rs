@@ -1,5 +1,5 @@
-//! What people, terminals and trackers do to a log: the verdict must survive nearly all of it. And what only sounds like a
-//! shortage of memory must stay none.
+//! An incident's verdict must survive nearly everything that people, terminals and trackers do to a log; and text that
+//! only sounds like a shortage of memory must not become an incident.
 
 use std::error::Error;
 use std::io::Cursor;
@@ -13,7 +13,7 @@ use oomdoc::model::{Kind, Report};
 
 type Outcome<T = ()> = Result<T, Box<dyn Error>>;
 
-/// The lines that prove an incident, of programs that are known and of such as nobody ever heard of.
+/// Lines that prove an incident, both of known programs and of programs nobody has heard of.
 const PROVEN: &[(Kind, &str)] = &[
     (
         Kind::GpuOom,
@@ -46,7 +46,7 @@ const PROVEN: &[(Kind, &str)] = &[
 
 type Damage = (&'static str, fn(&str) -> String);
 
-/// What is done to them.
+/// The ways in which the lines are altered.
 const DAMAGES: &[Damage] = &[
     ("stars", |line| format!("**{line}**")),
     ("quotes", |line| format!("> \"{line}\"")),
@@ -128,7 +128,7 @@ fn a_message_that_is_cut_in_mid_word_is_still_one() -> Outcome {
     Ok(())
 }
 
-/// Lines that are no incident, whatever words stand in them.
+/// Lines that mention memory but are no incident.
 const NEAR_MISSES: &[&str] = &[
     "Hint: if you get CUDA out of memory, lower --micro-batch-size",
     "You may run out of memory with this setting.",

@@ -1,4 +1,5 @@
-//! What the shipped dialects promise: their launches are read as they say, and they ask for nothing that nobody states.
+//! The shipped dialects: their example launches are read as they say, and their conditions only ask for facts that
+//! something states.
 
 use std::collections::BTreeSet;
 use std::error::Error;
@@ -50,7 +51,7 @@ fn launches_are_read_as_their_frameworks_read_them() -> Outcome {
     Ok(())
 }
 
-/// Every row of a dialect with the name of the fact that it decides.
+/// Every row of a dialect, with the name of the fact it decides.
 fn rows(dialect: &Dialect) -> impl Iterator<Item = (&str, &FactRow)> {
     dialect.fact.iter().flat_map(|(name, rows)| rows.iter().map(move |row| (&**name, row)))
 }
@@ -87,7 +88,7 @@ fn conditions_ask_for_what_somebody_states() -> Outcome {
     let knowledge = knowledge()?;
     for dialect in &knowledge.dialects {
         let stack = knowledge.stack(Some(&dialect.framework));
-        // Whatever stands on this one may have asked it to decide.
+        // A framework built on this one may rely on this dialect to decide a fact.
         let near = |other: &&Dialect| {
             stack.contains(&&*other.framework) || knowledge.stack(Some(&other.framework)).contains(&&*dialect.framework)
         };
@@ -109,8 +110,8 @@ fn conditions_ask_for_what_somebody_states() -> Outcome {
     Ok(())
 }
 
-/// Settings whose default a dialect gives otherwise than the knob of that name: what counts where nobody sets it is another
-/// setting's, another program's, or another version's.
+/// Settings to which a dialect gives another default than the knob of the same name: the value in effect where nobody
+/// sets it comes from another setting, another program or another version.
 const OTHERWISE: [&str; 11] = [
     "accelerate accelerate_stage",
     "deepspeed ds_stage",
@@ -132,7 +133,7 @@ fn defaults_are_those_of_the_frameworks_knobs() -> Outcome {
     for dialect in &knowledge.dialects {
         for (name, row) in &dialect.setting {
             let Some(default) = row.default.as_ref().map(Value::from) else { continue };
-            // Without the mark of a variable or a directive, and without the command that is given it.
+            // The key without the mark of a variable or directive, and without the command it is given to.
             let is_named = |knob: &Knob| {
                 row.keys.iter().any(|key| key.rsplit(['$', '#', ' ']).next().is_some_and(|key| knob.knows(key)))
             };

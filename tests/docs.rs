@@ -1,4 +1,4 @@
-//! The pages are true: links lead somewhere, commands are the program's, examples are read, and what is written from rules is of today.
+//! The pages are correct: links lead somewhere, commands parse, examples are read, and generated pages are up to date.
 
 use std::collections::BTreeMap;
 use std::error::Error;
@@ -20,7 +20,7 @@ use pages::{Code, Page, top};
 
 type Outcome = Result<(), Box<dyn Error>>;
 
-/// Where a link of a page leads: a path from the top of the repository, and an anchor.
+/// The target of a page's link: a path from the top of the repository, and an anchor.
 fn target<'l>(page: &Page, link: &'l str) -> (PathBuf, Option<&'l str>) {
     let (path, anchor) = link.split_once('#').map_or((link, None), |(path, anchor)| (path, Some(anchor)));
     if path.is_empty() {
@@ -94,7 +94,7 @@ fn causes_and_levers_are_those_of_the_rules() -> Outcome {
     Ok(())
 }
 
-/// The commands of a script that call oomdoc, as their words; what cargo runs is oomdoc, too. Its name alone is no command.
+/// The words of each command in `script` that calls oomdoc, also through cargo. The bare name is no command.
 fn commands(script: &str) -> Vec<Vec<String>> {
     let mut commands = Vec::new();
     for line in script.replace("\\\n", " ").lines() {
@@ -135,7 +135,7 @@ fn commands_are_read_as_a_shell_does() {
     assert_eq!(words, ["oomdoc·analyze·-", "oomdoc·history·search·a b:\"c d\"·--json", "oomdoc·x"]);
 }
 
-/// The strings of a YAML, which may hold scripts; nothing where it is none.
+/// The strings of a YAML document, which may hold scripts; none where it cannot be parsed.
 fn strings(yaml: &str) -> Result<Vec<String>, Box<dyn Error>> {
     let mut strings = Vec::new();
     for event in Parser::new_from_str(yaml) {
@@ -146,7 +146,7 @@ fn strings(yaml: &str) -> Result<Vec<String>, Box<dyn Error>> {
     Ok(strings)
 }
 
-/// Checks a whole file of rules, with its examples, as a user's own.
+/// Runs `oomdoc rules check` on `text` as a user's file of rules, which also runs its examples.
 fn check_rules(text: &str, folder: &str) -> Outcome {
     let rules = tempfile::tempdir()?;
     fs::create_dir_all(rules.path().join(folder))?;
@@ -167,7 +167,7 @@ fn check_toml(text: &str) -> Outcome {
     }
 }
 
-/// The command line takes these words, and what they name of this repository is read.
+/// Checks that the command line accepts `words`, and that the files of this repository they name are read.
 fn check_command(words: &[String]) -> Outcome {
     let parsed = oomdoc::internal::cli::command().try_get_matches_from(words);
     if let Err(error) = parsed
@@ -192,7 +192,7 @@ fn check_code(Code { language, text }: &Code) -> Result<usize, Box<dyn Error>> {
         Some("yaml") => strings(text)?,
         Some("toml") => return check_toml(text).map(|()| 0),
         Some("json") => return Ok(serde_json::from_str::<serde_json::Value>(text).map(|_| 0)?),
-        // A command that is not said to be one would not be checked.
+        // Commands are only checked in blocks marked `sh`, so an unmarked block may hold none.
         None if !commands(text).is_empty() => return Err("an indented command: put it between ```sh and ```".into()),
         _ => return Ok(0),
     };

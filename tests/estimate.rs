@@ -1,4 +1,4 @@
-//! What a job should need, told before it runs, against what jobs of the corpus did need.
+//! What `oomdoc estimate` predicts before a run, against what jobs of the corpus did need.
 
 use std::error::Error;
 use std::fs;
@@ -34,11 +34,11 @@ fn near(amount: Bytes, gib: f64) -> bool {
 fn an_8b_model_on_one_gpu_is_what_its_log_says() -> Outcome {
     let estimate = of(Flags { from: vec![corpus("llama3-8b-optimizer-step")], ..Flags::default() })?;
     assert!(near(at(&estimate, Moment::AfterPrepare, Step::First)?.gpu.high, 44.87));
-    // What is left behind backward: the activations are gone by then.
+    // What remains after backward, when the activations are gone.
     let backward = at(&estimate, Moment::Backward, Step::First)?;
     let kept: Bytes = backward.plan.components.iter().filter(|part| part.is_state()).map(|part| part.bytes.high).sum();
     assert!(near(kept, 60.99), "{kept}");
-    // It asks for 29.92 GiB beside 75.95 and dies; what it would have needed then is the step's.
+    // The job fails asking for 29.92 GiB beside 75.95 GiB; what it would have needed then is the amount of the step.
     assert!(at(&estimate, Moment::OptimizerStep, Step::Later)?.gpu.low > Bytes(80 << 30));
     Ok(())
 }
@@ -49,14 +49,14 @@ fn a_72b_model_that_cannot_resume_can_once_ranks_load_in_turn() -> Outcome {
     let from = vec![corpus("openrlhf-72b-resume")];
     let estimate = of(Flags { from, fit: limits.0, host: limits.1, ..Flags::default() })?;
     assert_eq!(estimate.layout.cluster.devices(), 8);
-    // 22 bytes a parameter, page-locked buffers rounded up.
+    // 22 bytes per parameter, and page-locked buffers are rounded up.
     assert!(near(at(&estimate, Moment::CheckpointResume, Step::Later)?.host.high, 1631.0));
     assert!(near(at(&estimate, Moment::OptimizerStep, Step::Later)?.host.high, 1360.0));
     let fit = estimate.fit.ok_or("nothing was looked for")?;
     let [in_turn, unpinned] = &fit.changes[..] else { return Err(format!("{:?}", fit.changes).into()) };
     assert_eq!((fit.fits, &*in_turn.flag, &*unpinned.flag), (Fits::Surely, "pipeline_loading_checkpoint", "--no-pin"));
     assert!(near(fit.before.host.high - in_turn.then.host.high, 237.0), "{fit:?}");
-    // Nothing of it is the GPU's affair.
+    // The change does not affect the GPU.
     assert_eq!(fit.before.gpu, unpinned.then.gpu);
     Ok(())
 }
@@ -84,7 +84,7 @@ fn ranks_and_the_models_beside_the_actor_are_those_of_the_script() -> Outcome {
     assert!(near(freed, 24.24), "{freed}");
     assert_eq!(beside(&changed("--colocate_actor_ref", "--colocate_all_models")?), ["reference", "critic", "reward"]);
     assert_eq!(changed("--actor_num_nodes 1", "--actor_num_nodes 2")?.layout.cluster.devices(), 8);
-    // Nobody knows how many nodes these are.
+    // The number of nodes is an unknown argument.
     let unknown = changed("--actor_num_nodes 1", "--actor_num_nodes $1")?;
     assert_eq!(unknown.layout.cluster.devices(), 4);
     assert!(unknown.assumptions.iter().any(|words| words.contains("one node")), "{:?}", unknown.assumptions);
@@ -104,11 +104,11 @@ fn the_cheapest_change_that_fits_is_found() -> Outcome {
         ..Flags::default()
     };
     for (flags, fits, expected) in [
-        // 8 × 80 GB: what is shared out is not recomputed or offloaded.
+        // On 8 × 80 GB, sharding is enough: no recomputation, no offload.
         (job(8, 80, None), Fits::Surely, vec!["--zero 1"]),
-        // One GPU shares nothing: its optimizer goes to the host.
+        // One GPU has nothing to shard with, so its optimizer is offloaded to the host.
         (job(1, 80, None), Fits::Surely, vec!["--zero 2 --adam-offload"]),
-        // Where the host has no room for it, other numbers come before another training.
+        // Where the host has no room, a lower precision of the optimizer comes before any change to the training.
         (job(1, 96, Some(100)), Fits::Surely, vec!["--optimizer adamw-8bit"]),
         (job(1, 200, None), Fits::Surely, vec![]),
         (job(1, 4, None), Fits::Not, vec!["--fused-loss", "--recomputation full", "--lora 16 --quantised 4bit"]),
@@ -158,7 +158,7 @@ fn every_format_says_the_same() -> Outcome {
     assert_eq!(json["schema"], "oomdoc.estimate/1");
     let step = json["moments"].as_array().and_then(|all| all.iter().find(|need| need["moment"] == "optimizer_step"));
     let bytes = step.and_then(|need| need["gpu"]["low"].as_i64()).ok_or("no optimizer step")?;
-    // Nobody says how much is computed at once: there is no upper bound.
+    // The batch is unknown, so there is no upper bound.
     assert_eq!(json["is_least"], true);
     let shown = format!("≥ {}", Bytes(bytes));
     let flag = json["fit"]["changes"][0]["flag"].as_str().ok_or("no change")?.to_owned();
@@ -182,7 +182,7 @@ fn the_peak_has_what_the_process_takes_besides() -> Outcome {
     let peak = estimate.peak_of_gpu().ok_or("no peak")?;
     let named = |name: &str| peak.plan.process.iter().any(|part| part.name == name);
     assert!(named("context") && named("cached blocks"), "{:?}", peak.plan.process);
-    // From the tensors alone, with their errors partly cancelled out, to more than the tensors.
+    // The range reaches from the tensors alone, whose errors partly cancel out, to more than the tensors.
     let tensors = peak.plan.device();
     assert!(peak.gpu.low >= tensors.low && peak.gpu.high > tensors.high, "{} of {tensors}", peak.gpu);
     assert!(!estimate.is_least);
@@ -310,7 +310,7 @@ fn a_configuration_that_is_only_named_is_asked_for() -> Outcome {
     Ok(())
 }
 
-/// A job on no GPU was laid out on one.
+/// A job on no GPU was once laid out on one.
 #[test]
 fn nothing_is_counted_for_no_gpu() {
     for flag in [

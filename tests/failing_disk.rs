@@ -1,9 +1,9 @@
-//! What was acknowledged is there after a disk was full or failed, and nobody waits for ever.
+//! What was acknowledged is still there after a disk was full or failed, and no process waits for ever.
 //!
-//! A writer runs with a small library between it and the system (`failing_disk/faults.c`), which lets its changes to files fail:
-//! the first, the second, and so on, once or from there on; or it gives all files together only so much room. An ignored test
-//! does the same to real disks, which root can mount. OOMDOC_LONG=1 tries every place and more rounds; OOMDOC_SEED chooses the
-//! places.
+//! A writer runs with a small library between it and the system (`failing_disk/faults.c`). The library lets the
+//! writer's changes to files fail: the first, the second, and so on, either once or from that change on; or it limits
+//! the total size of all files. An ignored test does the same with real disks, which only root can mount. OOMDOC_LONG=1
+//! tries every change and more rounds; OOMDOC_SEED chooses the changes.
 
 #![cfg(target_os = "linux")]
 
@@ -35,9 +35,9 @@ mod generate;
 
 type Done = Result<(), Box<dyn Error>>;
 
-/// Writers that run at once.
+/// Number of writers that run at the same time.
 const AT_ONCE: usize = 2;
-/// Faults that are tried where there is no time for all.
+/// Number of faults tried without OOMDOC_LONG.
 const SOME: usize = 60;
 const NO_SPACE: i32 = 28;
 const NO_DEVICE: i32 = 5;
@@ -46,22 +46,23 @@ const NO_DEVICE: i32 = 5;
 #[derive(Debug, Clone, Copy)]
 enum Fault {
     Nothing,
-    /// The change of this number fails with this error; with `on`, all behind it do, too.
+    /// Change number `number` fails with `error`; with `on`, all later changes fail, too.
     At {
         number: u64,
         error: i32,
         on: bool,
     },
-    /// There is so much room, in MB.
+    /// The disk has this much room, in MB.
     Room(u64),
 }
 
-/// The library that makes changes fail.
+/// Builds the library that makes changes fail.
 fn faulty(folder: &Path) -> Result<PathBuf, Box<dyn Error>> {
     library("failing_disk/faults.c", folder)
 }
 
-/// Runs `writer` on `home` until it ends, or is killed after `killed`; what it acknowledged, and how many changes it made.
+/// Runs `writer` on `home` until it ends, or kills it after `killed`. Returns what it acknowledged, and how many
+/// changes it made.
 fn write(
     writer: &str,
     home: &Path,
@@ -120,10 +121,10 @@ fn write(
     Ok((kept, count))
 }
 
-/// Whether the store in `home` opens, is whole, has all of `kept`, exports it and takes more.
+/// Checks that the store in `home` opens, is undamaged, holds all of `kept`, exports it and accepts more.
 fn is_whole(home: &Path, kept: &BTreeSet<String>, when: &str) -> Done {
     let said = |error: &dyn std::fmt::Display| format!("{when}: {error}");
-    // Beside the index, which may not have come along.
+    // Asked before the store is opened for writing, because the index may have fallen behind.
     let found = history::ask(home, &Query::default(), Order::Time, 0, usize::MAX).map_err(|error| said(&error))?.found;
     let found: BTreeSet<String> = found.incidents.into_iter().map(|document| document.id).collect();
     let mut store = history::drain(home, HANGS).map_err(|error| said(&error))?;
@@ -154,7 +155,7 @@ fn is_whole(home: &Path, kept: &BTreeSet<String>, when: &str) -> Done {
     Ok(())
 }
 
-/// Lets `writer` run with each of `faults` in turn.
+/// Runs `writer` once with each of `faults`.
 fn each(writer: &str, library: &Path, faults: &[Fault]) -> Done {
     let next = Mutex::new(faults.iter());
     let run = || -> Result<(), String> {
@@ -173,7 +174,7 @@ fn each(writer: &str, library: &Path, faults: &[Fault]) -> Done {
     })
 }
 
-/// Every place at which `writer` changes a file, and each way in which that may fail.
+/// Every change that `writer` makes to a file, with each way in which it may fail.
 fn faults(writer: &str, library: &Path) -> Result<Vec<Fault>, Box<dyn Error>> {
     let disk = tempfile::tempdir()?;
     let (kept, changes) = write(writer, &disk.path().join("home"), Some(library), Fault::Nothing, None)?;
@@ -185,7 +186,7 @@ fn faults(writer: &str, library: &Path) -> Result<Vec<Fault>, Box<dyn Error>> {
     Ok((1..=changes).flat_map(at).collect())
 }
 
-/// Not in order, so that a part of them is of all kinds.
+/// Shuffles the faults, so that a part of them is of all kinds.
 fn shuffled(mut faults: Vec<Fault>) -> Result<Vec<Fault>, Box<dyn Error>> {
     let mut random = generate::Random::new(seed()?);
     for place in (1..faults.len()).rev() {
@@ -194,7 +195,7 @@ fn shuffled(mut faults: Vec<Fault>) -> Result<Vec<Fault>, Box<dyn Error>> {
     Ok(faults)
 }
 
-/// Lets each of the changes that `writer` makes to files fail, or some of them.
+/// Lets each change that `writer` makes to files fail in its own run, or a selection of them.
 fn any_write_may_fail(writer: &str) -> Done {
     let folder = tempfile::tempdir()?;
     let library = faulty(folder.path())?;
@@ -212,7 +213,8 @@ fn any_write_of_a_history_may_fail() -> Done {
     any_write_may_fail("keeps_a_history")
 }
 
-/// Fills a disk of `home`, twice, sometimes kills who does; then looks whether all is there, with and without room.
+/// Fills the disk of `home` three times, the last two times killing the writer; then checks that all is found while the
+/// disk is full.
 fn fill(
     home: &Path,
     library: Option<&Path>,
@@ -226,7 +228,7 @@ fn fill(
         all.extend(write("fills_the_disk", home, library, fault, killed)?.0);
     }
     assert!(all.len() > 20, "{when}: only {} fitted", all.len());
-    // Looking takes no room.
+    // Reading needs no room on the disk.
     let store = history::look(home).map_err(|error| format!("{when}, full: {error}"))?;
     for id in all.iter().filter_map(|what| what.strip_prefix("incident ")) {
         assert!(history::find(&store, id).is_ok(), "{when}, full: {id} is lost");

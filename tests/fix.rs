@@ -1,4 +1,4 @@
-//! `fix --write` writes the file that was meant, leaves everything else of it as it was, or says why it does not.
+//! `fix --write` writes the intended file and leaves the rest of it as it was, or says why it does not.
 #![cfg(unix)]
 
 use std::fs;
@@ -73,7 +73,7 @@ fn a_read_only_file_is_refused() -> Outcome {
 fn owner_and_rights_stay_as_they_are() -> Outcome {
     let (_folder, script) = job(SCRIPT)?;
     fs::set_permissions(&script, fs::Permissions::from_mode(0o750))?;
-    // Only root can give a file away.
+    // Only root can change a file's owner.
     let is_given = chown(&script, Some(4321), Some(1234)).is_ok();
     let before = fs::metadata(&script)?;
     fix(&script, "--write").assert().success();
@@ -84,7 +84,7 @@ fn owner_and_rights_stay_as_they_are() -> Outcome {
     Ok(())
 }
 
-/// Once a stale file from an earlier fix was shown instead of the one that is there.
+/// A stale file from an earlier fix was once shown instead of the current one.
 #[test]
 fn a_file_that_was_changed_since_is_shown_as_it_is() -> Outcome {
     let (_folder, script) = job(SCRIPT)?;
@@ -119,7 +119,8 @@ fn a_script_that_a_script_writes_is_edited_where_it_stands() -> Outcome {
     Ok(())
 }
 
-/// A batch that an argument decides was changed as if the script had been started without, and nobody was told.
+/// A batch size that an argument decides was once changed as if the script had been started without arguments, and no
+/// message said so.
 #[test]
 fn what_an_argument_decides_is_said() -> Outcome {
     let script = "#!/bin/bash\nif [ \"$1\" = small ]; then\n  BATCH=2\nelse\n  BATCH=16\nfi\npython train.py --per_device_train_batch_size $BATCH\n";
@@ -135,7 +136,7 @@ fn what_an_argument_decides_is_said() -> Outcome {
     Ok(())
 }
 
-/// Of two commands the one with more options was changed, though it runs only with an argument.
+/// Of two commands, the one with more options was once changed, although it runs only with an argument.
 #[test]
 fn a_command_that_runs_without_arguments_comes_first() -> Outcome {
     let script = "#!/bin/bash\nif [ -n \"$1\" ]; then\n  python train.py --resume_from_checkpoint $1 --per_device_train_batch_size 8\nelse\n  python train.py --per_device_train_batch_size 16\nfi\n";
@@ -148,7 +149,7 @@ fn a_command_that_runs_without_arguments_comes_first() -> Outcome {
     Ok(())
 }
 
-/// `package.json` names launchers in its scripts: it got DeepSpeed's section.
+/// A `package.json` names launchers in its scripts, and was once given DeepSpeed's section.
 #[test]
 fn a_json_that_only_mentions_a_launcher_is_left_alone() -> Outcome {
     let (folder, _) = job("")?;
@@ -166,7 +167,7 @@ fn a_json_that_only_mentions_a_launcher_is_left_alone() -> Outcome {
     command.arg("fix").arg(folder.path()).args(["--pick", "zero_optimization.offload_optimizer.device", "--write"]);
     command.assert().code(2).stderr(contains("none of the given files sets"));
     assert_eq!(fs::read_to_string(&path)?, package);
-    // The same advice has a place where the job's own configuration is.
+    // The same advice is applied where the job's own configuration is among the inputs.
     fs::write(folder.path().join("ds.json"), "{\"zero_optimization\": {\"stage\": 3}}\n")?;
     let mut command = Command::new(assert_cmd::cargo::cargo_bin!("oomdoc"));
     command.arg("fix").arg(folder.path()).args(["--pick", "zero_optimization.offload_optimizer.device"]);
@@ -174,7 +175,7 @@ fn a_json_that_only_mentions_a_launcher_is_left_alone() -> Outcome {
     Ok(())
 }
 
-/// Of a job started twice, on two GPUs, only the second start was mended.
+/// Of a job started twice, on two GPUs, once only the second start was fixed.
 #[test]
 fn a_job_that_is_started_twice_is_mended_twice() -> Outcome {
     let start = "python train.py --per_device_train_batch_size 8 --output_dir";

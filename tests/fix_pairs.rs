@@ -1,5 +1,6 @@
-//! What `fix` writes for pairs of a configuration and a log, over more than thirty frameworks: a change that whoever maintains the
-//! framework would recommend. The logs are written after the sources of those that print them.
+//! What `fix` writes for pairs of a configuration and a log, for more than thirty frameworks: it should be a change
+//! that the framework's maintainers would recommend. The logs are modelled on the sources of the programs that print
+//! them.
 
 use std::error::Error;
 use std::fmt::Write as _;
@@ -12,7 +13,7 @@ use oomdoc::internal::report;
 
 type Outcome<T = ()> = Result<T, Box<dyn Error>>;
 
-/// What is proposed for the pair in `folder`, and the lines that change.
+/// What is proposed for the pair in `folder`, and the lines it changes.
 fn proposal(folder: &Path) -> Outcome<String> {
     let report = fix::analyze(&[folder.to_string_lossy().into_owned()], &Options::default())?;
     let patches = fix::pick(&report, &[])?;
@@ -21,7 +22,7 @@ fn proposal(folder: &Path) -> Outcome<String> {
         writeln!(said, "{}", report::change(patch))?;
     }
     let mended = match fix::mend(&report, &patches) {
-        // What is set in a program is said, not written.
+        // A setting within a program is only described, not written.
         Err(FixError::NoFile { lines, .. }) if !lines.is_empty() => {
             lines.iter().try_for_each(|line| writeln!(said, "  type: {line}"))?;
             Vec::new()

@@ -1,4 +1,4 @@
-//! Logs that lie on many nodes: what is joined from the digests of all is what one analysis over all logs says.
+//! Logs on many nodes: joining the nodes' digests says the same as one analysis of all logs.
 
 mod fleets;
 
@@ -19,7 +19,7 @@ use tempfile::TempDir;
 
 type Outcome<T = ()> = Result<T, Box<dyn Error>>;
 
-/// Numbers by chance, the same for the same seed.
+/// Pseudo-random numbers, the same for the same seed.
 struct Chance(u64);
 
 impl Chance {
@@ -43,7 +43,7 @@ impl Chance {
     }
 }
 
-/// The folders of the cases: of `corpus/`, and of `$OOMDOC_LABELLED` where that is set.
+/// The cases' folders: those of `corpus/`, and of `$OOMDOC_LABELLED` where it is set.
 fn cases() -> Outcome<Vec<PathBuf>> {
     let own = Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus");
     let roots = [Some(own), env::var_os("OOMDOC_LABELLED").map(PathBuf::from)];
@@ -56,7 +56,7 @@ fn cases() -> Outcome<Vec<PathBuf>> {
     Ok(cases)
 }
 
-/// The logs of a case cut at their line ends, and its other files, each on one of some nodes; the names of these.
+/// Spreads a case over some nodes: its logs cut between lines, its other files whole. Returns the nodes' names.
 fn scattered(case: &Path, folder: &Path, chance: &mut Chance) -> Outcome<Vec<String>> {
     let count = 2 + chance.below(15);
     let node = |number: usize| format!("node-{number:02}");
@@ -94,7 +94,7 @@ fn scattered(case: &Path, folder: &Path, chance: &mut Chance) -> Outcome<Vec<Str
     Ok(used)
 }
 
-/// What one analysis over all files says, each under the name of its node.
+/// The reports of one analysis of all files, where each file has its node's name before its path.
 fn at_once(folder: &Path, nodes: &[String]) -> Outcome<Vec<Report>> {
     let (mut inputs, mut named) = (Vec::new(), Vec::new());
     for node in nodes {
@@ -115,13 +115,13 @@ fn redactor() -> Outcome<Redactor> {
     Ok(Redactor::new(&Knowledge::shipped()?.secrets)?)
 }
 
-/// The bytes of a node's digest.
+/// The digest of a node's logs, as bytes.
 fn digested(folder: &Path, node: &str, redactor: &Redactor) -> Outcome<Vec<u8>> {
     let content = read_on(&[folder.join(node).to_string_lossy().into_owned()], node, Options::default())?;
     Ok(Digest::of(node, content, redactor)?.bytes())
 }
 
-/// The digests of all nodes, joined by chance: two of those that are left at a time.
+/// Joins all digests in random order, two at a time.
 fn joined(mut digests: Vec<Vec<u8>>, chance: &mut Chance) -> Outcome<Digest> {
     loop {
         digests = chance.shuffled(digests);
@@ -160,7 +160,7 @@ fn joined_digests_say_what_one_analysis_says() -> Outcome {
         assert!(digests.iter().all(|digest| digest.len() <= LARGEST + 1024), "{}", case.display());
         let parts = merged(joined(digests, &mut chance)?)?;
         all += 1;
-        // What is masked is not verbatim any more, so that less may be known of it.
+        // Masked text is no longer verbatim, so less can be recognised in it.
         if serde_json::to_string(&parts)?.contains('\u{2039}') {
             masked += 1;
         } else if parts != whole {
@@ -174,7 +174,7 @@ fn joined_digests_say_what_one_analysis_says() -> Outcome {
     Ok(())
 }
 
-/// A job on so many nodes, read on each and joined.
+/// The report on a job whose nodes were each digested and then joined.
 fn read_of_all(fleet: Fleet, folder: &Path, nodes: impl Iterator<Item = u32>) -> Outcome<Report> {
     let redactor = redactor()?;
     let digests = nodes.map(|node| digested(folder, &Fleet::node(node), &redactor)).collect::<Outcome<Vec<_>>>()?;
@@ -187,7 +187,7 @@ fn read_of_all(fleet: Fleet, folder: &Path, nodes: impl Iterator<Item = u32>) ->
     reports.pop().ok_or_else(|| "no report".into())
 }
 
-/// More where `$OOMDOC_LONG` is set.
+/// Nodes, and ranks per node; more of them where `$OOMDOC_LONG` is set.
 fn size() -> (u32, u32) {
     if env::var_os("OOMDOC_LONG").is_some() { (512, 8) } else { (24, 8) }
 }
@@ -217,7 +217,7 @@ fn the_root_is_found_among_ranks_that_only_followed() -> Outcome {
         let kind = if story == Story::SlowLeak { Kind::HostOomKernel } else { Kind::GpuOom };
         assert_eq!(incident.kind, kind, "{story:?}");
         assert!(incident.evidence[0].location.path.starts_with(&*node), "{story:?}: {:?}", incident.evidence);
-        // A report of thousands of ranks is no copy of what they printed.
+        // A report on thousands of ranks must not repeat everything they printed.
         let series: HashSet<_> =
             incident.timeline.iter().map(|point| (&point.source.path, &point.series, point.name)).collect();
         assert!(series.len() <= 256, "{story:?}: {} series", series.len());
@@ -257,7 +257,7 @@ fn the_command_digests_a_node_and_merges_all() -> Outcome {
         assert!(!files.is_empty(), "{node}");
         let run = oomdoc(home.path()).arg("digest").args(files).args(["--node", node]).output()?;
         assert!(run.status.success(), "{}", text(&run.stderr));
-        // As whoever prints one behind another does.
+        // The digests are concatenated with line ends between them, as `cat` or a shell loop does.
         all.extend([&run.stdout[..], b"\n"].concat());
     }
     let merge = |format: &str, input: &[u8]| -> Outcome<_> {
@@ -279,13 +279,14 @@ fn the_command_digests_a_node_and_merges_all() -> Outcome {
     assert!(text(&brief.stdout).ends_with("1 of 3 nodes did not answer: gpu-3\n"), "{}", text(&brief.stdout));
     let (_, screen, _) = merge("text", &all)?;
     assert!(screen.contains("1 of 3 nodes did not answer: gpu-3"), "{screen}");
-    // The lines beside the proof came along: the files are asked for none.
+    // The digests include the lines around the evidence, so the files themselves need not be read.
     let (_, page, _) = merge("html", &all)?;
     assert!(page.contains("1 of 3 nodes did not answer: gpu-3"));
     let whole = oomdoc(home.path()).args(["merge", "-", "--digest"]).write_stdin(all.clone()).output()?;
     assert_eq!(merge("json", &whole.stdout)?.1, json);
 
-    // What is damaged, cut off, newer or something else is told of, and the rest counts.
+    // A digest that is damaged, cut off, of a newer version or no digest at all is reported, and the others still
+    // count.
     let half = all.len() / 2;
     let newer = text(&all[..40]).replace("\"version\":1", "\"version\":9");
     let mut changed = all.clone();
@@ -315,7 +316,7 @@ fn a_digest_is_small_and_holds_no_secret() -> Outcome {
     let folder = TempDir::new()?;
     let mut log = String::from("export HF_TOKEN=hf_abcdefghijklmnopqrstuvwxyzABCDEFGH\n");
     for number in 0..6_000_u64 {
-        // What no packing makes small: each line has numbers of its own.
+        // Incompressible content: each line has different numbers.
         let chance = number.wrapping_mul(0x9e37_79b9_7f4a_7c15);
         log.push_str(&format!(
             "[rank{rank}]: Traceback (most recent call last):\n[rank{rank}]:   File \"/w/{chance:x}.py\", line {line}, in f{chance}\n[rank{rank}]:     step({chance})\n[rank{rank}]: torch.OutOfMemoryError: CUDA out of memory. Tried to allocate {mib}.{part:02} MiB. GPU 0 has a total capacity of 79.11 GiB of which {mib}.{part:02} MiB is free. token hf_abcdefghijklmnopqrstuvwxyzABCDEFGH\n",

@@ -1,4 +1,4 @@
-//! The page of formats holds what the grammars' examples hold.
+//! docs/formats.md agrees with the examples of the grammars.
 
 use std::error::Error;
 use std::fs;

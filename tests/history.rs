@@ -1,4 +1,4 @@
-//! `oomdoc history` as a user runs it: incidents are kept, found, and teach the next diagnosis.
+//! `oomdoc history` as a user runs it: incidents are kept, found, and improve the next diagnosis.
 
 mod home;
 
@@ -40,7 +40,7 @@ fn an_incident_is_kept_unless_told_otherwise() -> Outcome {
     Ok(())
 }
 
-/// Whoever listed the history at once was told to rebuild the index of it that was just being made.
+/// A user who listed the history at once was told to rebuild an index that was only just being made.
 #[test]
 fn the_first_list_of_a_new_history_warns_of_nothing() -> Outcome {
     let home = tempfile::tempdir()?;
@@ -70,7 +70,7 @@ fn one_log_twice_is_one_occurrence() -> Outcome {
     settle()?;
     assert_eq!(seen(&log("2026-10-01", "29.92"))?, 0);
     settle()?;
-    // Other figures on the way to the same failure.
+    // The figures differ, but the failure is the same.
     assert_eq!(seen(&log("2026-10-08", "30.17"))?, 1);
     settle()?;
     assert_eq!(seen(&log("2026-10-09", "28.00"))?, 2);
@@ -150,7 +150,7 @@ fn incidents_are_found_by_what_they_say() -> Outcome {
     Ok(())
 }
 
-/// A history kept under one language was found and shown in that one only.
+/// A history kept in one language was once found and shown only in that language.
 #[test]
 fn a_history_kept_in_one_language_is_read_in_the_other() -> Outcome {
     let home = tempfile::tempdir()?;
@@ -170,7 +170,7 @@ fn a_history_kept_in_one_language_is_read_in_the_other() -> Outcome {
     assert!(in_zh.contains("优化器状态放不进显存") && in_zh.contains("失败发生在优化器更新阶段。"), "{in_zh}");
     assert!(in_zh.contains("代价：") && !in_zh.contains("It failed"), "{in_zh}");
     assert!(in_en.contains("It failed in the optimizer step."), "{in_en}");
-    // And the other way round.
+    // The same from Chinese to English.
     let home = tempfile::tempdir()?;
     let words = log("2026-10-01", "29.92");
     oomdoc(home.path()).args(["analyze", "--lang", "zh", "-"]).write_stdin(words).assert().success();
@@ -220,7 +220,7 @@ fn what_made_it_go_away_is_told_next_time() -> Outcome {
         .assert()
         .success()
         .stdout(contains(second).and(contains("× 2.00")));
-    // Experience moves nothing between troubles: that would tear them apart.
+    // Past outcomes must not change an incident's fingerprint: they would split the group.
     let group = |report: &Value| report["incidents"][0]["fingerprint"].clone();
     assert_eq!(group(&again), group(&report));
     oomdoc(home.path()).args(["history", "outcomes", "--reset"]).assert().success().stdout("2 forgotten\n");
@@ -291,7 +291,7 @@ fn all_edits_are_shown_again() -> Outcome {
     settle(home.path())?;
     let shown = oomdoc(home.path()).args(["history", "show", id]).output()?.stdout;
     assert!(String::from_utf8(shown)?.matches("+++ ").count() > 1, "the report shows the first one only");
-    // The same settings elsewhere, and others.
+    // The same settings at another path have the same digest; other settings do not.
     let copy = folder.path().join("copy.json");
     fs::copy(&config, &copy)?;
     let digest = |report: &Value| report["job"]["config_digest"].clone();

@@ -1,5 +1,5 @@
-//! A backup is whole or refused, and what is restored of it is what was there. What a history is not to exceed goes, and the groups
-//! say what stays.
+//! A damaged backup is refused, and restoring one brings back exactly what was there. Records beyond the limits of a
+//! history are removed, and the groups keep counting what stays.
 
 use std::collections::BTreeMap;
 use std::error::Error;
@@ -18,7 +18,7 @@ mod home;
 
 type Done = Result<(), Box<dyn Error>>;
 
-/// A home with `count` incidents and an outcome.
+/// A home whose history has `count` incidents and an outcome.
 fn home(count: u64) -> Result<(tempfile::TempDir, DiskStore), Box<dyn Error>> {
     let home = tempfile::tempdir()?;
     let mut store = history::drain(home.path(), HANGS)?;
@@ -37,7 +37,7 @@ fn exported(home: &Path) -> Result<String, Box<dyn Error>> {
     Ok(String::from_utf8(lines)?)
 }
 
-/// All groups, as the store has them.
+/// All groups in the store, as raw bytes by their keys.
 fn groups(store: &dyn Store) -> Result<BTreeMap<String, Vec<u8>>, Box<dyn Error>> {
     let mut groups = BTreeMap::new();
     store.scan("groups/", &mut |key, value| drop(groups.insert(key.to_owned(), value.to_owned())))?;
@@ -47,7 +47,7 @@ fn groups(store: &dyn Store) -> Result<BTreeMap<String, Vec<u8>>, Box<dyn Error>
 #[test]
 fn what_is_restored_is_what_was_there() -> Done {
     let (home, store) = home(30)?;
-    // One more waits in the spool, and the owner has the store open.
+    // One more incident waits in the spool, while this process has the store open.
     history::put(home.path(), &record(30, &["waiting"])?)?;
     let file = home.path().join("history.backup");
     let done = history::backup(home.path(), &file)?;
@@ -64,7 +64,7 @@ fn what_is_restored_is_what_was_there() -> Done {
     assert_eq!(restored.get("tokens/a")?.as_deref(), Some(&b"hashed"[..]));
     assert_eq!(restored.verify()?, original.count("incidents")? + original.count("groups")? + 2);
     assert_eq!(Snapshot::read(&place)?.experience, Snapshot::read(home.path())?.experience);
-    // It is found again at once, and goes on as any other.
+    // The restored history is searchable at once and can be added to.
     let found = history::ask_stats(&place, &Query::default())?;
     assert!(found.without_index.is_none());
     assert_eq!(found.found.total, 31);
@@ -92,7 +92,8 @@ fn a_backup_that_is_not_whole_is_refused() -> Done {
         let mut damaged = whole.clone();
         damaged[at] ^= 1 << (at % 8);
         fs::write(&part, damaged)?;
-        // What zstd's head says of itself may have several spellings; then it is the same, or refused.
+        // A zstd header can be spelt in several ways, so a changed bit may leave the content the same; otherwise the
+        // backup is refused.
         if history::verify_backup(&part).is_ok() {
             history::restore(&part, &place)?;
             assert_eq!(exported(&place)?, exported(home.path())?, "a bit at {at}");
@@ -116,7 +117,7 @@ fn the_command_line_backs_up_and_restores() -> Done {
         command
     };
     let path = file.to_string_lossy().into_owned();
-    // Beside the owner.
+    // While another process has the store open.
     oomdoc(home.path(), &["backup", &path]).assert().success().stdout(contains("records"));
     drop(store);
     oomdoc(home.path(), &["restore", &path]).assert().code(2).stderr(contains("already"));
@@ -151,11 +152,11 @@ fn what_is_oldest_goes_first() -> Done {
     };
     assert_eq!(history::prune(&mut store, &Retention { bytes: Some(size / 2), ..nothing })?, 20);
     assert_eq!(newest(&store)?, before[..20]);
-    // The groups say what a new count says.
+    // The groups agree with a fresh count.
     let counted = groups(&store)?;
     history::reindex(&mut store, &|_, _| {})?;
     assert_eq!(counted, groups(&store)?);
-    // What came while somebody looked for what is old stays.
+    // Incidents that arrived after the expired ones were listed stay.
     let expired = Retention { incidents: Some(5), ..nothing }.expired(&history::look(home.path())?)?;
     history::add(&mut store, &[record(90, &["late"])?])?;
     assert_eq!(history::remove_expired(&mut store, &expired)?, 15);

@@ -1,4 +1,4 @@
-//! What leaves a history for search engines: documents that fit their template, and increments that add up to the whole.
+//! Exports of a history to search engines: documents match their template, and increments add up to the whole.
 
 mod home;
 #[cfg(all(feature = "server", unix))]
@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 
 use home::{HOST, Outcome, alone, analyze, json as asked, log, oomdoc, settle};
 
-/// Jobs of all sorts.
+/// Cases of many kinds.
 const CASES: [&str; 8] = [
     "llama3-8b-optimizer-step",
     "kubernetes-oomkilled",
@@ -28,17 +28,18 @@ const CASES: [&str; 8] = [
     "github-actions-log",
 ];
 
-/// What an engine holds, by ids.
+/// The documents of a search engine, by id.
 type Documents = BTreeMap<String, Value>;
 
-/// What `history export` writes with `arguments`.
+/// The output of `history export` with `arguments`.
 fn exported(home: &Path, arguments: &[&str]) -> Result<String, Box<dyn Error>> {
     let done = oomdoc(home).args(["history", "export"]).args(arguments).output()?;
     assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
     Ok(String::from_utf8(done.stdout)?)
 }
 
-/// What `_bulk` makes of `lines` in `documents`, by its grammar to the letter: an action a line, a document behind `index` alone.
+/// Applies `lines` to `documents` as Elasticsearch's `_bulk` does, following its grammar strictly: one action per line,
+/// and a document only after `index`.
 fn load(documents: &mut Documents, lines: &str, index: &str) -> Outcome {
     assert!(lines.is_empty() || lines.ends_with('\n'), "the last line ends, too");
     let mut lines = lines.lines();
@@ -64,7 +65,7 @@ fn load(documents: &mut Documents, lines: &str, index: &str) -> Outcome {
     Ok(())
 }
 
-/// What is wrong with `value` where `mapping` says what stands there; each field that is there goes to `seen`.
+/// Checks `value` against `mapping`; the fields that occur are added to `seen`.
 fn fits(at: &str, value: &Value, mapping: &Value, seen: &mut BTreeSet<String>) -> Result<(), String> {
     let wrong = |what: &str| Err(format!("{at}: {what}: {value} by {mapping}"));
     if let Some(fields) = mapping.get("properties") {
@@ -89,7 +90,7 @@ fn fits(at: &str, value: &Value, mapping: &Value, seen: &mut BTreeSet<String>) -
     if each.is_empty() || !each.iter().all(is_of) { wrong("another type") } else { Ok(()) }
 }
 
-/// What the mapping `properties` says that an engine refuses, and each field of it to `known`.
+/// Checks that an engine would accept the mapping `properties`; all its fields are added to `known`.
 fn is_mapping(at: &str, properties: &Value, known: &mut BTreeSet<String>) -> Result<(), String> {
     for (name, mapping) in properties.as_object().ok_or("no properties")? {
         let at = format!("{at}.{name}");
@@ -98,7 +99,7 @@ fn is_mapping(at: &str, properties: &Value, known: &mut BTreeSet<String>) -> Res
             (None, ["properties"]) => is_mapping(&at, &mapping["properties"], known)?,
             (Some("text"), ["fields", "type"]) => is_mapping(&at, &mapping["fields"], &mut BTreeSet::new())?,
             (Some("keyword"), ["ignore_above", "type"]) => {
-                // In UTF-8 a term has no more than 32,766 bytes, and a letter no more than four.
+                // An engine's terms may have at most 32,766 bytes, and a character takes up to four in UTF-8.
                 let longest = mapping["ignore_above"].as_u64().filter(|longest| *longest * 4 <= 32_766);
                 longest.ok_or(format!("{at}: a term may be too long"))?;
             }
@@ -112,7 +113,7 @@ fn is_mapping(at: &str, properties: &Value, known: &mut BTreeSet<String>) -> Res
     Ok(())
 }
 
-/// A home with an incident of each case, of one of which all is known that can be.
+/// A home with an incident of each case, one of which has every field that an incident can have.
 fn told() -> Result<tempfile::TempDir, Box<dyn Error>> {
     let (home, other) = (tempfile::tempdir()?, tempfile::tempdir()?);
     let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus");
@@ -154,16 +155,16 @@ fn documents_fit_the_template_and_every_field_of_it_is_said() -> Outcome {
         fits("", document, mappings, &mut seen)?;
         assert_eq!(&document["id"], id);
     }
-    // Figures are those of the jobs, which have not all of them.
+    // Which figures occur depends on the jobs, so not all of them are expected.
     let unsaid =
         known.difference(&seen).filter(|field| !field.starts_with(".bytes.") && !field.starts_with(".figures."));
     assert_eq!(unsaid.collect::<Vec<_>>(), Vec::<&String>::new(), "nobody says them");
     assert!(seen.contains(".bytes.requested") && seen.contains(".figures.node_fraction"), "{seen:?}");
-    // Loading it again changes nothing.
+    // Loading the same export again changes nothing.
     let once = documents.clone();
     load(&mut documents, &exported(home.path(), &["--format", "bulk"])?, "oomdoc-incidents")?;
     assert_eq!(documents, once);
-    // The check can fail.
+    // The check does reject wrong documents.
     for (field, odd) in [("kind", json!(3)), ("saved", json!("yesterday")), ("rank", json!(0.5)), ("odd", json!("x"))] {
         let mut document = json!({});
         document[field] = odd;
@@ -217,8 +218,8 @@ fn what_is_a_secret_by_now_does_not_leave() -> Outcome {
     Ok(())
 }
 
-/// Every change of a history, one after the other: what an engine holds that got each increment is what the whole would make of an empty
-/// one.
+/// After each change of a history, an engine that loaded every increment holds the same as an empty one that loads a
+/// whole export.
 #[test]
 fn increments_add_up_to_the_whole() -> Outcome {
     let (home, other) = (tempfile::tempdir()?, tempfile::tempdir()?);
@@ -282,7 +283,7 @@ fn what_waits_is_exported_and_again_when_the_store_has_it() -> Outcome {
     Ok(())
 }
 
-/// The id of the document of that number in `file`.
+/// The id of document number `number` in `file`.
 fn id_of(file: &Path, number: usize) -> Result<String, Box<dyn Error>> {
     let lines = fs::read_to_string(file)?;
     let action: Value = serde_json::from_str(lines.lines().nth(2 * number).ok_or("no such line")?)?;
@@ -314,7 +315,7 @@ fn whoever_was_away_for_too_long_is_told() -> Outcome {
     export(&ahead).code(2);
     assert_eq!(fs::read_to_string(&file)?, "what was there");
     export(&own).success().stdout(contains("0 lines written"));
-    // What was lost with a damaged journal is noted nowhere.
+    // Salvaging a damaged journal leaves no record of what was lost, so an increment cannot be computed.
     oomdoc(home.path()).args(["history", "salvage"]).assert().success();
     export(&own).code(2);
     export(&mark(home.path())?).success();

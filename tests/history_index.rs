@@ -1,4 +1,4 @@
-//! The index says what the store says, whatever is asked and whatever befell it.
+//! The index answers every query as the store does, whatever happened to it.
 
 use std::error::Error;
 use std::fs;
@@ -20,7 +20,7 @@ type Done = Result<(), Box<dyn Error>>;
 
 const ALL: usize = usize::MAX;
 
-/// What is asked of both: ids and counts.
+/// The part of an answer in which index and store must agree: ids and counts.
 fn compared(page: Page) -> (Vec<String>, usize, Value) {
     let mut ids: Vec<String> = page.incidents.into_iter().map(|document| document.id).collect();
     ids.sort();
@@ -35,7 +35,7 @@ fn open(home: &Path) -> Result<DiskStore, Box<dyn Error>> {
     Ok(history::drain(home, HANGS)?)
 }
 
-/// A home with `count` incidents.
+/// A home whose history has `count` incidents.
 fn home(count: u64) -> Result<tempfile::TempDir, Box<dyn Error>> {
     let home = tempfile::tempdir()?;
     let mut store = open(home.path())?;
@@ -45,7 +45,7 @@ fn home(count: u64) -> Result<tempfile::TempDir, Box<dyn Error>> {
     Ok(home)
 }
 
-/// Makes the history of `steps` and asks `queries` of the index, then of the store.
+/// Builds a history by `steps`, and puts `queries` to the index and then to the store.
 fn check(steps: &[Step], queries: &[String]) -> Done {
     let home = tempfile::tempdir()?;
     let home = home.path();
@@ -61,7 +61,7 @@ fn check(steps: &[Step], queries: &[String]) -> Done {
     assert!(history::publish(&mut store)?.is_none());
     let waiting_ids: Vec<&str> = waiting.iter().map(|record| record.incident.id.as_str()).collect();
     waiting.iter().try_for_each(|record| history::put(home, record).map(drop))?;
-    // The index and the spool answer while somebody has the store open.
+    // The index and the spool answer while this process has the store open.
     let mut answers = Vec::new();
     for words in queries {
         let answer = ask(home, words)?;
@@ -135,7 +135,7 @@ fn what_fits_better_stands_first() -> Done {
     Ok(())
 }
 
-/// The files of the index that hold something of incidents.
+/// The files of the index that hold data of incidents.
 fn files(home: &Path) -> Result<Vec<PathBuf>, Box<dyn Error>> {
     let mut files: Vec<PathBuf> = Vec::new();
     for entry in fs::read_dir(home.join("index"))? {
@@ -152,7 +152,7 @@ fn files(home: &Path) -> Result<Vec<PathBuf>, Box<dyn Error>> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 16, max_shrink_iters: 10, ..ProptestConfig::default() })]
 
-    /// However an index is damaged, everything is found; and the next writer mends it.
+    /// Whatever damage an index has, all incidents are found, and the next writer repairs it.
     #[test]
     fn a_damaged_index_loses_no_answer(
         file in any::<prop::sample::Index>(), at in any::<prop::sample::Index>(), bit in 0_u8..8, how in 0..3,
@@ -195,7 +195,7 @@ fn an_index_that_does_not_follow_is_told_apart() -> Done {
     let index = home.path().join("index");
     let why = || Ok::<_, Box<dyn Error>>(ask(home.path(), "memory")?.without_index);
     assert!(why()?.is_none());
-    // Behind: the store went on, and the snapshot says so.
+    // The index is behind: the store has changed since, and the snapshot says so.
     let before = tempfile::tempdir()?;
     copy_folder(&index, &before.path().join("index"))?;
     let mut store = open(home.path())?;
@@ -205,11 +205,11 @@ fn an_index_that_does_not_follow_is_told_apart() -> Done {
     assert!(matches!(why()?, Some(IndexError::Behind { .. })));
     history::publish(&mut open(home.path())?)?;
     assert!(why()?.is_none());
-    // Put back from a backup.
+    // An old index was restored from a backup.
     fs::remove_dir_all(&index)?;
     copy_folder(&before.path().join("index"), &index)?;
     assert!(matches!(why()?, Some(IndexError::Behind { .. })));
-    // Somebody else's.
+    // The index belongs to another history.
     let other = self::home(2)?;
     fs::remove_dir_all(&index)?;
     copy_folder(&other.path().join("index"), &index)?;
@@ -234,7 +234,7 @@ fn a_writer_makes_nobody_wait() -> Done {
         let answer = ask(&place, "memory").map(|answer| (answer.without_index.is_none(), answer.found.total));
         answered.send(answer.map_err(|error| error.to_string()))
     });
-    // It comes while the writer has the store, and does not do without the index.
+    // The answer arrives while the writer has the store open, and uses the index.
     let answer = answers.recv_timeout(HANGS).map_err(|_| "it waits for the writer")?;
     assert_eq!(answer?, (true, 6));
     drop(store);

@@ -1,4 +1,4 @@
-//! What is kept stays kept: with many writers, killed ones, damaged files, other versions and other teams.
+//! What a history holds survives: several writers, killed ones, damaged files, other versions and other users.
 
 mod home;
 
@@ -22,7 +22,7 @@ fn a_store_that_is_busy_broken_or_read_only_costs_no_analysis() -> Outcome {
     analyze(home.path(), &log("2026-10-01", "29.92"))?;
     drop(store);
     assert_eq!(json(home.path(), &["list"])?["total"], 1, "it waited in the spool");
-    // Somebody else's bytes where the store should be.
+    // A store whose format is unknown.
     let broken = tempfile::tempdir()?;
     fs::create_dir(broken.path().join("store"))?;
     fs::write(broken.path().join("store/FORMAT"), "nonsense")?;
@@ -108,7 +108,7 @@ fn old_incidents_go_and_solved_ones_may_stay() -> Outcome {
     Ok(())
 }
 
-/// A copy of the home that the first version wrote.
+/// A copy of a home written by the first version.
 fn first_home() -> Result<tempfile::TempDir, Box<dyn Error>> {
     let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/store-1");
     let home = tempfile::tempdir()?;
@@ -129,7 +129,7 @@ fn what_the_first_version_kept_is_read() -> Outcome {
     Ok(())
 }
 
-/// Whether all of `part` stands in `whole`, which may have fields that came later.
+/// Whether `whole` contains all of `part`; it may have newer fields besides.
 fn holds(whole: &Value, part: &Value) -> bool {
     match (whole, part) {
         (Value::Object(whole), Value::Object(part)) => {
@@ -184,7 +184,7 @@ fn an_incident_survives_whoever_drains_it() -> Outcome {
         let mut command = std::process::Command::new(assert_cmd::cargo::cargo_bin!("oomdoc"));
         let mut drain =
             command.args(["history", "verify"]).env("OOMDOC_HOME", home.path()).stdout(Stdio::null()).spawn()?;
-        // From before the store is open to after the last commit.
+        // The kill comes at moments from before the store is open until after the last commit.
         std::thread::sleep(Duration::from_millis(u64::from(round * 7 % 120)));
         drain.kill()?;
         drain.wait()?;
@@ -236,7 +236,7 @@ fn two_teams_histories_become_one() -> Outcome {
     Ok(())
 }
 
-/// A home with so many incidents.
+/// A home whose history has this many incidents.
 fn kept(incidents: u32) -> Result<tempfile::TempDir, Box<dyn Error>> {
     let home = tempfile::tempdir()?;
     for day in 1..=incidents {
@@ -252,13 +252,13 @@ fn a_history_that_may_only_be_read_is_read() -> Outcome {
     use std::os::unix::fs::{MetadataExt, PermissionsExt};
     use std::os::unix::process::CommandExt;
     let home = kept(3)?;
-    // It waits in the spool, and nobody may take it from there.
+    // An incident waits in the spool, which the reader may not empty.
     let store = DiskStore::open(home.path())?;
     analyze(home.path(), &log("2026-10-09", "29.92"))?;
-    // Who would take it gives up.
+    // Waits until the process that would move it into the store has given up.
     alone(home.path())?;
     drop(store);
-    // Other users may not come to where it was built.
+    // Other users may have no access to the build folder.
     let place = tempfile::tempdir()?;
     let program = place.path().join("oomdoc");
     fs::copy(assert_cmd::cargo::cargo_bin!("oomdoc"), &program)?;
@@ -275,7 +275,7 @@ fn a_history_that_may_only_be_read_is_read() -> Outcome {
         let mut command = std::process::Command::new(&program);
         command.arg("history").args(arguments).env("OOMDOC_HOME", home.path()).current_dir("/");
         if is_root {
-            // Nothing is forbidden to root.
+            // Permissions do not bind root, so the command runs as another user.
             command.uid(65_534);
         }
         let done = command.output()?;
@@ -309,7 +309,7 @@ fn one_bad_bit_leaves_the_rest_of_a_history() -> Outcome {
     let home = kept(4)?;
     let journal = home.path().join("store/journal");
     let mut bytes = fs::read(&journal)?;
-    // Within the first incident, which is in the first change.
+    // Damages the first incident, which is in the first change.
     let key = b"incidents/";
     let at = memchr::memmem::find(&bytes, key).ok_or("no incident")?;
     bytes[at + 200] ^= 1;
@@ -318,10 +318,10 @@ fn one_bad_bit_leaves_the_rest_of_a_history() -> Outcome {
     for asked in ["export", "verify", "compact", "list"] {
         oomdoc(home.path()).args(["history", asked]).assert().code(2).stderr(contains("history salvage"));
     }
-    // The same incidents in sled, which is as good.
+    // sled holds the same incidents, so nothing is lost.
     oomdoc(home.path()).args(["history", "salvage"]).assert().success().stdout(contains("1 places made no sense"));
     assert_eq!(json(home.path(), &["list"])?["total"], 4);
-    // Without it.
+    // Without sled's copy the damaged incident is lost.
     let mut bytes = fs::read(&journal)?;
     let at = memchr::memmem::find(&bytes, key).ok_or("no incident")?;
     bytes[at + 200] ^= 1;

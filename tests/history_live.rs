@@ -1,4 +1,5 @@
-//! The index that a server holds open says what the store says, whatever befell it, and its pages follow one another.
+//! The index that a server holds open agrees with the store after any change, and its pages follow one another without
+//! gaps.
 
 use std::collections::BTreeMap;
 use std::error::Error;
@@ -22,7 +23,7 @@ fn open(home: &std::path::Path) -> Result<DiskStore, Box<dyn Error>> {
     Ok(history::drain(home, HANGS)?)
 }
 
-/// What all pages of an answer show.
+/// The incidents of all pages of an answer, with total and facets.
 fn all(live: &Live, words: &str, order: Order, most: usize) -> Result<(Vec<String>, u64, Facets), Box<dyn Error>> {
     let query: Query = words.parse()?;
     let (mut ids, mut after): (Vec<String>, Option<Cursor>) = (Vec::new(), None);
@@ -45,7 +46,7 @@ fn facets(found: &Found) -> Facets {
     facets
 }
 
-/// Makes the history of `steps`, follows it now and then, and asks `queries`.
+/// Builds a history by `steps`, updates the index now and then, and puts `queries` to it.
 fn check(steps: &[Step], queries: &[String]) -> Done {
     let home = tempfile::tempdir()?;
     let mut store = open(home.path())?;
@@ -57,7 +58,7 @@ fn check(steps: &[Step], queries: &[String]) -> Done {
             let is_new = live.follow(&store)?;
             assert_eq!(live.generation() > generation, is_new);
             generation = live.generation();
-            // What is asked early is not answered late.
+            // Asked now to fill the caches, which must not answer later queries.
             all(&live, "memory", Order::Time, 3)?;
             live.groups(&Query::default(), GroupFilter::All, GroupOrder::Last, None, 3)?;
         }
@@ -99,7 +100,7 @@ fn check(steps: &[Step], queries: &[String]) -> Done {
     }
     assert_eq!(live.fixes(&FixFilter::default()), history::fixes(&store, &FixFilter::default())?);
     drop((live, store));
-    // Whoever comes next finds an index that follows.
+    // The next process finds an index that is up to date.
     let answer = history::ask_stats(home.path(), &Query::default())?;
     assert!(answer.without_index.is_none(), "{:?}", answer.without_index);
     Ok(())
@@ -139,14 +140,14 @@ fn pages_stay_what_they_are_while_incidents_are_added() -> Done {
         assert!(live.follow(&store)?);
         next += 5;
     }
-    // Nothing twice, and everything that was there at the beginning, in its order.
+    // No incident is shown twice, and all those that existed at the beginning are shown in their order.
     let known: Vec<&String> = seen.iter().filter(|id| before.contains(id)).collect();
     assert_eq!(known, before.iter().collect::<Vec<_>>());
     let mut once = seen.clone();
     once.sort();
     once.dedup();
     assert_eq!(once.len(), seen.len());
-    // A cursor of another list is refused.
+    // A cursor of a list in another order is refused.
     let best = Cursor::Best { generation: 1, skip: 3 };
     assert!(live.search(&query, Order::Time, Some(&best), 7).is_err());
     let page = live.search(&query, Order::Relevance, None, 7)?;
@@ -191,7 +192,7 @@ fn a_group_that_was_resolved_comes_back() -> Done {
     let page = live.groups(&Query::default(), GroupFilter::In(GroupState::CameBack), GroupOrder::Count, None, 10)?;
     assert_eq!((page.total, page.came_back, page.groups.len()), (1, 1, 1));
     assert_eq!(page.groups[0].newest.id, "00000000000000ff");
-    // A change that worked resolves it again.
+    // A change that worked resolves the incident again.
     let one = history::find(&store, "00000000000000ff")?;
     history::resolve(&mut store, &Outcome::of_knob(&one, "--zero_stage=3", true))?;
     live.follow(&store)?;

@@ -1,4 +1,4 @@
-//! What people call incidents and say of them: names, tags, notes, what they did instead, and counts of all that.
+//! What people record about incidents: job names, tags, notes and their own solutions, and statistics of these.
 
 mod home;
 
@@ -13,7 +13,7 @@ use home::{HOST, Outcome, analyze, copy_folder, json as asked, log, oomdoc, sett
 /// An incident of which only the kind is known.
 const BARE: &str = "step 1\ntorch.cuda.OutOfMemoryError: CUDA out of memory.\n";
 
-/// Keeps the incident of `log` under a name and tags; its id.
+/// Keeps the incident of `log` with `labels` for its job and tags, and returns its id.
 fn kept(home: &Path, log: &str, labels: &[&str]) -> Result<String, Box<dyn std::error::Error>> {
     let done = oomdoc(home).args(["analyze", "--format", "json", "-"]).args(labels).write_stdin(log).output()?;
     let report: Value = serde_json::from_slice(&done.stdout)?;
@@ -39,7 +39,7 @@ fn a_job_is_found_by_the_name_and_tags_that_people_gave_it() -> Outcome {
     let first = kept(home.path(), &log("2026-10-01", "29.92"), &["--job", "llama-sft", "--tag", "prod,long"])?;
     let second = kept(home.path(), &log("2026-10-02", "12.00"), &[])?;
     let found = |query: &str| total(home.path(), query);
-    // First in the spool, then by the index.
+    // First from the spool, then from the index.
     for _ in 0..2 {
         assert_eq!((found("job:llama")?, found("tag:PROD")?, found("tag:pro")?, found("llama-sft")?), (1, 1, 0, 1));
         settle(home.path())?;
@@ -52,7 +52,7 @@ fn a_job_is_found_by_the_name_and_tags_that_people_gave_it() -> Outcome {
     assert_eq!((found("tag:prod")?, found("job:qwen")?, found("tag:prod -job:qwen")?), (2, 1, 1));
     oomdoc(home.path()).args(["history", "tag", &first, "--remove", "prod"]).assert().success();
     assert_eq!(found("tag:prod")?, 1);
-    // The same log, analysed again, keeps what was said.
+    // Analysing the same log again keeps its tags.
     kept(home.path(), &log("2026-10-01", "29.92"), &["--tag", "again"])?;
     settle(home.path())?;
     let shown = asked(home.path(), &["show", &first])?;
@@ -88,14 +88,14 @@ fn what_people_did_instead_is_told_next_time() -> Outcome {
     oomdoc(home.path()).args(["history", "list"]).assert().stdout(contains("solved: moved it to H200 nodes"));
     let next = analyze(home.path(), &log("2026-10-08", "29.00"))?;
     assert_eq!(next["incidents"][0]["seen"]["worked"], json!(["moved it to H200 nodes"]));
-    // It is nobody's remedy, so that no cause gets likelier by it.
+    // The solution is no lever of any cause, so it makes no cause more likely.
     assert_eq!(next["incidents"][0]["diagnoses"][0]["outcomes"], Value::Null);
     settle(home.path())?;
     let next = next["incidents"][0]["id"].as_str().ok_or("no id")?;
     let alike = asked(home.path(), &["similar", next])?;
     assert_eq!(alike["incidents"][0]["incident"]["change"], "moved it to H200 nodes");
     oomdoc(home.path()).args(["history", "similar", next]).assert().stdout(contains("solved: moved it"));
-    // A solution without a change is what the note says.
+    // Where only a note is given, the note is the solution.
     oomdoc(home.path())
         .args(["history", "resolve", next, "--worked", "--note", "fewer workers", "--link", "https://x.example/1"])
         .assert()
@@ -175,7 +175,7 @@ fn counts_are_of_a_query_and_a_time() -> Outcome {
         kept(home.path(), &log(date, "29.92"), &["--job", job])?;
     }
     kept(home.path(), HOST, &["--job", "rl"])?;
-    // First with all in the spool, then by the index.
+    // First with everything in the spool, then from the index.
     for _ in 0..2 {
         let all = asked(home.path(), &["stats"])?;
         assert_eq!((&all["total"], &all["jobs"]), (&json!(4), &json!({"old": 1, "llama": 2, "rl": 1})));
@@ -193,7 +193,7 @@ fn counts_are_of_a_query_and_a_time() -> Outcome {
         String::from_utf8(printed)?,
         format!("2 incidents\n\nby cause\n  optimizer_states_on_gpu  2  {}\n", "▇".repeat(20))
     );
-    // What was kept without a date happened now.
+    // An incident without a date counts as having happened when it was kept.
     assert_eq!(asked(home.path(), &["stats", "--since", "1d"])?["total"], 1);
     oomdoc(home.path()).args(["history", "stats", "--since", "soon"]).assert().code(2).stderr(contains("30d"));
     Ok(())

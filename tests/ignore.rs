@@ -103,7 +103,7 @@ fn all_that_a_row_says_must_hold() -> Outcome {
     Ok(())
 }
 
-/// Rows that never match are nobody's business in a pipeline.
+/// Rows that match nothing do not fail a pipeline.
 #[test]
 fn a_row_that_fits_nothing_is_no_error() -> Outcome {
     let place = Place::new()?;

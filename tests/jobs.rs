@@ -1,4 +1,4 @@
-//! A folder that holds several jobs gives each its own report, and nothing of one stands in that of another.
+//! A folder with several jobs gives one report for each, and no report contains anything of another job.
 
 use std::error::Error;
 use std::fs;
@@ -33,7 +33,7 @@ fn reports(arguments: &[&str], folder: &Path) -> Outcome<Vec<Value>> {
     }
 }
 
-/// What a report says, but for where its inputs lie.
+/// What a report says, without the paths of its inputs.
 fn said(report: &Value) -> (Value, Value, Value, Value) {
     let first = &report["incidents"][0];
     let figures = first["figures"].as_array().map(|figures| {
@@ -43,7 +43,7 @@ fn said(report: &Value) -> (Value, Value, Value, Value) {
     (report["verdict"].clone(), first["phase"]["name"].clone(), first["diagnoses"][0]["cause"].clone(), figures)
 }
 
-/// Copies a case's inputs, each under the name that `name` gives it.
+/// Copies a case's inputs, each renamed by `name`.
 fn copy(case: &str, to: &Path, name: impl Fn(&str) -> String) -> Outcome {
     fs::create_dir_all(to)?;
     for entry in fs::read_dir(corpus().join(case))? {
@@ -56,7 +56,7 @@ fn copy(case: &str, to: &Path, name: impl Fn(&str) -> String) -> Outcome {
     Ok(())
 }
 
-/// Sources beside the logs, with words of failures in them.
+/// Adds sources beside the logs whose text mentions failures.
 fn add_sources(folder: &Path) -> Outcome {
     fs::write(
         folder.join("README.md"),
@@ -124,7 +124,7 @@ fn every_log_alone_or_all_together_where_the_user_says_so() -> Outcome {
         copy(job, &folder.path().join(job), str::to_owned)?;
     }
     let logs = reports(&["--each", "."], folder.path())?;
-    // One of the jobs has its kernel's words in a file of their own.
+    // One of the jobs has its kernel log in a separate file.
     assert_eq!(logs.len(), 4);
     assert_eq!(reports(&["--together", "."], folder.path())?.len(), 1);
     oomdoc(&["--each", "--together", "."], folder.path())?.assert().code(2);

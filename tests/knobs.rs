@@ -1,4 +1,4 @@
-//! What the shipped knobs promise to the rules that name them.
+//! The shipped knobs keep what the rules that name them rely on.
 
 use std::collections::BTreeSet;
 use std::error::Error;
@@ -16,15 +16,15 @@ mod named;
 
 type Outcome = Result<(), Box<dyn Error>>;
 
-/// Words of the language itself.
+/// Keywords of CEL, which are no facts.
 const CEL: &[&str] = &["true", "false", "null", "in"];
 
-/// The facts that `condition` asks for.
+/// The facts that `condition` uses.
 fn asked(condition: &str) -> impl Iterator<Item = &str> {
     names(condition).into_iter().filter(|name| !CEL.contains(name))
 }
 
-/// Facts of every name in `knowledge`, each with a value of its type.
+/// A value for every fact in `knowledge`, of the fact's type.
 fn all_facts(knowledge: &Knowledge, number: f64, flag: bool) -> Facts {
     let mut facts = Facts::default();
     for fact in &knowledge.facts {
@@ -50,7 +50,7 @@ fn conditions_are_understood_and_name_known_facts() -> Outcome {
         for row in &knob.constraint {
             let Some(condition) = row.unless.as_deref().or(row.only.as_deref()) else { continue };
             let of = format!("{}.{}: {condition}", knob.framework, knob.id);
-            // What logs alone state `rules check` knows.
+            // Facts that only logs state are checked by `rules check`.
             let is_of_launch = |name: &str| knowledge.facts.iter().any(|fact| &*fact.name == name);
             if !asked(condition).into_iter().all(is_of_launch) {
                 continue;
@@ -86,7 +86,7 @@ fn conditions_say_what_the_frameworks_do() -> Outcome {
     let number = |name, value| (name, Value::Number(value));
     let text = |name, value: &str| (name, Value::Text(value.to_owned()));
     let flag = |name, value| (name, Value::Flag(value));
-    // DeepSpeed moves whole sub-groups: 10 of them at 0.9 are `int(0.9999…)` = 0, 11 are 1.
+    // DeepSpeed offloads whole sub-groups: 10 of them at a ratio of 0.9 give `int(0.9999…)` = 0, 11 give 1.
     let ratio = |stage, parameters| {
         vec![
             number("config.zero_stage", stage),
@@ -110,7 +110,8 @@ fn conditions_say_what_the_frameworks_do() -> Outcome {
     assert!(refused("openrlhf", "ref_offload", &[number("config.zero_stage", 2.0)]));
     assert!(refused("openrlhf", "deepspeed_enable_sleep", &[text("config.offload_optimizer", "cpu")]));
     assert!(refused("openrlhf", "micro_train_batch_size", &[flag("config.dynamic_batch", true)]));
-    // Idle offload is back on the GPU when the optimizer steps; switching it off helps the host in any phase.
+    // Idle offload brings the states back to the GPU for the optimizer's step; switching it off helps the host in any
+    // phase.
     let idle = |offload, phase| [flag("config.offload_idle_param", offload), text("phase", phase)];
     assert!(refused("verl", "param_offload", &idle(true, "optimizer_step")));
     assert!(!refused("verl", "param_offload", &idle(true, "rollout")));
@@ -128,7 +129,7 @@ fn conditions_say_what_the_frameworks_do() -> Outcome {
 #[test]
 fn every_lever_is_within_reach_of_every_framework() -> Outcome {
     let knowledge = Knowledge::shipped()?;
-    // What does not stand on PyTorch has no such thing as many of them.
+    // Frameworks without PyTorch lack many of these levers.
     let on_pytorch =
         knowledge.frameworks.iter().filter(|framework| framework.uses.iter().any(|name| &**name == "torch"));
     let frameworks = on_pytorch.map(|framework| Some(&*framework.name)).chain([None, Some("unheard-of")]);
@@ -147,7 +148,7 @@ fn every_lever_is_within_reach_of_every_framework() -> Outcome {
     Ok(())
 }
 
-/// The levers that a framework's own knobs must turn: those for which it has options of its own.
+/// Levers for which a framework has options of its own, which its knobs must therefore turn.
 const OWN: &[(&str, &str)] = &[
     ("jax", "micro_batch allocator cache_release recomputation optimizer_precision load_placement device_choice"),
     ("tensorflow", "micro_batch allocator cache_release recomputation device_choice"),

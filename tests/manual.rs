@@ -1,4 +1,4 @@
-//! The manual pages and completions that packages carry are those of the command line.
+//! The manual pages and completions in the packages match the command line.
 
 use std::collections::BTreeMap;
 use std::error::Error;

@@ -1,4 +1,5 @@
-//! `oomdoc mcp` answers clients of the Model Context Protocol: what it lists, what each tool says of real logs, and what it says to nonsense.
+//! `oomdoc mcp` answers clients of the Model Context Protocol: the tools it lists, each tool's answers on real logs,
+//! and its answers to nonsense.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -12,7 +13,7 @@ mod home;
 
 use assistant::{Assistant, Outcome, Team, cites, command};
 
-/// What no result is longer than.
+/// No result is longer than this, in bytes.
 const MOST: usize = 6 << 10;
 
 fn root() -> &'static Path {
@@ -64,7 +65,7 @@ fn the_page_lists_the_tools() -> Outcome {
             .flatten()
             .map(|(name, _)| format!("`{name}`"))
             .collect();
-        // Those of `estimate` are its flags.
+        // The parameters of `estimate` are its flags, too many to list.
         let taken = if taken.len() > 10 { "the flags of `oomdoc estimate`".to_owned() } else { taken.join(", ") };
         let row = format!(
             "| `{}` | {} | {taken} |",
@@ -89,7 +90,7 @@ fn results_on_the_corpus_are_small_cite_what_stands_there_and_keep_to_their_sche
             let answer = assistant.call(name, json!({ "paths": [case] }))?;
             let text = answer["content"][0]["text"].as_str().unwrap_or_default();
             if answer["isError"] == true {
-                // Logs of several jobs have no one change.
+                // There is no single change for the logs of several jobs.
                 assert!(
                     name == "propose_fix" && text.contains("jobs that ran out of memory"),
                     "{}: {text}",
@@ -335,7 +336,7 @@ fn a_hostile_log_stays_data() -> Outcome {
     assert!(!text.contains(['\u{202e}', '\u{1b}']) && !text.contains(&hidden), "{text}");
     let problem = assistant.problem("analyze", json!({ "paths": [format!("/nowhere/{token}/\u{202e}x")] }))?;
     assert!(!problem.contains(&token) && !problem.contains('\u{202e}'), "{problem}");
-    // Neither does what is kept of it.
+    // Neither does the incident that was kept.
     let shown = assistant.result("show_incident", json!({}))?.to_string();
     assert!(!shown.contains(&token) && !shown.contains(&hidden), "{shown}");
     Ok(())
@@ -399,7 +400,7 @@ fn a_long_analysis_tells_how_far_it_is_and_can_be_cancelled() -> Outcome {
     );
     assert!(told["params"]["progress"].as_f64().is_some_and(|read| read > 0.0));
     assistant.send(&json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": { "requestId": id } }))?;
-    // The one seat that it had is free again, and it is never answered.
+    // The only slot is free again, and the cancelled request is never answered.
     assistant.result("analyze", json!({ "texts": [{ "text": "Killed\n" }] }))?;
     let (status, rest) = assistant.end()?;
     assert!(status.success() && !rest.contains(&format!("\"id\":{id},")), "{rest}");
@@ -414,7 +415,7 @@ fn the_end_of_the_conversation_ends_the_process() -> Outcome {
     assert!(silent.wait()?.success(), "who never said a word");
     let (status, rest) = Assistant::new(home.path(), &[])?.end()?;
     assert!(status.success() && rest.is_empty(), "{rest}");
-    // What was asked before is answered.
+    // Requests sent before the end are still answered.
     let mut hasty = Assistant::new(home.path(), &[])?;
     let id = hasty.begin("tools/call", json!({ "name": "explain", "arguments": { "word": "backward" } }))?;
     let (status, rest) = hasty.end()?;
@@ -470,7 +471,7 @@ fn a_server_has_the_same_tools_and_reads_no_files() -> Outcome {
     assert_eq!((&kept["id"], &kept["kept"]), (&id, &json!(true)));
     let shown = team.call(&reader, "show_incident", json!({ "incident": id }))?;
     assert_eq!(shown["structuredContent"]["id"], id, "{shown}");
-    // Nobody is told what another one analysed.
+    // A user is not shown what another user analysed.
     let last = team.call(&reader, "similar", json!({}))?;
     assert!(last["isError"] == true && last.to_string().contains("no incident was analysed"), "{last}");
     let fix = team.call(&reader, "propose_fix", texts)?;

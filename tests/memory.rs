@@ -1,4 +1,4 @@
-//! Whole jobs worked out by hand, and what must hold for every job.
+//! Memory of whole jobs, calculated by hand.
 
 use oomdoc::internal::knowledge::Knowledge;
 use oomdoc::internal::memory::{
@@ -15,7 +15,7 @@ fn model(name: &str) -> ModelSize {
     shape.map_or(ModelSize::of_parameters(0), ModelSize::of_shape)
 }
 
-/// Every sum in the worked cases is said to the GiB, or to three figures.
+/// Within 1 %, as the calculated amounts are rounded to GiB or to three digits.
 fn near(amount: Bytes, gib: f64) -> bool {
     (amount.gib() / gib - 1.0).abs() < 0.01
 }
@@ -68,7 +68,7 @@ mod a_72b_model_resumes_on_one_node {
         let plan = Plan::of(&qwen(), &layout(true));
         assert!(near(host(&plan, Moment::OptimizerStep), 1360.0));
         assert!(near(host(&plan, Moment::CheckpointResume), 1630.0));
-        // The flat buffer of 16-bit gradients: 16.93 GiB of each rank become 32.
+        // The flat buffer of 16-bit gradients takes 32 GiB of each rank instead of 16.93 GiB.
         assert_eq!(on_host(plan.at(Moment::Backward), "gradients"), Amount::exactly(Bytes(8 * (32 << 30))));
         let native = Layout {
             implementation: Implementation { pinning: Pinning::Exact, ..Implementation::default() },
@@ -94,7 +94,7 @@ mod a_72b_model_resumes_on_one_node {
         let old = Implementation { states_at_init: true, ..Implementation::default() };
         let in_turn_old = Layout { implementation: old, ..in_turn };
         assert!(near(host(&Plan::of(&qwen(), &in_turn_old), Moment::CheckpointResume), 1219.0 + 102.0));
-        // Up to 0.13.1 the states are there before they are loaded.
+        // Up to 0.13.1 the states are allocated before they are loaded.
         let all_at_once = Layout { implementation: old, ..layout(false) };
         assert!(near(host(&Plan::of(&qwen(), &all_at_once), Moment::CheckpointResume), 2031.0));
     }
@@ -107,7 +107,7 @@ mod a_72b_model_resumes_on_one_node {
             let optimizer = Some(OptimizerOffload { ratio, ..OptimizerOffload::to_cpu(false) });
             Layout { offload: Offload { optimizer, ..offloaded(false) }, ..layout(false) }
         };
-        // Ten sub-groups: nine tenths are all of them, eight tenths leave one on each device.
+        // Ten sub-groups: at nine tenths all of them move, at eight tenths one stays on each device.
         assert_eq!(steady(&with_ratio(0.9)), before);
         assert!(near(before - steady(&with_ratio(0.8)), 119.0));
         let kept = |ratio| {
@@ -132,7 +132,7 @@ mod a_72b_model_resumes_on_one_node {
         let live = on_device(forward, "live parameters");
         assert!(near(live.low, 2.32) && live.high.gib() < 4.4, "{live}");
         assert!(near(on_device(forward, "gradient bucket").high, 1.86));
-        // Without offload the states alone are too much for any device.
+        // Without offload the states alone exceed any device.
         let resident = Plan::of(&qwen(), &Layout { offload: Offload::default(), ..layout(true) });
         let step = resident.at(Moment::OptimizerStep);
         let states: Amount = ["weights", "gradients", "master weights", "optimizer states"]
@@ -198,7 +198,7 @@ mod an_8b_model_on_one_device {
         };
         let (pageable, pinned) = (Plan::of(&llama(), &layout(false)), Plan::of(&llama(), &layout(true)));
         assert!(near(host(&pageable, Moment::OptimizerStep), 134.6));
-        // 32 + 32 + 16 GiB pinned, 59.8 not.
+        // 32 + 32 + 16 GiB are pinned, 59.8 GiB are not.
         assert!(near(host(&pinned, Moment::OptimizerStep), 139.8));
         let parts = pinned.at(Moment::OptimizerStep).into_iter().flat_map(|planned| &planned.components);
         let locked = parts.filter(|part| part.place == Place::HostPinned).map(|part| part.bytes.low).sum::<Bytes>();
@@ -215,7 +215,7 @@ mod an_8b_model_on_one_device {
         let device = |moment| plan.at_step(moment, Step::First).map(|plan| plan.device().low.gib()).unwrap_or_default();
         assert!((device(Moment::AfterPrepare) - 44.9).abs() < 0.1);
         assert!((device(Moment::Backward) - 60.8).abs() < 0.1);
-        // Gradients cast to fp32 and both moments besides.
+        // Gradients cast to fp32 and both moments are added.
         assert!(device(Moment::OptimizerStep) > 149.0);
         let old = Implementation { states_at_init: true, ..Implementation::default() };
         let old = Layout { implementation: old, ..layout };
@@ -290,7 +290,7 @@ mod a_13b_policy_saves {
         assert!(near(exported(Export::FirstRank), 24.25));
         let plan = Plan::of(&llama(), &layout(Export::EveryRank));
         assert!(near(on_host(plan.at(Moment::OptimizerStep), "weights of sleeping engines").low, 194.0));
-        // 257 + 194 + 194 GiB before the object store: over a limit of 500 GB, or of 500 GiB.
+        // 257 + 194 + 194 GiB without the object store exceed a limit of 500 GB, or of 500 GiB.
         assert!(host(&plan, Moment::CheckpointSave).gib() > 645.0 * 0.99);
         assert!(host(&plan, Moment::OptimizerStep).gib() < 452.0);
     }
@@ -360,7 +360,7 @@ mod a_7b_vision_model_learns_from_its_samples {
         let plan = Plan::of(&model("Qwen2.5-VL-7B"), &layout());
         let update = plan.at(Moment::Forward);
         let idle = on_host(update, "idle weights") + on_host(update, "idle optimizer states");
-        // 92.6 GiB and what pinned units round up.
+        // 92.6 GiB, and the rounding of pinned buffers.
         assert!(idle.low.gib() > 92.6 && idle.high.gib() < 92.6 * 1.45, "{idle}");
         assert!(near(on_host(update, "reference weights").low, 15.4));
         assert!(near(on_host(update, "weights of sleeping engines").low, 61.8));
@@ -398,7 +398,7 @@ fn the_first_rank_of_a_ring_sends_all_samples() {
     let plan = Plan::of(&model("Llama-3-8B"), &layout);
     let sent = on_device(plan.at(Moment::WeightSync), "samples being sent");
     assert_eq!(sent.low, Bytes(6 << 30));
-    // A smaller micro-batch sends as much.
+    // A smaller micro-batch does not send less.
     let smaller = Layout { batch: Some(Batch::of(1, 4096)), ..layout };
     let plan = Plan::of(&model("Llama-3-8B"), &smaller);
     assert_eq!(on_device(plan.at(Moment::WeightSync), "samples being sent"), sent);

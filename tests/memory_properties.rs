@@ -1,4 +1,4 @@
-//! What must hold of the memory of every job.
+//! Properties that the memory of every job must have.
 
 use oomdoc::internal::knowledge::Knowledge;
 use oomdoc::internal::memory::{
@@ -107,8 +107,8 @@ proptest! {
         prop_assert!(states.is_sorted_by(|lower, higher| higher <= lower), "{:?}", states);
     }
 
-    /// What offload takes off the devices of a node is on its host; the host holds fp32 gradients and copies besides,
-    /// which a device has only for a step.
+    /// Bytes that offload takes off a node's devices are on its host. The host also holds fp32 gradients and copies,
+    /// which a device has only during a step.
     #[test]
     fn offload_moves_and_never_creates(model in any_model(), layout in any_layout(), stage in 1usize..4) {
         let of = |optimizer| Layout {
@@ -130,7 +130,7 @@ proptest! {
         };
         prop_assert_eq!(sum(&resident, false), sum(&offloaded, true));
         prop_assert_eq!(sum(&offloaded, false), 0);
-        // Pinning only rounds up, to less than twice as much.
+        // Pinning only rounds up, by less than a factor of two.
         let pinned = plan(Some(OptimizerOffload::to_cpu(true)));
         for moment in [Moment::AfterPrepare, Moment::OptimizerStep] {
             let of = |plan: &Plan| plan.at(moment).map(|planned| planned.host().high.0).unwrap_or_default();
@@ -155,15 +155,15 @@ proptest! {
             parts.iter().filter(|part| part.name == "optimizer states").map(each).sum()
         };
         let offload = OptimizerOffload { ratio, ..OptimizerOffload::to_cpu(false) };
-        // Of a model whose size is a range the larger may leave less to the host than the smaller: both ends of what the host has,
-        // and of what a device has, are apart by less than one group.
+        // Where a model's size is a range, more parameters may leave fewer for the host. Each end of the host's range,
+        // and of a device's, then differs by less than one group.
         let Parameters { low, high } = model.parameters;
         let group = if low == high { 0 } else { 1_000_000 * 16 * layout.cluster.devices_per_node as i64 };
         let (whole, parts) = (states(None), states(Some(offload)));
         prop_assert!((whole..=whole + group).contains(&parts), "{} {}", whole, parts);
     }
 
-    /// Whatever is said to match does so as it would be printed.
+    /// A match prints as the requested amount does.
     #[test]
     fn matches_have_the_requested_size(model in any_model(), layout in any_layout(), mib in 1i64..200_000) {
         let text = format!("{:.2} GiB", mib as f64 / 1024.0);

@@ -1,4 +1,4 @@
-//! A message that a user adds: imported without any Rust, read in a log, asked for by a cause of the user's own.
+//! A message that a user adds: imported without any Rust, read in a log, and used by a cause of the user's own.
 
 use std::error::Error;
 use std::fs;

@@ -1,4 +1,4 @@
-//! The lines beside those that prove a report, on the page that people read away from the log.
+//! The lines around the evidence on an HTML page, which people read without the log.
 
 use std::error::Error;
 use std::fs;
@@ -37,7 +37,7 @@ fn two_lines_before_and_after_are_shown() -> Outcome {
         assert!(shown.contains(&format!("<span class=\"beside\">{line}</span>")), "{line}: {shown}");
     }
     assert!(!shown.contains("far above") && !shown.contains("far below"), "{shown}");
-    // The same within an archive; nothing where it cannot be read twice.
+    // The same for a log within an archive. A pipe cannot be read twice, so its page has no such lines.
     let mut packed = tar::Builder::new(fs::File::create(folder.path().join("job.tar"))?);
     packed.append_path_with_name(folder.path().join("job.log"), "logs/job.log")?;
     packed.finish()?;
@@ -46,7 +46,7 @@ fn two_lines_before_and_after_are_shown() -> Outcome {
         oomdoc(folder.path()).args(["analyze", "--no-save", "--format", "html", "-"]).write_stdin(log).output()?;
     let piped = String::from_utf8(piped.stdout)?;
     assert!(piped.contains("GPU out of memory") && !piped.contains("just above"), "{piped}");
-    // Other formats have no use for them.
+    // Other formats do not include them.
     let json = oomdoc(folder.path()).args(["analyze", "--no-save", "--format", "json", "job.log"]).output()?.stdout;
     assert!(!String::from_utf8(json)?.contains("just above"));
     Ok(())
@@ -79,7 +79,7 @@ fn a_log_that_is_another_one_by_now_has_none() -> Outcome {
 fn secrets_beside_the_proof_do_not_leave() -> Outcome {
     let folder = tempfile::tempdir()?;
     let key = ["-----BEGIN RSA PRIVATE KEY-----", "MIIEpAIBAAKCAQEA0Z3VS5JJcds3xfn", "-----END RSA PRIVATE KEY-----"];
-    // A key's last lines, as its first ones are too far above to be shown.
+    // Only a key's last lines are near enough to be shown; its first ones are too far above.
     let before = [key[0], key[1], "AnotherLineOfTheKey0123456789", key[2]];
     let after = ["HF_TOKEN=hf_aBcDeFgHiJkLmNoPqRsTuVwXyZ0123456789", "step 2"];
     fs::write(folder.path().join("job.log"), lines(&before, &after))?;

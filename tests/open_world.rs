@@ -1,5 +1,6 @@
-//! How much of what oomdoc says hangs on having been told: the cases with all of the user's own names changed, and the cases of a
-//! framework by a rule base that never heard of it. `corpus/` always, and the labelled cases of `$OOMDOC_LABELLED` where that is set.
+//! How much of the diagnosis depends on known names: the cases with all of the user's own names changed, and the cases
+//! of a framework under a rule base without that framework. Always for `corpus/`, and for the labelled cases of
+//! `$OOMDOC_LABELLED` where it is set.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::error::Error;
@@ -14,7 +15,7 @@ use regex::{Captures, Regex};
 
 type Outcome<T = ()> = Result<T, Box<dyn Error>>;
 
-/// The labelled incidents.
+/// The cases labelled with an incident.
 fn cases() -> Outcome<Vec<Case>> {
     let mut cases = fit::read_cases(&Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus"), None)?;
     if let Some(more) = env::var_os("OOMDOC_LABELLED") {
@@ -24,7 +25,7 @@ fn cases() -> Outcome<Vec<Case>> {
     Ok(cases)
 }
 
-/// How many phases and first causes were right, of how many.
+/// Number of correct phases and first causes, and of all cases.
 #[derive(Debug, Default, Clone, Copy)]
 struct Tally {
     phases: usize,
@@ -52,7 +53,7 @@ impl Tally {
     }
 }
 
-/// Changes the names that a user gave to files, functions and variables in the Python stacks of a log.
+/// Renames the user's own files, functions and variables in the Python stacks of a log.
 struct Renamer {
     frame: Regex,
     word: Regex,
@@ -68,7 +69,7 @@ impl Renamer {
         })
     }
 
-    /// Whether the file is the user's own: no package, and none that a row of a known program names.
+    /// Whether the file is the user's own: neither part of a package nor named by a row of a known program.
     fn is_own(&self, file: &str, function: &str) -> bool {
         let row = self.knowledge.phases.frame(file, function, "");
         self.knowledge.ranking.libraries.package(&file.replace('\\', "/")).is_none()
@@ -107,7 +108,7 @@ impl Renamer {
         renamed
     }
 
-    /// A source line with other variables, and other names of the user's functions.
+    /// A source line with its variables and the user's own functions renamed.
     fn code(&self, line: &str, own: &BTreeSet<&str>) -> String {
         const KEPT: &[&str] = &[
             "self",
@@ -169,12 +170,12 @@ impl Renamer {
     }
 }
 
-/// Names that a library calls: nobody can choose others.
+/// Names that a library calls, which a user cannot choose.
 fn is_protocol(function: &str) -> bool {
     function.starts_with("__") || function.starts_with('<') || ["forward", "main"].contains(&function)
 }
 
-/// Another name, the same for the same: a consonant and a vowel in turn.
+/// A new name of alternating consonants and vowels; the same name always gets the same one.
 fn other(name: &str) -> String {
     let mut number = name.bytes().fold(5381u32, |hash, byte| hash.wrapping_mul(33) ^ u32::from(byte));
     let mut letters = String::from("q");
@@ -217,7 +218,7 @@ fn the_users_own_names_hardly_matter() -> Outcome {
     }
     assert!(changed > 0, "no case has a stack of the user's own");
     println!("renamed: {before:?} then {after:?}");
-    // At most one in fifty is lost; of few cases, one.
+    // At most one case in fifty may be lost; with few cases, one.
     let allowed = (before.all / 50).max(1);
     assert!(after.phases + allowed >= before.phases, "phases: {before:?}, then {after:?}");
     assert!(after.causes + allowed >= before.causes, "causes: {before:?}, then {after:?}");
@@ -263,7 +264,7 @@ fn a_framework_that_nobody_described_is_understood() -> Outcome {
     Ok(())
 }
 
-/// The shares of phases and first causes that are reached on all cases; to be raised with them.
+/// Shares of phases and first causes that are reached on all cases. Raise them when the results get better.
 const LEFT_OUT: (f64, f64) = (0.88, 0.90);
-/// The same of `corpus/` alone, whose few cases name their framework in nearly every frame.
+/// The same for `corpus/` alone, whose few cases name their framework in nearly every frame.
 const LEFT_OUT_OF_CORPUS: (f64, f64) = (0.75, 0.95);

@@ -1,5 +1,5 @@
-//! A patch changes one setting of the user's file, to what it says, and nothing else: for every case of `corpus/` and for
-//! configurations made at random.
+//! A patch changes one setting of the user's file to the value it states, and nothing else: for every case of `corpus/`
+//! and for random configurations.
 
 use std::collections::BTreeMap;
 use std::error::Error;
@@ -17,7 +17,7 @@ use proptest::test_runner::{Config, TestCaseError, TestRunner};
 
 type Outcome<T> = Result<T, Box<dyn Error>>;
 
-/// Settings by kind and key, in their order: a key may stand there several times.
+/// Values by kind and key, in the order of the file: a key may occur several times.
 fn settings(document: &Document) -> BTreeMap<(String, String), Vec<String>> {
     let mut settings: BTreeMap<(String, String), Vec<String>> = BTreeMap::new();
     for entry in document.entries() {
@@ -31,7 +31,7 @@ fn plain(name: &str) -> String {
     name.trim_start_matches(['-', '+']).replace('-', "_")
 }
 
-/// What is wrong with `patch` of a file that was `before`; nothing where it edits no file.
+/// What is wrong with `patch` for a file whose text was `before`; none where the patch edits no file.
 fn fault(before: &str, patch: &Patch) -> Outcome<Option<String>> {
     let Some(file) = &patch.file else { return Ok(None) };
     let after =
@@ -39,13 +39,13 @@ fn fault(before: &str, patch: &Patch) -> Outcome<Option<String>> {
     fault_of(before, &after, patch)
 }
 
-/// What is wrong with `patch` where it makes `before` to `after`.
+/// What is wrong with `patch` if it turns `before` into `after`.
 fn fault_of(before: &str, after: &str, patch: &Patch) -> Outcome<Option<String>> {
     let (old, new) = (Document::read("before", before)?, Document::read("after", after)?);
     let (was, is) = (settings(&old), settings(&new));
     let keys: std::collections::BTreeSet<_> = was.keys().chain(is.keys()).collect();
     let changed: Vec<_> = keys.into_iter().filter(|key| was.get(*key) != is.get(*key)).collect();
-    // A variable that holds options is read whole and option by option.
+    // A variable that holds options counts once as a whole and once for each option.
     let holds_another =
         |(_, key): &(String, String)| changed.iter().any(|(_, other)| other.starts_with(&format!("{key}.")));
     let changed: Vec<_> = changed.iter().filter(|key| !holds_another(key)).collect();
@@ -56,7 +56,7 @@ fn fault_of(before: &str, after: &str, patch: &Patch) -> Outcome<Option<String>>
         return Ok(Some(format!("it changes {changed:?}")));
     }
     Ok(changed.into_iter().find_map(|(kind, key)| {
-        // A knob that the user writes below its last steps, or with one of its other names, is that knob.
+        // The file may give the knob by its last steps only, or by one of its other names.
         let last = |name: &str| name.rsplit(['.', ':']).next().unwrap_or_default().to_owned();
         let is_named = |knob: &str| last(&plain(key)) == last(&plain(knob));
         let Some((_, to)) = wanted.iter().find(|(knob, _)| is_named(knob)) else {
@@ -64,7 +64,7 @@ fn fault_of(before: &str, after: &str, patch: &Patch) -> Outcome<Option<String>>
         };
         let values = is.get(&(kind.clone(), key.clone())).cloned().unwrap_or_default();
         let is_said = values.iter().any(|value| value == to || number(value) == number(to));
-        // A switch that is switched off is gone.
+        // Switching a flag off removes it.
         let is_gone = values.is_empty() && to == "false";
         (!is_said && !is_gone).then(|| format!("{key} is {values:?}"))
     }))
@@ -95,7 +95,8 @@ fn every_patch_of_the_corpus_changes_what_it_says_and_nothing_else() -> Outcome<
     Ok(())
 }
 
-/// A DeepSpeed configuration: any subset of what matters, in any order and layout, with settings nobody knows.
+/// A DeepSpeed configuration: any subset of the relevant settings, in any order and layout, with unknown settings
+/// between them.
 fn deepspeed() -> impl Strategy<Value = String> {
     let zero = proptest::sample::subsequence(
         vec![
@@ -135,7 +136,7 @@ fn deepspeed() -> impl Strategy<Value = String> {
     )
 }
 
-/// A launch script: flags in any order, with or without `=`, on one line or many.
+/// A launch script: flags in any order, with or without `=`, on one line or several.
 fn script() -> impl Strategy<Value = String> {
     let flags = proptest::sample::subsequence(
         vec![
@@ -171,7 +172,7 @@ fn script() -> impl Strategy<Value = String> {
     )
 }
 
-/// Analyses the log of `case` with `text` as its configuration `name`; what is wrong with any patch of it.
+/// Analyses the log of `case` with `text` as its configuration `name`, and returns what is wrong with any patch of it.
 fn tried(case: &str, name: &str, text: &str, edits: &mut u32) -> Outcome<Option<String>> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus").join(case);
     let mut inputs = Vec::new();
@@ -191,7 +192,7 @@ fn tried(case: &str, name: &str, text: &str, edits: &mut u32) -> Outcome<Option<
     Ok(None)
 }
 
-/// Tries configurations made by `made` with the log of `case`; most of them must have been edited.
+/// Tries configurations from `made` with the log of `case`; most of them must have been edited.
 fn hold(case: &str, name: &str, made: impl Strategy<Value = String>) -> Outcome<()> {
     const CASES: u32 = 24;
     let edits = std::cell::Cell::new(0);
@@ -231,21 +232,21 @@ fn of_case(case: &str) -> Outcome<Report> {
 #[test]
 fn what_cannot_help_is_not_proposed() -> Outcome<()> {
     for (case, useless) in [
-        // One rank has nobody to share with.
+        // A single rank has nothing to shard with.
         ("llama3-8b-optimizer-step", &["--ds_tensor_parallel_size", "--zero_stage"][..]),
-        // It always sleeps.
+        // The engine always sleeps.
         ("easyr1-7b-vl-offload", &["--enable-sleep-mode"]),
-        // Memory of the host, not of the GPU.
+        // These save memory of the GPU, but the host ran out.
         ("ray-monitor-kills-actor", &["TORCH_NCCL_AVOID_RECORD_STREAMS", "CUDA_VISIBLE_DEVICES"]),
         ("kubernetes-oomkilled", &["--memory", "--shm-size"]),
         ("slurm-step-out-of-memory", &["--memory"]),
-        // Not even one sequence fits.
+        // Not even a single sequence fits.
         ("vllm-kv-cache-too-small", &["--max-num-seqs"]),
         ("mps-model-load", &["fully_shard()", "CPUOffloadPolicy"]),
-        // Nothing shows a program with a loader, or with an optimizer.
+        // The log shows no data loader and no optimizer.
         ("kubernetes-evicted", &["DataLoader.num_workers", "--num_envs"]),
         ("cuda-malloc-async", &["DataLoader.batch_size", "fully_shard()", "torch.optim.AdamW.foreach"]),
-        // One process saves what it gathered: no engine, and nothing of NCCL's.
+        // One process saves the gathered weights: neither an engine nor NCCL's buffers are involved.
         ("fsdp-full-state-dict-on-gpu", &["NCCL_BUFFSIZE", "--gpu_memory_utilization"]),
         ("jax-train-step", &["torch.utils.checkpoint.checkpoint()", "DataLoader.batch_size"]),
         ("tensorflow-convolution", &["torch.utils.checkpoint.checkpoint()", "DataLoader.batch_size"]),
@@ -257,7 +258,7 @@ fn what_cannot_help_is_not_proposed() -> Outcome<()> {
     Ok(())
 }
 
-/// A Trainer's job that FSDP shards: DeepSpeed's options would do nothing.
+/// Where FSDP shards a Trainer's job, DeepSpeed's options have no effect.
 #[test]
 fn nothing_of_deepspeed_is_proposed_where_fsdp_shards() -> Outcome<()> {
     const LOG: &str = r#"Traceback (most recent call last):
@@ -299,7 +300,7 @@ fn a_patch_says_what_is_needed_then() -> Outcome<()> {
     Ok(())
 }
 
-/// The same job with an eighth of the memory that its configuration asks for.
+/// Where the log shows an eighth of the memory that the configuration should need, no saving is estimated.
 #[test]
 fn what_the_log_refutes_prices_nothing() -> Outcome<()> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus/llama3-8b-optimizer-step");
@@ -347,7 +348,7 @@ fn a_fault_is_noticed() -> Outcome<()> {
     Ok(())
 }
 
-/// Taking Adam back to the GPUs would free the host, and fill each GPU with more than it has.
+/// Moving Adam back to the GPUs would free the host, but overfill each GPU.
 #[test]
 fn what_fills_a_device_is_not_what_is_proposed() -> Outcome<()> {
     let report = of_case("openrlhf-72b-resume")?;

@@ -1,9 +1,10 @@
-//! What was acknowledged is there after a power cut.
+//! What was acknowledged is still there after a power cut.
 //!
-//! A writer's changes to files are recorded in order by a small library that stands between it and the system
-//! (`power_cut/recorder.c`). Then the power is cut in thought, anywhere: what was synced by then is there, everything after it
-//! survives not at all, whole, or in pieces of 4 KiB in any order, and of the names in a folder only the first changes do. Each
-//! such disk is opened by a new process's code, which must find all that was acknowledged. OOMDOC_SEED repeats a run.
+//! A small library between a writer and the system (`power_cut/recorder.c`) records the writer's changes to files in
+//! order. The test then simulates a power cut after any of these changes. What was synced by then survives. A later
+//! write survives not at all, whole, or in pieces of 4 KiB in any order; of the changes to names in a folder, only the
+//! first ones survive. Each resulting disk is opened anew, and everything acknowledged must be found. OOMDOC_SEED
+//! repeats a run.
 
 #![cfg(target_os = "linux")]
 
@@ -28,11 +29,11 @@ use generate::Random;
 
 type Done = Result<(), Box<dyn Error>>;
 
-/// The number of whatever is a folder.
+/// The file number that stands for a folder.
 const FOLDER: usize = usize::MAX;
-/// What a disk writes at once.
+/// Bytes that a disk writes at once.
 const PIECE: usize = 4096;
-/// Where the writer says what is safe; it is no part of the disk.
+/// The file in which the writer acknowledges; it is not part of the simulated disk.
 const ACKNOWLEDGED: &str = "acknowledged";
 
 fn record(number: u64) -> Result<Record, Box<dyn Error>> {
@@ -40,7 +41,8 @@ fn record(number: u64) -> Result<Record, Box<dyn Error>> {
     Ok(serde_json::from_value(line["incident"].take())?)
 }
 
-/// Opens the store five times and writes: incidents by way of the spool, and records that are overwritten again and again.
+/// The writer: opens the store five times, and writes incidents by way of the spool and records that are overwritten
+/// repeatedly.
 #[test]
 #[ignore = "the writer of the other test"]
 fn writes_what_is_recorded() -> Done {
@@ -82,7 +84,7 @@ enum Recorded {
     Remove(PathBuf),
 }
 
-/// Reads what the recorder wrote.
+/// Parses the recorder's log.
 fn read(log: &[u8]) -> Option<Vec<Recorded>> {
     let mut rest = log;
     let mut changes = Vec::new();
@@ -118,7 +120,7 @@ fn bytes<'b>(rest: &mut &'b [u8]) -> Option<&'b [u8]> {
     Some(bytes)
 }
 
-/// A file's contents: what is safe, and what was done to it since.
+/// A file's content as of its last sync, and the changes since.
 #[derive(Debug, Clone, Default)]
 struct File {
     safe: Vec<u8>,
@@ -147,7 +149,7 @@ impl File {
         }
     }
 
-    /// What of it a power cut may leave.
+    /// A content that a power cut may leave of the file.
     fn left(&self, how: u64, random: &mut Random) -> Vec<u8> {
         let mut content = self.safe.clone();
         for since in &self.since {
@@ -176,20 +178,20 @@ impl Since {
     }
 }
 
-/// A change of names; files are known by numbers.
+/// A change of a name; files are identified by numbers.
 #[derive(Debug, Clone)]
 enum Naming {
     Set(PathBuf, usize),
     Unset(PathBuf),
 }
 
-/// A disk, as it is for those who use it, and as far as it is safe.
+/// A disk: its names as programs see them, and as far as they are synced.
 #[derive(Debug, Default)]
 struct Disk {
     files: Vec<File>,
     now: BTreeMap<PathBuf, usize>,
     safe: BTreeMap<PathBuf, usize>,
-    /// What happened to names since their folder was synced, in order.
+    /// Changes of names since their folder was synced, in order.
     since: Vec<Naming>,
     acknowledged: Vec<String>,
 }
@@ -244,7 +246,7 @@ impl Disk {
         }
     }
 
-    /// Writes below `root` what a power cut may leave.
+    /// Writes a state that a power cut may leave below `root`.
     fn cut(&self, from: &Path, root: &Path, random: &mut Random) -> Done {
         let how = random.below(4);
         let mut names = self.safe.clone();
@@ -255,14 +257,14 @@ impl Disk {
         };
         self.since[..first].iter().for_each(|naming| naming.apply(&mut names));
         for (path, file) in &names {
-            // Nobody finds what lies in a folder that is gone.
+            // A file whose folder is gone cannot be found.
             let is_there = |folder: &&Path| names.get(*folder) == Some(&FOLDER);
             if *file == FOLDER
                 || !path.ancestors().skip(1).take_while(|folder| *folder != from).all(|folder| is_there(&folder))
             {
                 continue;
             }
-            // The index follows from the rest, and its own renames go around the recorder.
+            // The index can be rebuilt, and its renames bypass the recorder.
             let within = path.strip_prefix(from)?;
             if within.components().any(|part| part.as_os_str().to_string_lossy().starts_with("index")) {
                 continue;
@@ -301,7 +303,7 @@ fn recorded(root: &Path, folder: &Path) -> Result<Vec<Recorded>, Box<dyn Error>>
     Ok(read(&log).ok_or("the record makes no sense")?)
 }
 
-/// Whether the disk below `root` has everything that was acknowledged.
+/// Checks that the disk below `root` holds everything acknowledged.
 fn is_whole(root: &Path, acknowledged: &[String], when: &str) -> Done {
     let home = root.join("home");
     fs::create_dir_all(&home)?;
@@ -341,7 +343,7 @@ fn a_power_cut_loses_nothing() -> Done {
     );
     let mut random = Random::new(seed);
     let mut places: Vec<usize> = (0..images)
-        // Making a store is the tenth of it in which most can go wrong.
+        // Every fourth cut falls into the first tenth of the changes: creating the store, where most can go wrong.
         .map(|image| random.below(changes.len() as u64 / if image % 4 == 0 { 10 } else { 1 } + 1) as usize)
         .collect();
     places.sort_unstable();

@@ -1,4 +1,4 @@
-//! Large jobs: every rank with how it ended and what it held, as logs of 64 ranks on 8 nodes tell it.
+//! Large jobs: how each rank ended and what memory it held, from logs of 64 ranks on 8 nodes.
 
 use std::error::Error;
 use std::io::Cursor;
@@ -14,7 +14,7 @@ type Outcome<T = ()> = Result<T, Box<dyn Error>>;
 const GIB: i64 = 1 << 30;
 const ON_NODE: u32 = 8;
 
-/// What becomes of a rank.
+/// How a rank ends.
 #[derive(Clone, Copy, PartialEq)]
 enum Fate {
     RunsOut,
@@ -23,7 +23,7 @@ enum Fate {
     Stops,
 }
 
-/// How a job of 64 ranks ends, and what each holds in MiB.
+/// How each of 64 ranks ends, and the memory it holds in MiB.
 struct Fleet {
     fate: fn(u32) -> Fate,
     held: fn(u32) -> f64,
@@ -38,7 +38,8 @@ fn node(rank: u32) -> String {
     format!("gpu-{:02}", rank / ON_NODE + 1)
 }
 
-/// What a rank prints, without what tells that it is its own. Formats of Megatron, PyTorch's launcher and its watchdog.
+/// The lines that a rank prints, without a prefix for the rank, in the formats of Megatron and of PyTorch's launcher
+/// and watchdog.
 fn printed(fleet: &Fleet, rank: u32) -> Vec<String> {
     let held = (fleet.held)(rank);
     let mut lines = vec![
@@ -71,13 +72,13 @@ fn printed(fleet: &Fleet, rank: u32) -> Vec<String> {
     lines
 }
 
-/// As each node keeps the logs of its ranks.
+/// One log per rank, kept by its node.
 fn apart(fleet: &Fleet) -> Vec<(String, String)> {
     let log = |rank: u32| (format!("{}:/logs/rank_{rank}.log", node(rank)), printed(fleet, rank).join("\n") + "\n");
     (0..64).map(log).collect()
 }
 
-/// As `srun --label` writes all ranks into one log, line by line in turns.
+/// All ranks in one log, interleaved by lines as `srun --label` writes them.
 fn together(fleet: &Fleet) -> Vec<(String, String)> {
     let logs: Vec<Vec<String>> = (0..64).map(|rank| printed(fleet, rank)).collect();
     let longest = logs.iter().map(Vec::len).max().unwrap_or(0);
@@ -100,7 +101,7 @@ fn ranks(fleet: &Fleet) -> Outcome<Ranks> {
     Ok(analyzed(&apart(fleet), Language::En)?.ranks.ok_or("no ranks")?)
 }
 
-/// The ranks that ended so.
+/// The ranks in `state`.
 fn of(ranks: &Ranks, state: RankState) -> Vec<u32> {
     ranks.rows.iter().filter(|row| row.state == state).map(|row| row.rank).collect()
 }
@@ -122,7 +123,7 @@ fn one_rank_ran_out_and_the_others_waited_for_it() -> Outcome {
         (ranks.figure_of(row), row.bytes.map(|bytes| bytes.0 / GIB)),
         (Some(FigureName::TorchAllocated), Some(75))
     );
-    // The line is that of the message.
+    // The row gives the line of the message.
     let path = row.input.and_then(|input| report.inputs.get(input)).map(|input| &*input.path);
     assert_eq!((path, row.line.map(|line| line.0)), (Some("gpu-04:/logs/rank_26.log"), Some(11)));
     assert_eq!(ranks.row(0).and_then(|row| row.seconds_after).map(f64::round), Some(601.0));
@@ -144,7 +145,7 @@ fn a_page_has_a_square_for_each_rank() -> Outcome {
     Ok(())
 }
 
-/// Alike messages of one log are folded; whom they are of is kept.
+/// Similar messages of one log are folded, but the ranks they come from are kept.
 #[test]
 fn one_log_of_all_ranks_tells_the_same() -> Outcome {
     let report = analyzed(&together(&ONE_ROOT), Language::En)?;
@@ -176,7 +177,7 @@ fn a_node_that_was_lost_is_silent() -> Outcome {
     let report = analyzed(&apart(&Fleet { fate, ..ONE_ROOT }), Language::En)?;
     let ranks = report.ranks.as_ref().ok_or("no ranks")?;
     assert_eq!(of(ranks, RankState::Silent), (40..48).collect::<Vec<_>>());
-    // Who only waited did not begin it.
+    // Ranks that only waited for a collective did not fail first.
     assert_eq!(ranks.first, None);
     assert_eq!(ranks.row(40).and_then(|row| row.seconds_after).map(f64::round), Some(-1025.0));
     let text = text(&report, Language::En, Length::Screen);
@@ -219,7 +220,7 @@ fn a_small_job_has_no_grid() -> Outcome {
     Ok(())
 }
 
-/// Of more ranks than are kept nobody is called silent who may have spoken.
+/// Where there are more ranks than are kept, a rank that may have printed something is not called silent.
 #[test]
 fn whose_word_was_not_kept_is_not_silent() -> Outcome {
     const RANKS: usize = 17_000;

@@ -1,5 +1,5 @@
-//! What README.md and README.zh.md show of the program is its own, both say the same, and the site begins with them.
-//! `README_UPDATE=1 cargo test --test readme` writes anew what follows from the program and from them.
+//! The program's output in README.md and README.zh.md is real and the same in both, and the site's index is made from
+//! them. `README_UPDATE=1 cargo test --test readme` updates all that depends on the program.
 
 use std::error::Error;
 use std::fs;
@@ -17,13 +17,13 @@ use pages::{Code, Page, top};
 
 type Outcome = Result<(), Box<dyn Error>>;
 
-/// What the pictures are of.
+/// The command whose output the pictures show.
 const FIRST_SCREEN: &str = "analyze corpus/llama3-8b-optimizer-step";
 
-/// The READMEs, with their language.
+/// The READMEs with their languages.
 const READMES: [(&str, &str); 2] = [("README.md", "en"), ("README.zh.md", "zh")];
 
-/// What `oomdoc` prints on a terminal of a hundred columns.
+/// The output of `oomdoc` on a terminal of a hundred columns.
 fn printed(command: &str, language: &str, color: &str) -> Result<String, Box<dyn Error>> {
     let home = tempfile::tempdir()?;
     let mut oomdoc = Command::new(assert_cmd::cargo::cargo_bin!("oomdoc"));
@@ -37,7 +37,7 @@ fn printed(command: &str, language: &str, color: &str) -> Result<String, Box<dyn
     Ok(String::from_utf8(printed.get_output().stdout.clone())?)
 }
 
-/// The file is this, or becomes it where that is asked for.
+/// Checks that the file holds `text`, or writes it where README_UPDATE is set.
 fn hold(path: &str, text: &str) -> Outcome {
     let path = top().join(path);
     if std::env::var_os("README_UPDATE").is_some() {
@@ -48,7 +48,7 @@ fn hold(path: &str, text: &str) -> Outcome {
     Ok(())
 }
 
-/// The README with what its commands print today.
+/// The README with the current output of its commands.
 fn with_output(readme: &str, language: &str) -> Result<String, Box<dyn Error>> {
     const START: &str = "```text\n$ oomdoc ";
     let mut blocks = readme.split(START);
@@ -62,7 +62,7 @@ fn with_output(readme: &str, language: &str) -> Result<String, Box<dyn Error>> {
     Ok(shown)
 }
 
-/// The README as a page of the site, which has the pages of `docs/` and no others.
+/// The README as a page of the site, where links within `docs/` are relative to it.
 fn for_the_site(readme: &str) -> String {
     const WRITTEN: &str =
         "<!-- Written by `README_UPDATE=1 cargo test --test readme`; edit the README beside `docs/` instead. -->";
@@ -96,7 +96,7 @@ fn the_readmes_and_the_site_show_what_the_program_prints() -> Outcome {
     Ok(())
 }
 
-/// The lines of code without what they say to people: comments, and all that is printed.
+/// The lines of shell code, without comments and without printed output.
 fn commands(page: &Page) -> Vec<&str> {
     let is_script = |code: &&Code| code.language.as_deref() == Some("sh");
     let scripts = page.code.iter().filter(is_script).flat_map(|code| code.text.lines());

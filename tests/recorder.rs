@@ -1,4 +1,4 @@
-//! `oomdoc run`: what passes through it unchanged, what it keeps, and what its record proves.
+//! `oomdoc run`: it passes output and signals through unchanged, keeps the log, and its record proves what happened.
 #![cfg(target_os = "linux")]
 
 use std::error::Error;
@@ -44,7 +44,7 @@ impl Place {
         self.run(options, &["sh", "-c", script]).output()
     }
 
-    /// What `oomdoc analyze job.log job.record` says.
+    /// The report of `oomdoc analyze job.log job.record`.
     fn report(&self) -> Result<Value, Box<dyn Error>> {
         let said =
             self.oomdoc().args(["analyze", "--no-save", "--format", "json", "job.log", "job.record"]).output()?;
@@ -54,7 +54,7 @@ impl Place {
         Ok(report)
     }
 
-    /// Each citation of the record is word for word what stands on its line.
+    /// Checks that each citation of the record is the exact text of its line.
     fn citations_stand_there(&self, report: &Value) -> Outcome {
         let record = fs::read_to_string(self.file("job.record"))?;
         let lines: Vec<&str> = record.lines().collect();
@@ -141,7 +141,8 @@ fn signals_reach_the_command() -> Outcome {
     Ok(())
 }
 
-/// Runs `oomdoc run` on a terminal of Python's, on which `typed` is typed once the command has printed a line.
+/// Runs `oomdoc run` on a pseudo-terminal made by Python, on which `typed` is entered once the command has printed a
+/// line.
 fn on_a_terminal(place: &Place, script: &str, typed: &str) -> Result<Output, Box<dyn Error>> {
     let terminal = "import os, pty, sys\n\
         def read(fd):\n    data = os.read(fd, 1024)\n    if b'ready' in data: os.write(fd, sys.argv[1].encode())\n    return data\n\
@@ -185,7 +186,7 @@ fn the_record_has_a_bound_and_masks_secrets() -> Outcome {
     let script = format!("HF_TOKEN={token} sh -c 'sleep 3; :' --token {token}");
     place.shell(&["--record-size", "1KiB", "--interval", "0.1"], &script)?;
     let record = place.record()?;
-    // A record has at least 512 lines behind its head.
+    // The smallest record has 512 lines after its head, whatever size is asked for.
     assert!(record.len() <= (512 + 16) * 256 && !record.contains(token) && record.contains("‹"), "{record}");
     Ok(())
 }
@@ -200,7 +201,7 @@ fn a_strangers_kill_is_no_lack_of_memory() -> Outcome {
     let pid = fs::read_to_string(format!("/proc/{0}/task/{0}/children", child.id()))?;
     kill("-KILL", pid.trim())?;
     assert_eq!(child.wait()?.code(), Some(137));
-    // Whoever started it says that it was killed, too.
+    // The shell that started the recorder prints `Killed`, too.
     fs::OpenOptions::new().append(true).open(place.file("job.log"))?.write_all(b"Killed\n")?;
     let (report, record) = (place.report()?, place.record()?);
     match record.contains("but no kill for want of memory") {
@@ -208,7 +209,8 @@ fn a_strangers_kill_is_no_lack_of_memory() -> Outcome {
             assert_eq!(report["verdict"], "none", "{record}");
             assert_eq!(report["other_failure"]["name"], "cancelled");
         }
-        // Another test's kill, or too little memory: then it stays open who it was.
+        // Another test's OOM kill or a shortage of memory came at the same time, so the record cannot tell who killed
+        // the job.
         false => assert_eq!(report["verdict"], "sigkill_unattributed", "{record}"),
     }
     Ok(())
@@ -276,7 +278,7 @@ fn a_killed_recorder_leaves_whole_lines_without_a_gap() -> Outcome {
         let mut numbers = numbers(&text);
         numbers.sort_unstable();
         numbers.dedup();
-        // What was written is there, up to the last line that was begun.
+        // Every complete line that was written is there.
         assert!(numbers.windows(2).all(|pair| pair[1] == pair[0] + 1), "round {round}: {numbers:?}");
         let said = place.oomdoc().args(["analyze", "--no-save", "job.record"]).output()?;
         assert!(said.status.success(), "round {round}: {}", String::from_utf8_lossy(&said.stderr));
@@ -284,7 +286,7 @@ fn a_killed_recorder_leaves_whole_lines_without_a_gap() -> Outcome {
     Ok(())
 }
 
-/// A cgroup with a limit, removed at the end.
+/// A cgroup with a limit, removed when dropped.
 struct Cgroup {
     folder: PathBuf,
     limit: &'static str,
@@ -314,7 +316,7 @@ impl Cgroup {
 
 impl Drop for Cgroup {
     fn drop(&mut self) {
-        // The kernel lets go of it when its last process is gone.
+        // The kernel keeps the cgroup until its last process is gone.
         for _ in 0..1000 {
             if fs::remove_dir(&self.folder).is_ok() {
                 return;
@@ -331,7 +333,7 @@ const LEAK: &str = "import time\nheld = []\nfor step in range(10000):\n    held.
 fn a_kill_by_a_cgroups_limit_is_proven_without_the_kernels_log() -> Outcome {
     let (place, cgroup) = (Place::new()?, Cgroup::with_limit("leak", 96 << 20)?);
     fs::write(place.file("leak.py"), LEAK)?;
-    // A sibling of the recorder's own, as a transient scope is.
+    // The job's cgroup is a sibling of the recorder's, as with a transient systemd scope.
     let script = format!("echo $$ > {}; exec env RANK=3 python3 leak.py", cgroup.procs());
     let said = place.shell(&["--interval", "0.2"], &script)?;
     let (report, record) = (place.report()?, place.record()?);

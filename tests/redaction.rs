@@ -1,4 +1,4 @@
-//! Every kind of secret of `redaction/kinds.toml`, in every disguise, in whatever is kept or leaves the machine.
+//! Every kind of secret in `redaction/kinds.toml`, in every disguise, in everything that is kept or leaves the machine.
 
 use std::cell::RefCell;
 use std::error::Error;
@@ -51,7 +51,8 @@ impl Case {
         self.text.replacen(&self.secret, secret, 1)
     }
 
-    /// Where `text` shows eight characters in a row of the secret, whatever stands between them; of a short one, all.
+    /// Whether `text` shows eight consecutive characters of the secret, ignoring characters between them; of a shorter
+    /// secret, all of it.
     fn leaks(&self, text: &str) -> bool {
         let secret = squashed(&self.secret);
         match secret.len() {
@@ -80,7 +81,7 @@ fn redactor() -> Outcome<Redactor> {
     Ok(Redactor::new(&Knowledge::shipped()?.secrets)?)
 }
 
-/// In how many ways `case` can be hidden: the way's name and what stands in the log then.
+/// Ways in which a log may disguise `case`: a name, and the text as it stands in the log.
 fn disguises(case: &Case, is_bounded: bool, is_shaped: bool) -> Vec<(&'static str, String)> {
     let Case { text, secret } = case;
     let middle = secret.floor_char_boundary(secret.len() / 2);
@@ -100,7 +101,7 @@ fn disguises(case: &Case, is_bounded: bool, is_shaped: bool) -> Vec<(&'static st
         ("in HTML", text.replace('"', "&quot;")),
         ("in a diff", text.lines().map(|line| format!("+{line}\n")).collect()),
     ];
-    // Lines of a key without its first one are known by being lines.
+    // A key without its first line is only recognised by whole lines.
     if secret.contains('\n') && text.starts_with(secret) {
         ways.retain(|(_, hidden)| hidden.starts_with(secret) || hidden.starts_with('+'));
     }
@@ -180,12 +181,13 @@ fn what_only_looks_like_a_secret_stays() -> Outcome {
 const OOM: &str = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total capacity of 79.15 GiB of which 1.10 GiB is free. ";
 const LOG: &str = "Traceback (most recent call last):\n  File \"/w/train.py\", line 3, in main\n    loss.backward()\n";
 
-/// What of `text` may stand where there is but one line.
+/// `text` where it can stand in a single line, otherwise nothing.
 fn in_one_line(text: &str) -> &str {
     if text.contains('\n') { "" } else { text }
 }
 
-/// A log whose proof says `text`, with it before and behind, and a script with it beside the setting to change.
+/// The report on a log with `text` in its evidence, before it and after it, and on a script with `text` beside the
+/// setting to change.
 fn analyzed(text: &str, knowledge: &Arc<Knowledge>) -> Outcome<Report> {
     let line = in_one_line(text);
     let log = format!("[2026-10-01 12:00:00] step 1\n{text}\n{LOG}{OOM}{line}\n{text}\nstep 2\n");
@@ -204,7 +206,7 @@ fn cite(line: u64, text: &str) -> Citation {
     Citation::new(Location::new("job.log", LineNumber(line), Column(1)), text)
 }
 
-/// `report` with `text` wherever words of an input may stand.
+/// `report` with `text` in every field that may hold text from an input.
 fn filled(mut report: Report, text: &str) -> Outcome<Report> {
     let line = in_one_line(text).to_owned();
     report.neighbours.extend((100..).zip(text.lines()).map(|(number, line)| cite(number, line)));
@@ -226,7 +228,7 @@ fn filled(mut report: Report, text: &str) -> Outcome<Report> {
     Ok(report)
 }
 
-/// A conversation that remembers what was said.
+/// A forge that remembers the comment.
 #[derive(Default)]
 struct Said(RefCell<String>);
 
@@ -252,7 +254,7 @@ impl Forge for Said {
     }
 }
 
-/// All that leaves the machine or is kept of `report`.
+/// Every output of `report` that leaves the machine or is kept.
 fn outputs(report: &Report, redactor: &Redactor, knowledge: &Knowledge) -> Outcome<Vec<(&'static str, String)>> {
     let (sent, masked) = report::outgoing(report, redactor);
     assert!(masked > 0);
@@ -266,7 +268,7 @@ fn outputs(report: &Report, redactor: &Redactor, knowledge: &Knowledge) -> Outco
         history::export(store, &mut lines)?;
         Ok(String::from_utf8(lines)?)
     };
-    // What somebody exported who masked nothing.
+    // An export of a user who had masking switched off.
     let verbatim = Record::of(report, &Redactor::new(&[])?)?.ok_or("no incident")?;
     let line = serde_json::json!({ "incident": verbatim }).to_string();
     history::import(&mut imported, &mut line.as_bytes(), redactor)?;
@@ -411,7 +413,7 @@ fn the_cost_grows_as_the_text_does() -> Outcome {
             Ok(())
         };
         redact(&short)?;
-        // Sixteen times as much; squared it would be 256 times.
+        // The input is sixteen times as long; quadratic time would be 256 times as much.
         effort::is_within(64, || redact(&short), || redact(&long)).map_err(|error| format!("{piece:?}: {error}"))?;
     }
     Ok(())

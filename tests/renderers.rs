@@ -1,5 +1,5 @@
-//! Each format on whole cases of `corpus/`: a shortage with a patch, a healthy job, another failure. And on logs that
-//! mean harm.
+//! Each format on whole cases of `corpus/`: a shortage with a patch, a healthy job and another failure; besides hostile
+//! logs.
 
 use std::error::Error;
 use std::fs;
@@ -61,7 +61,7 @@ fn markdown_in_chinese() -> Outcome {
 fn html() -> Outcome {
     for name in CASES {
         let page = report::html(&[case(name, Language::En)?], Language::En);
-        // The head is the same for all.
+        // The head is the same on every page.
         let (_, body) = page.split_once("<body>").ok_or("no body")?;
         let (body, _) = body.split_once("<script>").ok_or("no script")?;
         insta::assert_snapshot!(format!("html-{name}"), body.replace("><", ">\n<"));
@@ -125,7 +125,7 @@ fn where_nothing_was_read_nothing_is_well() -> Outcome {
     Ok(())
 }
 
-/// A log that tries what a reader of reports could obey.
+/// A log with markup and commands that readers of reports might obey.
 const HOSTILE: &str = "Traceback (most recent call last):\n  \
     File \"/x/</pre><script>alert(1)</script>/train.py\", line 1, in <img src=x onerror=alert(2)>\n\
     torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. </details></pre><script>alert(3)</script> \
@@ -147,7 +147,7 @@ fn a_log_cannot_write_html() -> Outcome {
     Ok(())
 }
 
-/// What is left of Markdown without its code: what a forge reads.
+/// Markdown without its code: the part that a forge interprets.
 fn outside_code(page: &str) -> String {
     let mut outside = String::new();
     let mut rest = page;
@@ -156,7 +156,7 @@ fn outside_code(page: &str) -> String {
         let run = rest[start..].chars().take_while(|c| *c == '`').count();
         let fence = &rest[start..start + run];
         let mut inner = &rest[start + run..];
-        // A code span ends with as many backticks as it began with, no more.
+        // A code span ends with exactly as many backticks as it began with.
         loop {
             let Some(end) = inner.find(fence) else { return format!("{outside}{inner}") };
             let ending = inner[end..].chars().take_while(|c| *c == '`').count();
@@ -246,7 +246,7 @@ fn a_screen_is_as_wide_as_the_terminal() -> Outcome {
     for language in [Language::En, Language::Zh] {
         let report = case(CASES[0], language)?;
         let text = anstream::adapter::strip_str(&report::text(&report, language, Length::Full, Some(72))).to_string();
-        // Edits are shown as they are.
+        // Edits are not wrapped.
         let is_prose = |line: &&str| !line.trim_start().starts_with(['+', '-', '@']);
         let wide = text.lines().filter(is_prose).find(|line| unicode_width::UnicodeWidthStr::width(*line) > 72);
         assert!(wide.is_none_or(|line| !line.trim().contains(' ')), "{wide:?}");

@@ -1,4 +1,4 @@
-//! The shipped rule base: it holds together, its examples hold, and what it says of facts is what the grammars state.
+//! The shipped rule base is consistent, its examples pass, and its facts are those that the grammars state.
 
 use std::collections::BTreeMap;
 use std::error::Error;
@@ -24,7 +24,7 @@ fn the_shipped_rules_hold_together() -> Outcome {
     Ok(())
 }
 
-/// Whatever a grammar states in its own examples is a fact that rules may ask for, of the type that is said.
+/// Every fact stated in a grammar's examples may be used in rules and has the documented type.
 #[test]
 fn facts_of_logs_are_explained() -> Outcome {
     let (knowledge, glossary) = (Knowledge::shipped()?, Glossary::shipped()?);
@@ -58,7 +58,7 @@ fn the_page_on_writing_rules_lists_every_fact() -> Outcome {
     Ok(())
 }
 
-/// The rule that the page shows is right, and its examples hold.
+/// The rule shown on the page is valid, and its examples pass.
 #[test]
 fn the_page_on_writing_rules_shows_a_rule_that_works() -> Outcome {
     let page = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/writing-rules.md"))?;

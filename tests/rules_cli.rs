@@ -66,7 +66,7 @@ fn oomdoc(home: &Path) -> Command {
     command
 }
 
-/// A folder of rules with one file in it.
+/// A folder of rules with a single file.
 fn rules(content: &str) -> Result<tempfile::TempDir, Box<dyn Error>> {
     let folder = tempfile::tempdir()?;
     fs::write(folder.path().join("image_tower.toml"), content)?;
@@ -109,7 +109,7 @@ fn a_rule_of_ones_own_goes_from_file_to_diagnosis() -> Outcome {
     oomdoc().args(["rules", "show", "image_tower_on_gpu"]).assert().success().stdout(contains("image tower"));
     oomdoc().args(["explain", "image_tower_on_gpu", "--lang", "zh"]).assert().success().stdout(contains("图像编码器"));
     oomdoc().args(["rules", "import"]).arg(folder.path()).assert().success().stdout(contains("1 unchanged"));
-    // A store is opened by writers only: an analysis goes on beside one.
+    // Only writers open the store, so an analysis works while one has it open.
     let store = oomdoc::internal::store::DiskStore::open(home.path())?;
     analyze().assert().success().stdout(contains("image_tower_on_gpu"));
     drop(store);
@@ -214,7 +214,7 @@ fn a_snapshot_that_does_not_fit_costs_nobody_the_analysis() -> Outcome {
             .stderr(warned)
             .stdout(contains("GPU out of memory"));
     }
-    // The next import writes it anew, with all that was imported before.
+    // The next import rewrites the file with everything imported before.
     oomdoc(home.path()).args(["rules", "import"]).arg(folder.path()).assert().success();
     oomdoc(home.path()).args(["analyze", "-"]).write_stdin(LOG).assert().success().stderr(contains("warning").not());
     Ok(())
@@ -241,7 +241,7 @@ fn words_are_explained_or_guessed() -> Outcome {
         .success()
         .stdout(contains("reached its limit").and(contains("container_limit_too_small")));
     explain("--gpu-memory-utilization").success().stdout(contains("vllm.").and(contains("cost")));
-    // Several meanings: a figure, and the fact of that name in rules.
+    // The word has several meanings: a figure, a fact in rules, and a lever.
     explain("micro_batch").success().stdout(contains("lever"));
     explain("optimiser_step").code(2).stderr(contains("optimizer_step"));
     explain("qqqqq").code(2).stderr(contains("nothing is called `qqqqq`"));

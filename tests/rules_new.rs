@@ -1,4 +1,4 @@
-//! Rules, messages and knobs of one's own: begun with `rules new`, checked with the owner's names for files.
+//! A user's own rules, messages and knobs: created with `rules new`, and checked under the user's file names.
 
 mod home;
 
@@ -28,7 +28,7 @@ unless = 'config.sharded_by == "fsdp"'
 text.en = "Not with FSDP."
 "#;
 
-/// What `oomdoc rules check` says of one file in a folder of its own.
+/// The result and output of `oomdoc rules check` for one file in a folder of its own.
 fn checked(folder: &Path, path: &str, content: &str) -> Result<(bool, String), Box<dyn std::error::Error>> {
     let file = folder.join(path);
     fs::create_dir_all(file.parent().ok_or("no folder")?)?;
@@ -66,7 +66,7 @@ fn a_new_rule_passes_its_checks_and_diagnoses() -> Outcome {
             .assert()
             .stdout(contains("arena_full").and(contains(words)));
     }
-    // What somebody wrote stays.
+    // An existing file is not overwritten.
     oomdoc().args(["rules", "new", "arena_full"]).assert().code(2).stderr(contains("is there already"));
     oomdoc().args(["rules", "new", "Arena-full"]).assert().code(2).stderr(contains("small letters"));
     assert!(!folder.path().join("my-rules/causes/Arena-full.toml").exists());

@@ -1,4 +1,4 @@
-//! The shipped JSON Schema is that of the types, and real reports keep to it.
+//! The shipped JSON Schemas match the types, and real reports conform to them.
 
 use std::error::Error;
 use std::fs;

@@ -1,4 +1,4 @@
-//! How the processes of a job ended, one after the other, and the call that failed.
+//! The order in which a job's processes ended, and the call that failed.
 
 use std::error::Error;
 use std::io::Cursor;

@@ -1,4 +1,4 @@
-//! `oomdoc serve` as a team's programs ask it.
+//! `oomdoc serve` as a team's programs use it.
 
 #![cfg(all(feature = "server", unix))]
 
@@ -60,13 +60,13 @@ fn nobody_does_what_they_may_not() -> Outcome {
         (served.get("/api/v1/audit", &writer)?.status, served.get("/api/v1/export", &writer)?.status),
         (403, 403)
     );
-    // A token in an address stands in logs and histories: it opens nothing.
+    // A token in an address would end up in logs and histories, so it grants nothing.
     assert_eq!(served.ask("GET", &format!("/api/v1/incidents?token={reader}"), &[], b"")?.status, 401);
     let revoked = home::oomdoc(home.path()).args(["serve", "token", "revoke", "reader"]).output()?;
     assert!(revoked.status.success());
     let refused = served.get("/api/v1/incidents", &reader)?;
     assert_eq!((refused.status, refused.header("www-authenticate")), (401, Some("Bearer")));
-    // Whoever guesses is not let guess on.
+    // Repeated wrong tokens are refused for a while.
     let guessed = || served.get("/api/v1/me", &format!("oomdoc_{}_{}", "0".repeat(12), "0".repeat(64)));
     let statuses = (0..20).map(|_| Ok(guessed()?.status)).collect::<Result<Vec<u16>, Box<dyn std::error::Error>>>()?;
     assert_eq!(statuses.last(), Some(&429), "{statuses:?}");
@@ -83,7 +83,7 @@ fn readers_without_a_name_are_let_in_only_where_that_was_said() -> Outcome {
     Ok(())
 }
 
-/// A page elsewhere whose name points to this machine must read nothing here.
+/// A web page whose host name resolves to this machine must not read anything here (DNS rebinding).
 #[test]
 fn a_server_that_is_called_otherwise_does_not_answer() -> Outcome {
     let home = tempfile::tempdir()?;
@@ -111,20 +111,20 @@ fn hostile_requests_get_a_reason_and_nothing_else() -> Outcome {
     };
     let long = "x".repeat(100_000);
     for (method, path, body, expected) in [
-        // Ways to files that are not ours to give.
+        // Paths to files outside the server's data.
         ("GET", "/api/v1/incidents/..%2f..%2f..%2fetc%2fpasswd", &b""[..], 404),
         ("GET", "/api/v1/incidents/%2e%2e%2fserver%2ftokens", b"", 404),
         ("GET", "/..//..//etc/passwd", b"", 404),
         ("POST", "/api/v1/analyze?name=../../../../etc/cron.d/x%0a", b"x", 400),
         ("POST", "/api/v1/analyze?name=%00", b"x", 400),
         ("POST", "/api/v1/rules/check?name=../../x.toml", b"when = \"true\"", 200),
-        // Questions that make no sense, or too much of it.
+        // Queries that are invalid or too large.
         ("GET", "/api/v1/incidents?q=phase:%27%20OR%201=1", b"", 400),
         ("GET", "/api/v1/incidents?q=%22unclosed", b"", 400),
         ("GET", "/api/v1/incidents?limit=-1", b"", 400),
         ("GET", "/api/v1/incidents?cursor=%27", b"", 400),
         ("GET", "/api/v1/incidents?nonesuch=1", b"", 400),
-        // Bodies that are not what they should be.
+        // Invalid bodies.
         ("POST", "/api/v1/incidents", b"{\"incident\":{}}", 422),
         ("POST", "/api/v1/incidents", b"\xff\xfe\x00", 422),
         ("POST", "/api/v1/incidents", b"{\"outcome\":{\"incident\":\"../x\"}}", 422),
@@ -142,7 +142,7 @@ fn hostile_requests_get_a_reason_and_nothing_else() -> Outcome {
     );
     let many = vec![b' '; 5 << 20];
     assert_eq!(status("POST", "/api/v1/incidents", &many)?, 413);
-    // What is no HTTP, and what is two requests in one.
+    // Bytes that are no HTTP, and two requests disguised as one.
     for request in [
         &b"\x16\x03\x01\x02\x00\x01\x00"[..],
         b"GET / HTTP/9.9\r\n\r\n",
@@ -175,7 +175,7 @@ fn a_browser_is_told_to_take_nothing_for_a_page() -> Outcome {
     Ok(())
 }
 
-/// What other programs of the machine leave in the home folder is the server's, too.
+/// Incidents that other programs of the machine leave in the home folder are taken over by the server.
 #[test]
 fn what_waits_in_the_spool_is_taken_over_while_it_serves() -> Outcome {
     let home = tempfile::tempdir()?;
@@ -196,12 +196,12 @@ fn it_ends_when_told_and_starts_again_with_everything() -> Outcome {
     assert!(served.child.wait()?.success());
     let served = Served::start(home.path(), &[])?;
     assert_eq!(served.get(&format!("/api/v1/incidents/{id}"), &token)?.status, 200);
-    // It is found at once: nobody has to wait for an index to be made.
+    // The incident is found at once, without waiting for an index to be built.
     assert_eq!(served.get("/api/v1/incidents", &token)?.json()?["total"], 1);
     Ok(())
 }
 
-/// Rounds: 200 with OOMDOC_LONG=1.
+/// Kills the server 200 times with OOMDOC_LONG=1, otherwise a few times.
 #[test]
 fn whatever_was_acknowledged_is_there_after_it_was_killed() -> Outcome {
     let home = tempfile::tempdir()?;
@@ -230,7 +230,8 @@ fn whatever_was_acknowledged_is_there_after_it_was_killed() -> Outcome {
                     }
                 });
             }
-            // At another moment each time, when something was acknowledged: a loaded machine takes long for the first.
+            // Kills the server at a different moment each time, after something was acknowledged; a loaded machine
+            // takes long for the first.
             let count = || acknowledged.lock().map_or(0, |all| all.len());
             let before = count();
             let begun = std::time::Instant::now();
@@ -254,7 +255,7 @@ fn whatever_was_acknowledged_is_there_after_it_was_killed() -> Outcome {
     Ok(())
 }
 
-/// Who sends a request letter by letter, or never ends it, keeps nobody else out.
+/// A client that sends its request byte by byte, or never ends it, does not block others.
 #[test]
 fn slow_clients_are_given_up() -> Outcome {
     let home = tempfile::tempdir()?;
@@ -275,7 +276,7 @@ fn slow_clients_are_given_up() -> Outcome {
     Ok(())
 }
 
-/// The command of somebody whose team has a server.
+/// The command of a user whose team has a server.
 fn with_server(home: &std::path::Path, served: &Served, token: &str) -> assert_cmd::Command {
     let mut command = home::oomdoc(home);
     command.env("OOMDOC_SERVER", format!("http://{}", served.address)).env("OOMDOC_SERVER_TOKEN", token);

@@ -1,5 +1,5 @@
-//! Memory snapshots of PyTorch: what is found in them is what the allocator that wrote them knew, and nothing that a pickle says is run.
-//! `tests/fixtures/snapshot/README.md` tells how the fixtures came to be.
+//! PyTorch's memory snapshots: the findings match what the allocator itself reported, and nothing in a pickle is
+//! executed. See `tests/fixtures/snapshot/README.md` for how the fixtures were made.
 
 use std::error::Error;
 use std::fs;
@@ -11,7 +11,7 @@ use oomdoc::internal::analyze_inputs;
 use oomdoc::internal::knowledge::Knowledge;
 use oomdoc::internal::redact::Redactor;
 use oomdoc::internal::report::{Length, compact, html, markdown, outgoing, sarif, text};
-use oomdoc::internal::snapshot::{Recording, Shown};
+use oomdoc::internal::snapshot::{Recording, SnapshotFindings};
 use oomdoc::internal::source::Input;
 use oomdoc::model::{Bytes, Kind, Phase, Report, Role, Snapshot, SnapshotMoment};
 use oomdoc::{Language, Options, analyze};
@@ -62,7 +62,7 @@ fn what_is_found_is_what_the_allocator_knew() -> Outcome {
         );
         let free = number("device_free").filter(|_| has_trace);
         assert_eq!(snapshot.refused.as_ref().map(|refused| refused.device_free.0), free, "{name}");
-        // What rounding left of a block that was given back since is not in the trace: less than 1 MiB each.
+        // The trace omits the rounding of blocks that were freed since: less than 1 MiB each.
         let rounding = snapshot.unused.pieces.max(number("pieces").unwrap_or(0) as u64) as i64 * Bytes::MIB.0;
         assert!((snapshot.unused.bytes.0 - number("unused").unwrap_or(0)).abs() <= rounding, "{name}: {snapshot:?}");
         assert!((snapshot.unused.largest.0 - number("largest_unused").unwrap_or(0)).abs() <= Bytes::MIB.0, "{name}");
@@ -86,7 +86,7 @@ fn a_snapshot_that_ends_with_a_refusal_is_an_incident_of_its_own() -> Outcome {
     assert!(category(snapshot, "optimizer_states") > weights);
     assert_eq!(snapshot.lines[0].file, "/workspace/train.py");
     assert_eq!((snapshot.lines[0].file_line, &*snapshot.lines[0].category), (15, "optimizer_states"));
-    // A pickle has no lines, so that none is cited.
+    // A pickle has no lines, so citations have none.
     for cite in incident.evidence.iter().chain(&incident.phase.evidence) {
         assert_eq!((cite.location.line.0, cite.location.to_string().as_str()), (0, "optimizer-step.pickle"));
     }
@@ -159,7 +159,7 @@ fn beside_a_log_it_is_evidence_for_the_same_incident() -> Outcome {
 fn a_folder_is_read_with_whatever_is_in_it() -> Outcome {
     let folder = tempfile::tempdir()?;
     fs::write(folder.path().join("job.log"), LOG)?;
-    // By its content, not by its name.
+    // A snapshot is recognised by its content, not by its name.
     fs::write(folder.path().join("dump.bin"), fixture("optimizer-step")?)?;
     fs::write(folder.path().join("notes.pickle"), "step 1 loss 2.0\n")?;
     let report = analyze(&[folder.path().to_str().ok_or("path")?], &Options::default())?;
@@ -191,7 +191,7 @@ fn every_page_shows_it_and_none_invents_a_line() -> Outcome {
     Ok(())
 }
 
-/// A pickle, written instruction by instruction.
+/// Writes a pickle instruction by instruction.
 #[derive(Clone, Default)]
 struct Writer(Vec<u8>);
 
@@ -213,13 +213,13 @@ impl Writer {
         self.raw(&[0x8a, 8]).raw(&number.to_le_bytes())
     }
 
-    /// A dictionary of `pairs`, each of which writes its value.
+    /// A dictionary of `pairs`: a key, and a function that writes the value.
     fn dict(self, pairs: &[(&str, &dyn Fn(Writer) -> Writer)]) -> Writer {
         let opened = self.raw(b"}(");
         pairs.iter().fold(opened, |writer, (key, value)| value(writer.text(key.as_bytes()))).raw(b"u")
     }
 
-    /// A snapshot whose one segment has one block, with `frames`.
+    /// A snapshot with a single segment of a single block, allocated at `frames`.
     fn snapshot(self, frames: &dyn Fn(Writer) -> Writer) -> Vec<u8> {
         let block = |writer: Writer| {
             let pairs: [(&str, &dyn Fn(Writer) -> Writer); 4] = [
@@ -244,12 +244,12 @@ impl Writer {
 
 fn summaries_of(bytes: &[u8], knowledge: &Knowledge) -> Outcome<Vec<Snapshot>> {
     let recording = Recording::read(Arc::from("hostile.pickle"), bytes)?;
-    Ok(Shown::of(&recording, knowledge)?.devices)
+    Ok(SnapshotFindings::of(&recording, knowledge)?.devices)
 }
 
 #[test]
 fn what_would_run_code_is_refused_with_its_place() -> Outcome {
-    // `os.system("touch …")`, as pickle would run it.
+    // `os.system("touch …")`, which `pickle.load` would run.
     let folder = tempfile::tempdir()?;
     let ran = folder.path().join("ran");
     let command = format!("touch {}", ran.display());
@@ -290,7 +290,7 @@ fn what_asks_for_more_than_it_is_gets_an_answer() -> Outcome {
         let problem = read(&writer.raw(b".").0).err().unwrap_or_default();
         assert!(problem.contains(why), "{why}: {problem}");
     };
-    // Lengths beyond the file.
+    // Lengths that exceed the file.
     for length in [
         &b"\x8b\xff\xff\xff\x7f"[..],
         b"B\xff\xff\xff\xff",
@@ -307,18 +307,18 @@ fn what_asks_for_more_than_it_is_gets_an_answer() -> Outcome {
     is_refused(Writer::new().raw(b"I1\n"), "no instruction");
     is_refused(Writer::new().raw(b"N"), "something else than PyTorch's memory snapshot");
     is_refused(Writer::new().raw(&b"]".repeat(1 << 22)), "more objects");
-    // Thirty thousand lists, each in the next: nobody goes down with them.
+    // Thirty thousand nested lists must not overflow the stack.
     let deep = Writer::new().raw(&b"]\x94(".repeat(30_000)).raw(&b"e".repeat(30_000));
     is_refused(deep, "something else than PyTorch's memory snapshot");
 
-    // A billion laughs: ten lists, each ten times in the next.
+    // A "billion laughs": ten lists, each of which contains the one before ten times.
     let laughs = |writer: Writer| {
         (1..10_u8).fold(writer.raw(b"]\x94(NNNNNNNNNNe"), |writer, level| {
             writer.raw(b"0]\x94(").raw(&[b'h', level - 1].repeat(10)).raw(b"e")
         })
     };
     assert_eq!(read(&Writer::new().snapshot(&laughs))?[0].in_use, Bytes(1000));
-    // The same list of segments over and over.
+    // One list of events, referred to many times.
     let trace = |writer: Writer| {
         let writer = writer.raw(b"(").raw(&b"}".repeat(20_000)).raw(b"l\x940(").raw(&b"h\x00".repeat(30_000)).raw(b"l");
         writer.raw(b"")
@@ -327,7 +327,7 @@ fn what_asks_for_more_than_it_is_gets_an_answer() -> Outcome {
     let over = Writer::new().dict(&[("device_traces", &trace), ("segments", &segments)]);
     is_refused(over, "over and over");
 
-    // A list that holds itself is legal.
+    // A list that contains itself is valid.
     let own = |writer: Writer| writer.raw(b"]\x94h\x00a");
     assert_eq!(read(&Writer::new().snapshot(&own))?[0].lines[0].bytes, Bytes(1000));
     Ok(())
@@ -366,7 +366,7 @@ fn one_that_was_cut_anywhere_gets_an_answer() -> Outcome {
     Ok(())
 }
 
-/// xorshift64: the same numbers everywhere.
+/// The generator xorshift64, which gives the same numbers on every machine.
 struct Chance(u64);
 
 impl Chance {

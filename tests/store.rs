@@ -1,4 +1,4 @@
-//! The store keeps its word, on a disk and in memory alike, and says what does not fit.
+//! The store keeps what it accepted, on disk and in memory alike, and reports what does not fit.
 
 mod home;
 
@@ -17,7 +17,7 @@ use proptest::prelude::*;
 
 type Outcome = Result<(), Box<dyn Error>>;
 
-/// Patiently: where a store was just dropped, its locks may be let go a moment later.
+/// Waits for the locks, because a store that was just dropped may release them a moment later.
 fn open(home: &Path) -> Result<DiskStore, StoreError> {
     DiskStore::open_within(home, home::HANGS)
 }
@@ -34,12 +34,12 @@ fn behind(store: &dyn Store, prefix: &str, after: &str) -> Result<Vec<(String, V
     Ok(records)
 }
 
-/// The error of a store that must not open.
+/// The error of a store that must fail to open.
 fn refusal(home: &Path) -> Result<StoreError, Box<dyn Error>> {
     open(home).err().ok_or_else(|| "it opened".into())
 }
 
-/// A home with two records and a snapshot, and sled's file in it.
+/// A home with two records and a snapshot, and the path of sled's file.
 fn home() -> Result<(tempfile::TempDir, PathBuf), Box<dyn Error>> {
     let home = tempfile::tempdir()?;
     let mut store = open(home.path())?;
@@ -175,7 +175,7 @@ fn a_journal_that_lost_its_end_is_noticed_while_sled_has_it() -> Outcome {
     let before = fs::read(&journal)?;
     open(home.path())?.commit(&[Change::put("rules/user/c", "three")])?;
     let after = fs::read(&journal)?;
-    // Cut within the last change.
+    // The journal is cut within its last change.
     fs::write(&journal, &after[..(before.len() + after.len()) / 2])?;
     assert!(matches!(refusal(home.path())?, StoreError::RolledBack { found: 1, seen: 2, .. }));
     assert_eq!(salvage(home.path())?.records, 3);
@@ -183,7 +183,7 @@ fn a_journal_that_lost_its_end_is_noticed_while_sled_has_it() -> Outcome {
     Ok(())
 }
 
-/// A home with three hundred records, in commits of ten, and where its journal is.
+/// A home with three hundred records, committed ten at a time, and the path of its journal.
 fn full() -> Result<(tempfile::TempDir, PathBuf), Box<dyn Error>> {
     let home = tempfile::tempdir()?;
     let mut store = open(home.path())?;
@@ -199,7 +199,7 @@ fn full() -> Result<(tempfile::TempDir, PathBuf), Box<dyn Error>> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 12, ..ProptestConfig::default() })]
 
-    /// One bad bit is never passed over, is not copied, and a salvage keeps all the others.
+    /// A flipped bit in a record is always noticed and never copied, and a salvage keeps all other records.
     #[test]
     fn one_bad_bit_costs_one_record_at_most(at in any::<prop::sample::Index>(), bit in 0u8..8, is_sled_lost in any::<bool>()) {
         let check = || -> Outcome {
@@ -211,7 +211,7 @@ proptest! {
             if is_sled_lost {
                 fs::remove_dir_all(home.path().join("store/sled"))?;
             }
-            // A note between changes is missed by nobody.
+            // The bit may lie in an entry whose loss affects no record.
             let Err(error) = View::of(home.path()).map(drop) else { return Ok(()) };
             assert!(matches!(error, StoreError::Damaged { .. }), "{error}");
             if let Ok(mut store) = open(home.path()) {
@@ -312,12 +312,12 @@ fn a_store_whose_making_was_interrupted_is_made() -> Outcome {
     Ok(())
 }
 
-/// A store of which nearly all was removed, and what is left.
+/// A store most of whose records were removed, so that nearly all its space is unused.
 fn bloated() -> Result<(tempfile::TempDir, DiskStore), Box<dyn Error>> {
     let home = tempfile::tempdir()?;
     let mut store = open(home.path())?;
     for round in 0..40_u64 {
-        // What cannot be packed: the same noise, told apart by where it begins.
+        // Incompressible values: the same noise, read from different offsets.
         let noise = |at: u64| (at.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 29).wrapping_mul(0xbf58_476d_1ce4_e5b9) >> 56;
         let value = |number: u64| (0..60_000_u64).map(|at| noise(at + 60_000 * number) as u8).collect::<Vec<u8>>();
         let changes: Vec<Change> =
@@ -354,11 +354,11 @@ fn removed_records_give_their_space_back() -> Outcome {
 fn an_interrupted_compaction_leaves_the_old_or_the_new_store() -> Outcome {
     let (home, _) = home()?;
     let new = home.path().join("store/journal.new");
-    // While it copied.
+    // Interrupted while copying.
     fs::write(&new, "half")?;
     assert_eq!(open(home.path())?.verify()?, 2);
     assert!(!new.exists());
-    // Behind it, before sled was made anew.
+    // Interrupted after the copy, before sled was rebuilt.
     let old = home.path().join("old");
     copy_folder(&home.path().join("store/sled"), &old)?;
     let mut store = open(home.path())?;
@@ -374,7 +374,7 @@ fn an_interrupted_compaction_leaves_the_old_or_the_new_store() -> Outcome {
 
 #[test]
 fn a_place_that_cannot_be_written_is_named() -> Outcome {
-    // Root may write into folders that are marked read-only, but not into the kernel's own.
+    // Root may write into read-only folders, but not into those of the kernel.
     let refused = ["/sys/oomdoc", "/proc/oomdoc"].map(|home| refusal(Path::new(home)));
     for error in refused {
         let error = error?;
@@ -389,13 +389,13 @@ fn a_place_that_cannot_be_written_is_named() -> Outcome {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
 
-    /// Whatever becomes of sled's file, the records are there: never a panic, never fewer of them.
+    /// Whatever damage sled's file has, all records are still there, and nothing panics.
     #[test]
     fn damage_of_sled_is_mended(at in any::<prop::sample::Index>(), bit in 0u8..8, cut in any::<bool>()) {
         let check = || -> Outcome {
             let (home, data) = home()?;
             let mut bytes = fs::read(&data)?;
-            // What was never written is of no interest.
+            // The unused end of the file is skipped.
             let written = bytes.iter().rposition(|byte| *byte != 0).map_or(1, |last| last + 1);
             let at = at.index(written);
             if cut { bytes.truncate(at) } else { bytes[at] ^= 1 << bit }
@@ -410,7 +410,7 @@ proptest! {
         prop_assert!(check().is_ok(), "{:?}", check().err());
     }
 
-    /// The twins agree, whatever is asked of them.
+    /// The store on disk and the one in memory answer every query alike.
     #[test]
     fn disk_and_memory_agree(
         commits in proptest::collection::vec(
@@ -431,7 +431,7 @@ proptest! {
             for prefix in ["a/", "b/", "c/", "a/b"] {
                 assert_eq!(all(&disk, prefix)?, all(&memory, prefix)?);
             }
-            // A view with its last change still above it.
+            // A view whose last commit is not yet merged into the records below it.
             let mut view = View::of(home.path())?;
             view.commit(&[Change::put("b/b", "above"), Change::remove("b/c")])?;
             for after in ["", "a/c", "b/", "b/a", "b/aa", "b/b", "b/~", "c/a"] {

@@ -1,4 +1,4 @@
-//! The report is the same however many cores read the inputs.
+//! The report is the same however many threads read the inputs.
 
 use std::error::Error;
 use std::fs;
@@ -17,12 +17,12 @@ use generate::Kind;
 
 type Outcome = Result<(), Box<dyn Error>>;
 
-/// A folder of a job's logs: every kind, one compressed, one an archive's member, an empty one, a configuration.
+/// A folder of a job's logs: one of each kind, a compressed one, one in an archive, an empty one and a configuration.
 fn folder() -> Result<tempfile::TempDir, Box<dyn Error>> {
     let folder = tempfile::tempdir()?;
     for (index, kind) in Kind::ALL.into_iter().enumerate() {
         let mut log = Vec::new();
-        // Several blocks of what is read alone, too.
+        // The incident's log is several blocks long, so that one file is also read by several threads.
         let size = if kind == Kind::Incident { 3 << 20 } else { 700_000 };
         generate::write(&mut log, kind, size, index as u64)?;
         fs::write(folder.path().join(format!("{}.log", kind.name())), &log)?;

@@ -1,4 +1,4 @@
-//! Comments on a local server that speaks as GitHub and GitLab do.
+//! Comments written to a local server that imitates GitHub and GitLab.
 
 mod requests;
 
@@ -19,13 +19,13 @@ use serde_json::{Value, json};
 
 type Outcome<T = ()> = Result<T, Box<dyn Error>>;
 
-/// What the server holds.
+/// The state of the server.
 #[derive(Debug, Default)]
 struct State {
     comments: Vec<(u64, String, String)>,
-    /// Statuses (and headers) for the next writes, before any is done.
+    /// Statuses (and headers) returned for the next writes, which are then not performed.
     troubles: VecDeque<(u16, &'static str)>,
-    /// Does the next write, and breaks off before it says so.
+    /// Performs the next write, but closes the connection before answering.
     breaks_off: bool,
     /// Method and path of each request.
     requests: Vec<(String, String)>,
@@ -119,7 +119,7 @@ fn serve(mut stream: TcpStream, shared: &Mutex<State>) -> Outcome {
     Ok(())
 }
 
-/// What the forge says, and does.
+/// Performs a request to the forge and returns the answer.
 fn answer(state: &mut State, method: &str, target: &str, body: &Value, is_allowed: bool) -> (u16, Value) {
     let path = target.split('?').next().unwrap_or_default();
     if path == "/hook" {
@@ -138,7 +138,7 @@ fn answer(state: &mut State, method: &str, target: &str, body: &Value, is_allowe
     let id: u64 = path.rsplit('/').next().and_then(|id| id.parse().ok()).unwrap_or_default();
     let known = state.comments.iter().position(|(known, ..)| *known == id);
     match (method, path) {
-        // As a workflow's token is answered.
+        // GitLab names the user of a token; GitHub does not for a workflow's token.
         ("GET", "/user") if state.requests.iter().any(|(_, path)| path.starts_with("/projects")) => {
             (200, json!({ "id": 1 }))
         }
@@ -224,7 +224,7 @@ fn a_log_without_a_line_solves_nothing() -> Outcome {
 #[test]
 fn notes_on_gitlab_too() -> Outcome {
     let server = Server::start()?;
-    // Says to the server which forge it is.
+    // Makes the server answer as GitLab.
     server.with(|state| state.requests.push(("GET".to_owned(), "/projects".to_owned())));
     assert_eq!(comment(&server.gitlab(), OOM)??, Posted::Created);
     assert_eq!(comment(&server.gitlab(), OOM)??, Posted::Updated);
@@ -338,7 +338,7 @@ fn a_message_is_sent_once_it_is_taken() -> Outcome {
     Ok(())
 }
 
-/// The command in an environment that holds nothing but `variables`.
+/// Runs `oomdoc triage` with no environment but `variables`.
 fn run(folder: &std::path::Path, variables: &[(&str, &str)], arguments: &[&str]) -> assert_cmd::assert::Assert {
     let mut command = assert_cmd::Command::new(assert_cmd::cargo::cargo_bin!("oomdoc"));
     command
@@ -350,7 +350,7 @@ fn run(folder: &std::path::Path, variables: &[(&str, &str)], arguments: &[&str])
     command.arg("triage").args(arguments).assert()
 }
 
-/// What GitHub Actions tells a step of a pull request.
+/// The environment of a step of GitHub Actions on a pull request.
 fn of_github<'v>(server: &'v Server, summary: &'v str) -> [(&'static str, &'v str); 6] {
     [
         ("GITHUB_ACTIONS", "true"),
@@ -443,7 +443,7 @@ fn an_incident_is_kept_and_linked_by_the_next() -> Outcome {
         assert!(page.contains(&link) && page.contains("alike), fixed by --zero"), "{page}");
     }
     assert_eq!(listed()?["total"], 2);
-    // What no history can be kept in costs a warning.
+    // Where no history can be kept, there is only a warning.
     let done = run(folder.path(), &[("OOMDOC_HOME", "/proc/oomdoc")], &["two.log"]).code(0);
     assert!(String::from_utf8_lossy(&done.get_output().stderr).contains("not kept"));
     Ok(())
@@ -466,13 +466,13 @@ fn the_next_steps_are_told_what_came_out() -> Outcome {
         "verdict=gpu_oom\ncause=unknown\nreport-path=out/report.html\nsarif-path=out/report.sarif\ncomment-url={page}\n"
     );
     assert_eq!(std::fs::read_to_string(&output)?, expected);
-    // A value with a line end would be another output.
+    // A value with a line end could set another output.
     run(folder.path(), &variables, &["fine.log", "--no-comment", "--output", "a\nverdict=b"]).code(0);
     let told = std::fs::read_to_string(&output)?;
     let told = told.strip_prefix(&expected).ok_or("what was told before is gone")?;
     assert!(told.starts_with("verdict=none\ncause=\nreport-path=") && told.matches("verdict=").count() == 3, "{told}");
     assert!(told.lines().filter(|line| line.starts_with("verdict=")).count() == 1, "{told}");
-    // Everything that the action promises is among them.
+    // These are all outputs that the action declares.
     let action = std::fs::read_to_string(std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("action.yml"))?;
     for name in expected.lines().filter_map(|line| line.split('=').next()) {
         assert!(action.contains(&format!("steps.triage.outputs.{name} ")), "{name}");
@@ -480,7 +480,7 @@ fn the_next_steps_are_told_what_came_out() -> Outcome {
     Ok(())
 }
 
-/// The places of all results of the SARIF in `folder`.
+/// The locations of all results in the SARIF file in `folder`.
 fn places(folder: &std::path::Path) -> Outcome<Vec<Value>> {
     let log: Value = serde_json::from_slice(&std::fs::read(folder.join("oomdoc-report/report.sarif"))?)?;
     let results = log["runs"][0]["results"].as_array().ok_or("no results")?;

@@ -1,4 +1,4 @@
-//! Servers whose certificate is signed by somebody whom only the user knows.
+//! Servers whose certificate is signed by an authority that only the user trusts.
 
 mod requests;
 
@@ -34,7 +34,7 @@ fn fixture(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/tls").join(name)
 }
 
-/// A server that refuses whatever it is asked; its address, and what it was asked.
+/// A TLS server that refuses every request. Returns its address, and the requests it got.
 fn server() -> Outcome<(String, Receiver<String>)> {
     let chain = vec![CertificateDer::from_pem_file(fixture("server.pem"))?];
     let key = PrivateKeyDer::from_pem_file(fixture("server.key"))?;

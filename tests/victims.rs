@@ -1,4 +1,4 @@
-//! Who was refused or killed, where the message itself does not say it.
+//! Which process was refused memory or killed, where the message itself does not say it.
 
 use std::error::Error;
 use std::io::Cursor;

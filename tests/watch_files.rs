@@ -1,5 +1,5 @@
-//! What `oomdoc.watch` wrote (docs/watch.md), alone and beside the log of the same job. The files of tests/fixtures/watch are those of
-//! python/torch_tests/jobs.py, run with torch 2.15 on a CPU.
+//! Files that `oomdoc.watch` writes (docs/watch.md), alone and beside the log of the same job. The files of
+//! tests/fixtures/watch were written by python/torch_tests/jobs.py with torch 2.15 on a CPU.
 
 use std::error::Error;
 use std::fs;
@@ -18,7 +18,7 @@ fn fixtures() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/watch")
 }
 
-/// The files of a job: its log, and what was written.
+/// The files of a job: its log, and the file of `oomdoc.watch`.
 fn files(job: &str) -> Result<[PathBuf; 2], Box<dyn Error>> {
     let folder = fixtures().join(job);
     let is_watched = |path: &PathBuf| path.to_string_lossy().contains("oomdoc-watch-");
@@ -37,7 +37,7 @@ fn report(inputs: &[&Path]) -> Result<Value, Box<dyn Error>> {
     Ok(serde_json::from_slice(&said.stdout)?)
 }
 
-/// The only incident of `report`, which is one job's.
+/// The only incident of `report`.
 fn incident(report: &Value) -> &Value {
     let incidents = report["incidents"].as_array().map_or(&[][..], Vec::as_slice);
     assert_eq!(incidents.len(), 1, "{report:#}");
@@ -58,7 +58,7 @@ fn a_file_says_by_itself_what_ran_out_where_and_why() -> Outcome {
             (Some("host_alloc_failure"), Some("grammar")),
             "{job}"
         );
-        // A bare `torch.empty` is of no phase.
+        // A bare `torch.empty` belongs to no phase.
         assert!(phase.is_none_or(|phase| incident["phase"]["name"] == phase), "{job}: {:#}", incident["phase"]);
         assert_eq!(incident["victim"]["rank"].as_u64(), rank, "{job}");
         assert_eq!(incident["victim"]["host"], "node7");
@@ -80,7 +80,7 @@ fn a_log_and_its_file_are_one_incident_of_one_job_in_any_order() -> Outcome {
                 (&two["victim"], &two["kind"], &two["phase"]["name"]),
                 "{job}"
             );
-            // The log's words, which stand where the job's story does, and the figures that only the file knows.
+            // The evidence comes from the log, and figures that only the file has are added to it.
             let proof = two["evidence"][0]["path"].as_str().unwrap_or_default();
             assert!(proof.ends_with("job.log"), "{job}: {proof}");
             let figures = two["figures"].as_array().ok_or("no figures")?;
@@ -117,7 +117,7 @@ fn what_keeps_graphs_is_named_with_its_line() -> Outcome {
         };
         assert!(cites.iter().any(|cite| stands(&cite)), "{first:#}");
     }
-    // The log alone does not know.
+    // The log alone does not show the cause.
     let report = report(&[&log])?;
     assert_ne!(incident(&report)["diagnoses"][0]["cause"], "host_memory_growth");
     Ok(())

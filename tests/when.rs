@@ -1,4 +1,4 @@
-//! When an incident happened, where the log names no date or no year, and that months of such logs can be asked about.
+//! The time of an incident whose log gives no date or no year, and queries by time over months of such logs.
 
 mod home;
 
@@ -16,7 +16,7 @@ const WRITTEN: u64 = 1_795_161_600;
 const STACK: &str = "Traceback (most recent call last):\n  File \"/w/train.py\", line 9, in main\n    loss.backward()\n\
                      torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB.\n";
 
-/// When the incident of `log` happened, which was last written on 20 November 2026; the report's own words.
+/// The report's time for the incident of `log`, which was last written on 20 November 2026.
 fn when(folder: &Path, log: &str, arguments: &[&str]) -> Result<Value, Box<dyn std::error::Error>> {
     let path = folder.join("job.log");
     fs::write(&path, log)?;
@@ -70,7 +70,7 @@ fn the_user_says_otherwise() -> Outcome {
         .assert()
         .code(2)
         .stderr(contains("2026-11-20T10:00"));
-    // What was guessed when it was kept gives way.
+    // A time given later replaces the one estimated when the incident was first kept.
     let home = folder.path().join("home");
     settle(&home)?;
     when("2026-02-04")?;
@@ -89,7 +89,7 @@ fn months_of_logs_without_dates_can_be_asked_about() -> Outcome {
     when(folder.path(), &format!("07:30:00 step 1\n{STACK}"), &[])?;
     when(folder.path(), &format!("INFO 03-01 07:31:00 [core.py:1] step\n{STACK}"), &[])?;
     when(folder.path(), &format!("07:32:00 step 1\n{STACK}"), &["--when", "2025-06-01"])?;
-    // First in the spool, then by the index.
+    // First from the spool, then from the index.
     for _ in 0..2 {
         let found = |query: &str| total(&home, query);
         assert_eq!(

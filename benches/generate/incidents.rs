@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::Random;
 
-/// Kind, phase, likeliest cause, and of a hundred so many.
+/// Kind, phase, most likely cause, and its share in percent.
 const TROUBLES: [(&str, &str, &str, u64); 12] = [
     ("gpu_oom", "optimizer_step", "optimizer_states_on_gpu", 18),
     ("gpu_oom", "backward", "activations_too_large", 16),
@@ -51,11 +51,11 @@ const FRAMES: [&str; 8] = [
 ];
 const GIB: f64 = (1_u64 << 30) as f64;
 
-/// Incident `number` of the history of `seed`, as a line of an export holds it: `{"incident": …}`.
+/// Incident `number` of the history of `seed`, as a line of an export: `{"incident": …}`.
 pub fn incident(seed: u64, number: u64) -> Value {
     let mut random =
         Random((seed ^ number.wrapping_mul(0x9e37_79b9_7f4a_7c15)).wrapping_mul(0xbf58_476d_1ce4_e5b9) | 1);
-    // The first numbers of neighbouring seeds are alike.
+    // Neighbouring seeds begin with similar numbers, so the first few are skipped.
     for _ in 0..4 {
         random.below(2);
     }
@@ -135,7 +135,7 @@ pub fn incident(seed: u64, number: u64) -> Value {
         "job": {"framework": framework, "framework_version": null, "model": model, "parameters": null, "world_size": 512,
                 "gpu": gpu, "config_digest": null},
         "incident": {
-            // In the order of an export.
+            // The fields in the order of an export.
             "id": format!("{:016x}", number << 24 | (seed << 40 ^ number).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40),
             "fingerprint": {"version": 1, "key": format!("{kind}-{phase}-{cause}-{key}").replace('_', "-"), "parts": parts},
             "kind": kind, "recovered": false, "started": null, "failed_at": time.trim_end_matches('Z'),

@@ -2,20 +2,20 @@
 
 use std::io::{self, Write};
 
-// Each user needs a part of it.
+// Each user of the module needs only part of it.
 #[allow(dead_code)]
 pub mod incidents;
 
-/// What a log is like.
+/// A kind of log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// A job that goes well: progress and metrics.
     Healthy,
-    /// The same, until one rank runs out of memory.
+    /// The same, until one rank runs out of memory at the end.
     Incident,
-    /// Healthy, with "error" in every fourth line.
+    /// A healthy job with "error" in every fourth line.
     Noisy,
-    /// 64 ranks that print at once.
+    /// 64 ranks that print at the same time.
     Ranks,
     /// Lines of a megabyte: progress bars that only return the carriage.
     LongLines,
@@ -37,7 +37,7 @@ impl Kind {
     }
 }
 
-/// As PyTorch 2.4 writes it.
+/// The end of a failing job, in the format of PyTorch 2.4.
 const FAILURE: &str = "\
 [rank3]: Traceback (most recent call last):
 [rank3]:   File \"/job/train.py\", line 210, in <module>
@@ -49,7 +49,7 @@ which 1.12 GiB is free. Including non-PyTorch memory, this process has 78.02 GiB
 75.40 GiB is allocated by PyTorch, and 1.01 GiB is reserved by PyTorch but unallocated.
 ";
 
-/// Writes a log of `kind`, of at least `size` bytes and at most a line more.
+/// Writes a log of `kind` with at least `size` bytes, and at most one line more.
 pub fn write(out: &mut impl Write, kind: Kind, size: u64, seed: u64) -> io::Result<()> {
     let mut random = Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
     let end = if kind == Kind::Incident { FAILURE } else { "" };
@@ -100,21 +100,21 @@ fn write_line(line: &mut String, kind: Kind, step: u64, random: &mut Random) {
             step * 8192
         ),
     };
-    // A string takes everything.
+    // Writing to a string never fails.
     debug_assert!(outcome.is_ok());
 }
 
-/// xorshift64: numbers that look random, the same everywhere.
+/// The generator xorshift64: pseudo-random numbers, the same on every machine.
 pub struct Random(u64);
 
 impl Random {
-    /// Numbers of their own for each seed but 0, which is 1.
+    /// A generator with different numbers for each seed, except that 0 counts as 1.
     #[allow(dead_code)]
     pub fn new(seed: u64) -> Random {
         Random(seed.max(1))
     }
 
-    /// The next one, below `limit`.
+    /// The next number, below `limit`.
     pub fn below(&mut self, limit: u64) -> u64 {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;

@@ -1,15 +1,16 @@
-//! Command lines that comments show: a configuration that names no program often says above itself how it is run.
+//! Finds command lines in comments: a configuration that names no program often says in a comment at its top how it is
+//! run.
 
 use super::shell;
 
-/// The command lines in the comments of `text`, as they stand there or between backticks.
+/// The command lines in the comments of `text`, whether they fill the comment or stand between backticks.
 pub(super) fn commands(text: &str) -> impl Iterator<Item = &str> {
     let comments = text.lines().filter_map(|line| line.trim_start().strip_prefix('#'));
     let is_command = |part: &&str| part.contains(' ') && shell::starts_program(part);
     comments.flat_map(parts).map(str::trim).filter(is_command)
 }
 
-/// The whole comment, or what stands between its backticks: every second part.
+/// The whole comment, or, where it has backticks, the text between them: every second piece.
 fn parts(comment: &str) -> Vec<&str> {
     let comment = comment.trim_start_matches(['#', ' ', '\t']).trim_end();
     match comment.contains('`') {

@@ -1,10 +1,11 @@
 use similar::TextDiff;
 
-/// What changed from `before` to `after`, as `patch -p1` and `git apply` read it; empty if nothing did.
+/// The changes from `before` to `after` as a unified diff that `patch -p1` and `git apply` read; empty if there are
+/// none.
 pub fn diff(path: &str, before: &str, after: &str) -> String {
     let lines = |text| -> Vec<&str> { str::split_inclusive(text, '\n').collect() };
     let name = path.trim_start_matches("./").trim_start_matches('/');
-    // A name with blanks ends with a tab.
+    // A tab marks the end of a name that contains blanks.
     let end = if name.contains(char::is_whitespace) { "\t" } else { "" };
     TextDiff::configure()
         .newline_terminated(true)

@@ -1,10 +1,10 @@
-//! Changes to a text: where, and what stands there afterwards; and where things stand in it.
+//! Edits to a text, as byte spans and what replaces them, and helpers that find where lines begin and end.
 
 use std::ops::Range;
 
 use crate::model::{Column, LineNumber, Location};
 
-/// One change: what stands in `span` becomes `with`.
+/// One edit: the bytes in `span` are replaced by `with`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Edit {
     pub span: Range<usize>,
@@ -24,13 +24,13 @@ impl Edit {
         Edit::replace(span, "")
     }
 
-    /// The same change in a text of which this one's is the part that begins at `offset`.
+    /// This edit for a larger text that contains the edited one from byte `offset` on.
     pub fn moved(self, offset: usize) -> Edit {
         Edit { span: self.span.start + offset..self.span.end + offset, with: self.with }
     }
 }
 
-/// `text` with `edits` made. They do not overlap; those at the same place are made in their order.
+/// `text` with `edits` applied. They must not overlap; those at the same place are applied in the order given.
 pub(super) fn apply(text: &str, mut edits: Vec<Edit>) -> String {
     edits.sort_by_key(|edit| (edit.span.start, edit.span.end));
     let (mut result, mut at) = (String::with_capacity(text.len() + 64), 0);
@@ -43,52 +43,52 @@ pub(super) fn apply(text: &str, mut edits: Vec<Edit>) -> String {
     result
 }
 
-/// Where lines begin.
+/// The byte offset at which each line of a text begins.
 #[derive(Debug, Clone)]
-pub(super) struct Lines(Vec<usize>);
+pub(super) struct LineStarts(Vec<usize>);
 
-impl Lines {
-    pub fn of(text: &str) -> Lines {
-        Lines(std::iter::once(0).chain(memchr::memchr_iter(b'\n', text.as_bytes()).map(|at| at + 1)).collect())
+impl LineStarts {
+    pub fn of(text: &str) -> LineStarts {
+        LineStarts(std::iter::once(0).chain(memchr::memchr_iter(b'\n', text.as_bytes()).map(|at| at + 1)).collect())
     }
 
-    /// The line and the byte within it that stand at `offset`.
+    /// The line of the byte at `offset`, and its column in bytes.
     pub fn locate(&self, offset: usize) -> (LineNumber, Column) {
         let line = self.0.partition_point(|start| *start <= offset);
         let start = line.checked_sub(1).and_then(|line| self.0.get(line)).copied().unwrap_or(0);
         (LineNumber(line as u64), Column((offset - start) as u64 + 1))
     }
 
-    /// The byte at `place`.
+    /// The offset of the byte at `place`.
     pub fn offset(&self, place: &Location) -> usize {
         let start = self.0.get((place.line.0 as usize).saturating_sub(1)).copied().unwrap_or(0);
         start + (place.column.0 as usize).saturating_sub(1)
     }
 }
 
-/// Where the line that holds `at` begins.
+/// The start of the line that contains `at`.
 pub(super) fn line_start(text: &str, at: usize) -> usize {
     text[..at].rfind('\n').map_or(0, |newline| newline + 1)
 }
 
-/// Where the line that holds `at` ends, before its line ending.
+/// The end of the line that contains `at`, before its line ending.
 pub(super) fn line_end(text: &str, at: usize) -> usize {
     let end = text[at..].find('\n').map_or(text.len(), |newline| at + newline);
     if end > at && text[..end].ends_with('\r') { end - 1 } else { end }
 }
 
-/// Where the line after the one that holds `at` begins.
+/// The start of the line after the one that contains `at`.
 pub(super) fn next_line(text: &str, at: usize) -> usize {
     text[at..].find('\n').map_or(text.len(), |newline| at + newline + 1)
 }
 
-/// The blanks that the line that holds `at` begins with.
+/// The leading blanks of the line that contains `at`.
 pub(super) fn indentation(text: &str, at: usize) -> &str {
     let line = &text[line_start(text, at)..];
     &line[..line.bytes().take_while(|byte| is_blank(*byte)).count()]
 }
 
-/// How the lines of `text` end.
+/// The line ending that `text` uses.
 pub(super) fn newline(text: &str) -> &'static str {
     match text.find('\n') {
         Some(at) if text[..at].ends_with('\r') => "\r\n",
@@ -113,8 +113,8 @@ mod tests {
     #[test]
     fn knows_where_lines_begin_and_end() {
         let text = "a\r\n  bc\r\nd";
-        assert_eq!(Lines::of(text).locate(6), (LineNumber(2), Column(4)));
-        assert_eq!(Lines::of(text).locate(10), (LineNumber(3), Column(2)));
+        assert_eq!(LineStarts::of(text).locate(6), (LineNumber(2), Column(4)));
+        assert_eq!(LineStarts::of(text).locate(10), (LineNumber(3), Column(2)));
         assert_eq!((line_start(text, 6), line_end(text, 6), next_line(text, 6)), (3, 7, 9));
         assert_eq!((line_end(text, 1), line_end(text, 10)), (1, 10));
         assert_eq!((indentation(text, 6), newline(text)), ("  ", "\r\n"));

@@ -8,19 +8,19 @@ use crate::model::{Citation, Location};
 /// One setting of a document.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Entry {
-    /// Its name: a path (`zero_optimization.stage`, `list[0]`), a flag without its dashes, a variable.
+    /// Its name: a path (`zero_optimization.stage`, `list[0]`), a flag without its dashes, or a variable.
     pub key: String,
-    /// What it is set to, variables resolved where the text assigns them.
+    /// Its value. Variables are resolved if the text assigns them.
     pub value: Value,
     /// What kind of name the key is.
     pub kind: EntryKind,
-    /// The value as it stands there (its first line); of a switch without a value the switch.
+    /// The first line of the value as written; for a switch without a value, the switch itself.
     pub at: Citation,
-    /// Where the value comes from when `at` only names it: a variable's assignment, an anchor.
+    /// The definition of the value where `at` only refers to it: a variable's assignment, an anchor.
     pub defined: Option<Citation>,
-    /// Which of [`Document::commands`](super::Document::commands) it is given to.
+    /// The index in [`Document::commands`](super::Document::commands) of the command that it is given to.
     pub command: Option<usize>,
-    /// Bytes of the document that hold the value.
+    /// The bytes of the value in the document.
     pub span: Range<usize>,
 }
 
@@ -32,43 +32,44 @@ pub enum EntryKind {
     Setting,
     /// `--zero_stage 3`
     Flag,
-    /// `data.rollout_batch_size=128`, of hydra and OmegaConf.
+    /// `data.rollout_batch_size=128`, as hydra and OmegaConf take it.
     Override,
     /// `export RAY_DEDUP_LOGS=0`, `CUDA_VISIBLE_DEVICES=0 python3 …`
     Env,
-    /// `BATCH=128`: of the script itself, not of the processes it starts.
+    /// `BATCH=128`: seen by the script only, not by the processes that it starts.
     Variable,
     /// `#SBATCH --mem=64G`
     Directive,
 }
 
-/// A command of a launch script. Of `srun torchrun train.py` there are three, each with settings of its own.
+/// A command of a launch script. `srun torchrun train.py` is three commands, each with settings of its own.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Command {
-    /// Its name without its path; empty where a launcher runs the target.
+    /// The program's name without its path; the launcher's name where a launcher runs the target; empty if the call
+    /// begins with an option.
     pub program: String,
     /// The script, module or subcommand that it runs.
     pub target: Option<String>,
-    /// What is given to it besides settings.
+    /// Its arguments that are not settings.
     pub operands: Vec<String>,
-    /// Where its call begins.
+    /// The start of the call.
     pub at: Location,
 }
 
 impl Command {
-    /// What it is called by: its program and what that runs, as far as there are both.
+    /// The program and its target, leaving out whichever is missing.
     pub fn words(&self) -> impl Iterator<Item = &str> {
         let words = [Some(self.program.as_str()), self.target.as_deref()];
         words.into_iter().flatten().filter(|word| !word.is_empty())
     }
 
-    /// The same as one would type it: `deepspeed train.py`.
+    /// The program and its target as one would type them: `deepspeed train.py`.
     pub fn typed(&self) -> String {
         self.words().collect::<Vec<_>>().join(" ")
     }
 }
 
-/// A command as the reader finds it.
+/// A command as a format's reader finds it; `at` is a byte offset in the text.
 #[derive(Debug, Clone)]
 pub(super) struct FoundCommand {
     pub program: String,
@@ -77,9 +78,9 @@ pub(super) struct FoundCommand {
     pub at: usize,
 }
 
-/// A setting as a format's reader finds it: places are bytes of the text.
+/// A setting as a format's reader finds it; spans are bytes of the text.
 #[derive(Debug, Clone)]
-pub(super) struct Found {
+pub(super) struct FoundSetting {
     pub key: String,
     pub value: Value,
     pub kind: EntryKind,
@@ -88,8 +89,8 @@ pub(super) struct Found {
     pub command: Option<usize>,
 }
 
-impl Found {
-    pub fn new(key: &str, value: Value, kind: EntryKind, span: Range<usize>) -> Found {
-        Found { key: key.to_owned(), value, kind, span, defined: None, command: None }
+impl FoundSetting {
+    pub fn new(key: &str, value: Value, kind: EntryKind, span: Range<usize>) -> FoundSetting {
+        FoundSetting { key: key.to_owned(), value, kind, span, defined: None, command: None }
     }
 }

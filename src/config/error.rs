@@ -4,21 +4,21 @@ use thiserror::Error;
 
 use crate::model::{Column, LineNumber};
 
-/// A text that is not what it should be.
+/// A configuration that cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{path}:{line}:{}: {message}", column.0)]
 pub struct ConfigError {
-    /// Of the text.
+    /// The file, as citations name it.
     pub path: Arc<str>,
-    /// Where it goes wrong.
+    /// The line of the error.
     pub line: LineNumber,
-    /// The byte within that line.
+    /// The byte within that line, from 1.
     pub column: Column,
     /// What is wrong.
     pub message: String,
 }
 
-/// What is wrong or odd at a byte of a text.
+/// A syntax error at a byte of a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Remark {
     pub at: usize,
@@ -34,49 +34,49 @@ impl Remark {
 /// An edit that cannot be made.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum EditError {
-    /// The key is not one.
+    /// The key is not well formed.
     #[error("`{0}` is not a key")]
     BadKey(String),
-    /// There is nothing to remove.
+    /// The key is not set.
     #[error("`{0}` is not set")]
     NotSet(String),
-    /// A whole section stands where a value should.
+    /// The key names a section, which cannot be set to a value.
     #[error("`{0}` is a section, not a value")]
     Section(String),
-    /// A value stands where a section should.
+    /// A parent of the key is a value, not a section.
     #[error("`{0}` is a value, not a section")]
     NoSection(String),
-    /// YAML's documents have numbers.
+    /// The key must say which document of a YAML stream it means.
     #[error("`{key}`: there are {count} documents; say which, as in `documents[0].{key}`")]
     NoDocument {
-        /// What is meant to be set.
+        /// The key that was to be set.
         key: String,
-        /// How many documents.
+        /// How many documents the stream has.
         count: usize,
     },
-    /// Lists grow by one.
+    /// A list can only grow by one element at its end.
     #[error("`{key}`: the list has {len} elements")]
     BeyondTheEnd {
-        /// The element.
+        /// The key of the element.
         key: String,
-        /// How many there are.
+        /// How many elements the list has.
         len: usize,
     },
-    /// What would change stands elsewhere and counts for others as well.
+    /// The key leads through an alias: an edit would change everything else that shares the anchor.
     #[error("`{0}` is an alias; edit what it refers to")]
     Shared(String),
-    /// There is no command to give it to.
+    /// The script has no command that could take the setting.
     #[error("no command that could take `{0}`")]
     NoCommand(String),
-    /// It cannot be written there so that it reads back as what it is.
+    /// The value cannot be written in this place so that it reads back as itself.
     #[error("`{key}` cannot be set to `{value}` here")]
     Unwritable {
-        /// The setting.
+        /// The key that was to be set.
         key: String,
-        /// What it should have become.
+        /// The new value.
         value: String,
     },
-    /// It was printed, and cannot be taken back.
+    /// The configuration was printed into a log.
     #[error("what a log printed cannot be edited")]
     ReadOnly,
 }

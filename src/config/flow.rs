@@ -1,6 +1,6 @@
-//! Putting into and taking out of `{…}` and `[…]`, of JSON and of YAML alike.
+//! Inserts children into the `{…}` and `[…]` of JSON, YAML and TOML.
 //!
-//! Only the gaps between children are looked at: what stands there is blanks, commas and comments (`//…`, `#…`,
+//! Only the gaps between children are inspected; they hold nothing but blanks, commas and comments (`//…`, `#…`,
 //! `/*…*/`).
 
 use std::ops::Range;
@@ -10,15 +10,16 @@ use super::edit::{Edit, indentation, is_blank, line_end, line_start, newline};
 /// How the new child of a collection is to be written.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Layout<'a> {
-    /// Blanks before it, where it stands on a line of its own.
+    /// Its indentation, if it gets a line of its own.
     pub indent: Option<&'a str>,
     /// Blanks that one level of nesting adds.
     pub unit: &'a str,
-    /// Line ending.
+    /// The text's line ending.
     pub newline: &'a str,
 }
 
-/// `text` with blanks for its comments, so that every byte keeps its place. Strings are left alone.
+/// `text` with its comments replaced by blanks, so that every byte keeps its place. Comment marks inside strings do not
+/// count.
 pub(super) fn without_comments(text: &str) -> String {
     let (bytes, mut shadow, mut at) = (text.as_bytes(), String::with_capacity(text.len()), 0);
     while let Some(byte) = bytes.get(at) {
@@ -37,7 +38,7 @@ pub(super) fn without_comments(text: &str) -> String {
     shadow
 }
 
-/// Where the comment that begins at `at` ends; `at` if none does.
+/// The end of the comment that begins at `at`; `at` itself if none begins there.
 fn comment_end(text: &str, at: usize) -> usize {
     let rest = &text.as_bytes()[at..];
     if rest.starts_with(b"//") || rest.starts_with(b"#") {
@@ -49,7 +50,7 @@ fn comment_end(text: &str, at: usize) -> usize {
     }
 }
 
-/// Where the string that begins at `start` ends, behind its quote. None goes on over a line's end.
+/// The byte behind the closing quote of the string that begins at `start`. A string ends at the latest with its line.
 fn string_end(bytes: &[u8], start: usize) -> usize {
     let mut at = start + 1;
     while let Some(byte) = bytes.get(at) {
@@ -64,20 +65,21 @@ fn string_end(bytes: &[u8], start: usize) -> usize {
     bytes.len()
 }
 
-/// Whether nothing but blanks and perhaps a comment stands on the line from `at` on.
+/// Whether the rest of the line from `at` on is blank or a comment.
 fn line_is_done(text: &str, at: usize) -> bool {
     let rest = text[at..line_end(text, at)].trim_start();
     rest.is_empty() || rest.starts_with('#') || rest.starts_with("//")
 }
 
-/// The gap behind child `index`, up to the next one or the closing bracket, without its comments.
+/// The start and the text, without comments, of the gap between child `index` and the next child or the closing
+/// bracket.
 fn gap(text: &str, collection: &Range<usize>, children: &[Range<usize>], index: usize) -> (usize, String) {
     let start = children.get(index).map_or(collection.end - 1, |child| child.end);
     let end = children.get(index + 1).map_or(collection.end - 1, |next| next.start);
     (start, without_comments(text.get(start..end).unwrap_or_default()))
 }
 
-/// Whether nothing but blanks and comments stands before `child` on its line.
+/// Whether only blanks and comments precede `child` on its line.
 fn begins_line(text: &str, collection: &Range<usize>, child: &Range<usize>) -> bool {
     let start = line_start(text, child.start);
     start > collection.start && without_comments(&text[start..child.start]).trim().is_empty()
@@ -88,7 +90,7 @@ fn comma(text: &str, collection: &Range<usize>, children: &[Range<usize>], index
     gap.find(',').map(|at| start + at)
 }
 
-/// Whether `children` stand one behind the other within the brackets. YAML's empty keys (`{? }`) need not.
+/// Whether `children` follow each other within the brackets. YAML's empty keys (`{? }`) may violate this.
 fn is_in_order(collection: &Range<usize>, children: &[Range<usize>]) -> bool {
     let end = children.iter().try_fold(collection.start + 1, |at, child| {
         (at <= child.start && child.start <= child.end).then_some(child.end)
@@ -96,7 +98,8 @@ fn is_in_order(collection: &Range<usize>, children: &[Range<usize>]) -> bool {
     end.is_some_and(|end| end < collection.end)
 }
 
-/// Puts a child at the end of `collection`, laid out as the last one is. `None` if nobody can say where it ends.
+/// Inserts a child at the end of `collection`, laid out like the last one. `None` if the children's spans are out of
+/// order, so that the end of the collection is unknown.
 pub(super) fn insert(
     text: &str,
     collection: &Range<usize>,
@@ -137,8 +140,8 @@ pub(super) fn insert(
     Some(edits)
 }
 
-/// Puts a child into an empty collection: on a line of its own where the collection has lines of its own, or is all
-/// there is.
+/// Inserts a child into an empty collection: on a line of its own if the collection spans several lines or is the whole
+/// text.
 fn insert_first(
     text: &str,
     collection: &Range<usize>,

@@ -2,11 +2,11 @@ use serde::{Deserialize, Serialize};
 
 use super::toml;
 
-/// How a configuration is written.
+/// The syntax of a configuration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Format {
-    /// JSON with what hjson allows beside it.
+    /// JSON with the extensions of hjson.
     Json,
     /// YAML.
     Yaml,
@@ -14,12 +14,12 @@ pub enum Format {
     Toml,
     /// A launch script, or a bare command line.
     Shell,
-    /// What a job printed of its configuration; see [`from_log`](super::from_log).
+    /// A configuration that a job printed into its log; see [`from_log`](super::from_log).
     Log,
 }
 
 impl Format {
-    /// The format of `text`, by its first words: nobody names a configuration as we would.
+    /// Recognises the format of `text` by its first words, not by a file name: people name configurations in any way.
     pub fn of(text: &str) -> Format {
         let text = text.trim_start_matches('\u{feff}');
         let is_comment = |line: &str| line.is_empty() || line.starts_with('#') || line.starts_with("//");
@@ -58,7 +58,7 @@ fn is_header(line: &str) -> bool {
     name.is_some_and(|name| name.starts_with(|c: char| c.is_ascii_alphabetic()) && name.split('.').all(toml::is_bare))
 }
 
-/// `key = value`: a shell has no blanks there.
+/// `key = value`: an assignment in a shell has no blanks around `=`.
 fn is_assignment(line: &str) -> bool {
     line.split_once(" = ").is_some_and(|(key, _)| key.split('.').all(toml::is_bare))
 }

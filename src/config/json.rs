@@ -1,10 +1,11 @@
-//! DeepSpeed's configuration: JSON as hjson allows it, for that is what DeepSpeed reads its file with.
+//! DeepSpeed's configuration: JSON as hjson allows it, since DeepSpeed reads its file with hjson.
 //!
 //! Mirrors `deepspeed/runtime/config.py` (`hjson.load`, 0.3–0.19): `//`, `#` and `/*…*/` comments, trailing and missing
-//! commas, keys without quotes, single quotes. Not hjson's strings without quotes, nor those in three.
+//! commas, keys without quotes, single quotes. hjson's unquoted and triple-quoted strings are not read.
 //!
-//! Edits are made in the text. `jsonc-parser`'s tree for edits (`cst`, 0.34) reads no `#` comment, which `CONFIG` in the tests has, and
-//! spreads over several lines what stands in one where a key is added (`a_new_key_goes_behind_its_siblings`).
+//! Edits change the text itself. `jsonc-parser`'s tree for edits (`cst`, 0.34) does not read `#` comments, which
+//! `CONFIG` in the tests has, and spreads a one-line object over several lines when a key is added
+//! (`a_new_key_goes_behind_its_siblings`).
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -16,14 +17,14 @@ use jsonc_parser::{CollectOptions, ParseOptions, parse_to_ast};
 use super::edit::{Edit, indentation};
 use super::error::Remark;
 use super::flow::{self, Layout};
-use super::path::Step;
+use super::path::PathStep;
 use super::tree::{Member, Node, Shape, Target};
 use super::value::{based_number, number, number_like, plain};
 use super::{EditError, Value};
 
-/// The settings in `text`, or what is wrong with it and where.
+/// The root of the settings in `text`, or the first syntax error. `None` for a text without a value.
 pub(super) fn read(text: &str) -> Result<Option<Node>, Remark> {
-    // A byte order mark is none of JSON's blanks; as long as it is blanks, every byte keeps its place.
+    // JSON does not allow a byte order mark. Three blanks replace its three bytes, so that every byte keeps its place.
     let shadow = flow::without_comments(text).replacen('\u{feff}', "   ", 1);
     match parse_to_ast(&shadow, &CollectOptions::default(), &ParseOptions::default()) {
         Ok(parsed) => Ok(parsed.value.as_ref().map(node)),
@@ -31,7 +32,7 @@ pub(super) fn read(text: &str) -> Result<Option<Node>, Remark> {
     }
 }
 
-/// Messages go on behind a place; they begin in lower case there.
+/// Messages are printed behind `file:line:column:`, so they begin in lower case.
 fn lowercase(message: &str) -> String {
     let mut letters = message.chars();
     letters.next().map(|first| first.to_lowercase().chain(letters).collect()).unwrap_or_default()
@@ -68,8 +69,8 @@ fn range(ranged: &impl Ranged) -> Range<usize> {
     ranged.start()..ranged.end()
 }
 
-/// What sets `steps` to `value`.
-pub(super) fn set(text: &str, root: &Node, steps: &[Step], value: &Value) -> Result<Vec<Edit>, EditError> {
+/// The edits that set `steps` to `value`.
+pub(super) fn set(text: &str, root: &Node, steps: &[PathStep], value: &Value) -> Result<Vec<Edit>, EditError> {
     match root.find(steps)? {
         Target::Node { node: Node { shape: Shape::List(_) | Shape::Map(_), .. }, .. } => {
             Err(EditError::Section(super::path::join(steps)))
@@ -82,7 +83,7 @@ pub(super) fn set(text: &str, root: &Node, steps: &[Step], value: &Value) -> Res
             let unit = unit(text, root);
             let render = |layout: Layout<'_>| child(text, parent, rest, value, layout);
             match &parent.shape {
-                // `null` where a section should be: the section takes its place.
+                // `null` where a section should be: the section replaces it.
                 Shape::Scalar(_) => {
                     let indent = indentation(text, parent.span.start).to_owned();
                     let layout = Layout { indent: Some(&indent), unit: &unit, newline: super::edit::newline(text) };
@@ -98,7 +99,7 @@ pub(super) fn set(text: &str, root: &Node, steps: &[Step], value: &Value) -> Res
     }
 }
 
-/// Blanks that one level of nesting adds: as the first setting has it.
+/// The blanks that one level of nesting adds, measured at the first setting.
 fn unit(text: &str, root: &Node) -> String {
     let first = root.children().first().map_or(root.span.start, |child| child.start);
     let (outer, inner) = (indentation(text, root.span.start), indentation(text, first));
@@ -108,37 +109,37 @@ fn unit(text: &str, root: &Node) -> String {
     }
 }
 
-/// A member or element as it stands in its parent, written like those before it.
-fn child(text: &str, parent: &Node, steps: &[Step], value: &Value, layout: Layout<'_>) -> String {
+/// The text of a new member or element of `parent`, written in the style of its siblings.
+fn child(text: &str, parent: &Node, steps: &[PathStep], value: &Value, layout: Layout<'_>) -> String {
     let Some((first, rest)) = steps.split_first() else { return String::new() };
     let content = section(rest, value, layout);
     match (first, &parent.shape) {
-        (Step::Key(name), Shape::Map(members)) => {
+        (PathStep::Key(name), Shape::Map(members)) => {
             let last = members.last();
             let quote = last.map_or('"', |last| text[last.at.clone()].chars().next().unwrap_or('"'));
             let colon = last.and_then(|last| text.get(last.at.end..last.value.span.start));
             let colon = colon.filter(|colon| colon.bytes().all(|byte| b": \t".contains(&byte))).unwrap_or(": ");
             format!("{}{colon}{content}", key(name, quote))
         }
-        (Step::Key(name), _) => format!("{}: {content}", key(name, '"')),
-        (Step::Index(_), _) => content,
+        (PathStep::Key(name), _) => format!("{}: {content}", key(name, '"')),
+        (PathStep::Index(_), _) => content,
     }
 }
 
-/// `value` inside the sections that `steps` name, the first of which is still to be opened.
-fn section(steps: &[Step], value: &Value, layout: Layout<'_>) -> String {
+/// `value` wrapped in the new sections that `steps` name.
+fn section(steps: &[PathStep], value: &Value, layout: Layout<'_>) -> String {
     let Some((first, rest)) = steps.split_first() else { return scalar(value, "") };
     let inner = layout.indent.map(|indent| format!("{indent}{}", layout.unit));
     let content = section(rest, value, Layout { indent: inner.as_deref(), ..layout });
     let content = match first {
-        Step::Key(name) => format!("{}: {content}", key(name, '"')),
-        Step::Index(_) => content,
+        PathStep::Key(name) => format!("{}: {content}", key(name, '"')),
+        PathStep::Index(_) => content,
     };
     let content = match (layout.indent, &inner) {
         (Some(outer), Some(inner)) => format!("{nl}{inner}{content}{nl}{outer}", nl = layout.newline),
         _ => content,
     };
-    if matches!(first, Step::Key(_)) { format!("{{{content}}}") } else { format!("[{content}]") }
+    if matches!(first, PathStep::Key(_)) { format!("{{{content}}}") } else { format!("[{content}]") }
 }
 
 fn key(name: &str, quote: char) -> String {

@@ -5,24 +5,24 @@ use serde::{Deserialize, Serialize};
 use super::{Body, Command, ConfigError, Document, Entry, Format};
 use crate::model::{Text, Texts};
 
-/// A document as it is kept for another process.
+/// A document in the form in which it is handed to another process.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum KeptDocument {
-    /// A file, which is read again.
+    /// A file; the receiving process parses its text again.
     File {
-        /// What citations name.
+        /// The path in citations.
         path: Arc<str>,
-        /// How it is written.
+        /// Its syntax.
         format: Format,
-        /// All of it.
+        /// The whole file.
         text: String,
     },
-    /// What a log printed.
+    /// A configuration that a log printed. Its text cannot be parsed again, so its settings are kept.
     Printed {
-        /// The log.
+        /// The log, as citations name it.
         path: Arc<str>,
-        /// What was printed.
+        /// The printed text.
         text: String,
         /// The settings in it.
         entries: Vec<Entry>,
@@ -54,7 +54,7 @@ impl TryFrom<KeptDocument> for Document {
 }
 
 impl KeptDocument {
-    /// What citations name.
+    /// The path in citations.
     pub fn path(&self) -> &str {
         match self {
             KeptDocument::File { path, .. } | KeptDocument::Printed { path, .. } => path,

@@ -1,8 +1,8 @@
-//! What a job was launched with, read and edited without disturbing its formatting.
+//! Reads what a job was launched with, and edits it without disturbing its formatting.
 //!
-//! In goes a text: DeepSpeed's JSON, YAML, TOML, a launch script or a bare command line. Out come its settings with the place
-//! of each ([`Entry`]), and, for a setting that should be another, the whole new text with the smallest change
-//! ([`Document::set`]). No framework is known here and no file is opened.
+//! In goes a text: DeepSpeed's JSON, YAML, TOML, a launch script or a bare command line. Out come its settings, each
+//! with its place ([`Entry`]), and, for a setting that should change, the whole new text with the smallest edit
+//! ([`Document::set`]). This floor knows no framework and opens no file.
 //!
 //! ```
 //! use oomdoc::internal::config::Document;
@@ -46,10 +46,10 @@ pub use log::from_log;
 pub(crate) use shell::{bare as shell_word, starts_program};
 pub use value::Value;
 
-use edit::{Edit, Lines};
-use entry::{Found, FoundCommand};
+use edit::{Edit, LineStarts};
+use entry::{FoundCommand, FoundSetting};
 use error::Remark;
-use path::Step;
+use path::PathStep;
 use tree::{Flattening, Node, Target, TooMuch};
 
 use crate::model::{Citation, LineNumber, Location};
@@ -65,33 +65,33 @@ pub struct Document {
     body: Body,
 }
 
-/// What edits need to know of a text.
+/// The parsed structure that edits need, by format.
 #[derive(Debug, Clone)]
 enum Body {
     Json(Option<Node>),
     Yaml(yaml::Stream),
     Toml(Node),
     Shell(Box<shell::Shell>),
-    /// A log printed it.
+    /// Printed in a log, and thus never edited.
     Printed,
 }
 
-/// What a format's reader finds. Places are bytes of the text.
+/// What a format's reader finds. Spans are bytes of the text.
 #[derive(Debug, Clone)]
 struct Parsed {
     body: Body,
-    found: Vec<Found>,
+    found: Vec<FoundSetting>,
     commands: Vec<FoundCommand>,
 }
 
 impl Parsed {
-    /// What nested settings make.
+    /// A file of nested settings, without commands.
     fn new(body: Body, settings: Flattening) -> Parsed {
         Parsed { body, found: settings.entries, commands: Vec::new() }
     }
 }
 
-/// What to set, and, in a script, how it is to be given and to which command.
+/// A setting to be made, and, in a script, its kind and the command that it is given to.
 #[derive(Debug, Clone, Copy)]
 struct Wanted<'a> {
     key: &'a str,
@@ -101,14 +101,14 @@ struct Wanted<'a> {
 }
 
 impl Document {
-    /// Reads `text`, whatever its format is. `path` is what citations name.
+    /// Reads `text` after recognising its format. `path` is the file as citations name it.
     pub fn read(path: impl Into<Arc<str>>, text: &str) -> Result<Document, ConfigError> {
         Document::read_as(Format::of(text), path, text)
     }
 
-    /// Reads `text`, which is known to be of this format.
+    /// Reads `text` as `format`.
     pub fn read_as(format: Format, path: impl Into<Arc<str>>, text: &str) -> Result<Document, ConfigError> {
-        let (path, lines) = (path.into(), Lines::of(text));
+        let (path, lines) = (path.into(), LineStarts::of(text));
         let location = |at| {
             let (line, column) = lines.locate(at);
             Location { path: path.clone(), line, column }
@@ -127,7 +127,7 @@ impl Document {
         }
     }
 
-    /// A document of what a reader found, each place turned into a citation.
+    /// Turns the byte spans that a reader found into citations.
     fn assemble(
         format: Format,
         path: Arc<str>,
@@ -135,7 +135,7 @@ impl Document {
         parsed: Parsed,
         cite: impl Fn(&Range<usize>) -> Citation,
     ) -> Document {
-        let entry = |found: Found| Entry {
+        let entry = |found: FoundSetting| Entry {
             at: cite(&found.span),
             defined: found.defined.as_ref().map(&cite),
             key: found.key,
@@ -167,34 +167,34 @@ impl Document {
         self.format
     }
 
-    /// As it stands; of a log, without what others put before its lines.
+    /// The text as it stands; for a log, without the prefixes before its lines.
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// Every setting, in order.
+    /// Every setting, in the order of the text.
     pub fn entries(&self) -> &[Entry] {
         &self.entries
     }
 
-    /// The commands that a launch script runs, in order; those that the containers and jobs of a YAML file start.
+    /// The commands that a launch script runs, or that the containers and jobs of a YAML file start, in order.
     pub fn commands(&self) -> &[Command] {
         &self.commands
     }
 
-    /// Command lines that its comments show, where it is a file of keys.
+    /// The command lines in the comments of a YAML file.
     pub fn shown_commands(&self) -> impl Iterator<Item = &str> {
         let text = if matches!(self.body, Body::Yaml(_)) { self.text.as_str() } else { "" };
         comments::commands(text)
     }
 
-    /// The setting of this name that counts. In a launch script that is the one given to the command with the most
-    /// settings, if it has one, else the last; dashes before the name are nothing, and those within are as good as `_`.
+    /// The effective setting named `key`. In a launch script this is the one given to the command with the most
+    /// settings, if that has one, else the last. Leading dashes are ignored, and dashes within a name match `_`.
     pub fn get(&self, key: &str) -> Option<&Entry> {
         self.entries.get(self.choose(key, None, None)?)
     }
 
-    /// How many steps of `key` lead into sections that are there, in a file of keys.
+    /// How many leading steps of `key` exist in a TOML file; 0 for other formats.
     pub fn reaches(&self, key: &str) -> usize {
         let Body::Toml(root) = &self.body else { return 0 };
         let steps = path::parse(key).unwrap_or_default();
@@ -217,31 +217,33 @@ impl Document {
         }
     }
 
-    /// The line of the test that decides what a setting is, or whether its command is run, where that is up to whoever launches the
-    /// script: read is what it does without arguments. A name that is not set stands for the command that it would be given to.
+    /// The line of the test that decides a setting's value, or whether its command runs, where the outcome depends on
+    /// how the script is launched: the reader assumes no arguments. If `key` is not set, the question is about the
+    /// command that would get it.
     pub fn choice(&self, kind: EntryKind, command: Option<usize>, key: &str) -> Option<LineNumber> {
         let Body::Shell(shell) = &self.body else { return None };
         let places = match self.choose(key, Some(kind), command).and_then(|at| self.entries.get(at)) {
             Some(entry) => vec![Some(&entry.at.location), entry.defined.as_ref().map(|defined| &defined.location)],
             None => vec![command.or(shell.main()).and_then(|command| Some(&self.commands.get(command)?.at))],
         };
-        let lines = Lines::of(&self.text);
+        let lines = LineStarts::of(&self.text);
         let choice = places.into_iter().flatten().find_map(|place| shell.choice(lines.offset(place)));
         choice.map(|at| lines.locate(at).0)
     }
 
-    /// The text with `key` set to `value`, and nothing else changed. A value that is there is replaced in its own style;
-    /// a key that is missing goes behind its siblings, in sections that are made where they are missing.
+    /// The text with `key` set to `value` and nothing else changed. An existing value is replaced in its own style; a
+    /// missing key goes behind its siblings, in new sections where those are missing.
     ///
-    /// In a launch script a value that comes from a variable is changed where the script assigns it, if that is certain
-    /// and nothing else uses it. A name that is missing is one of the environment if it looks like one (`NCCL_DEBUG`),
-    /// else a setting of the command with the most of them, given as the others are. A switch that is set to false goes.
+    /// In a launch script, a value that comes from a variable is changed at the variable's assignment, if that
+    /// certainly runs and nothing else uses the variable. A missing name becomes an environment variable if it looks
+    /// like one (`NCCL_DEBUG`), else an argument of the command with the most settings, in the style of its other
+    /// arguments. A switch that is set to false is removed.
     pub fn set(&self, key: &str, value: &Value) -> Result<String, EditError> {
         self.edited(Wanted { key, value, kind: None, command: None })
     }
 
-    /// [`Document::set`] for a launch script, where it is known what kind of setting it is and to which of
-    /// [`Document::commands`] it is given.
+    /// [`Document::set`] for a launch script, where the kind of the setting and its command in [`Document::commands`]
+    /// are known.
     pub fn set_as(
         &self,
         kind: EntryKind,
@@ -264,7 +266,7 @@ impl Document {
         }
         let edits = match &self.body {
             Body::Shell(shell) => shell::set(&self.text, shell, before, wanted)?,
-            // An argument of a program that the file starts: nothing but the word itself can be another.
+            // An argument of a program that the file starts: only the word itself can be replaced.
             Body::Yaml(_) if kind.is_some_and(|kind| kind != EntryKind::Setting) => {
                 let entry = before.and_then(|at| self.entries.get(at)).ok_or_else(unwritable)?;
                 vec![self.replaced(entry, value).ok_or_else(unwritable)?]
@@ -272,17 +274,17 @@ impl Document {
             body => body.set(&self.text, key, value)?,
         };
         let text = edit::apply(&self.text, edits);
-        // Whatever quotes and escapes the text has: what was written is what is read.
+        // Reading the result back catches every mistake with quotes and escapes.
         let written = Document::read_as(self.format, self.path.clone(), &text).map_err(|_| unwritable())?;
         let is_set = match written.choose(key, kind, command).and_then(|at| written.entries.get(at)) {
             Some(entry) => self.reads_as(entry, value),
-            // A switch that is off is not there.
+            // A switch that is off is absent.
             None => self.is_script() && *value == Value::Bool(false),
         };
         if is_set && self.others(key).eq(written.others(key)) { Ok(text) } else { Err(unwritable()) }
     }
 
-    /// The edit that puts `value` in the place of the word that `entry` is, where both are plain words.
+    /// The edit that replaces the word of `entry` by `value`, if both are plain words.
     fn replaced(&self, entry: &Entry, value: &Value) -> Option<Edit> {
         let is_plain = |word: &str| {
             !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._-+/%".contains(&byte))
@@ -297,14 +299,14 @@ impl Document {
         matches!(self.body, Body::Shell(_))
     }
 
-    /// Whether a setting is set to `value`. The words of a script have no type.
+    /// Whether `entry` already has this value. In a script, words carry no type, so they are compared as words.
     fn reads_as(&self, entry: &Entry, value: &Value) -> bool {
         let word = |value: &Value| Value::of_word(&value.to_string());
         entry.value == *value || self.is_script() && word(&entry.value) == word(value)
     }
 
-    /// What an edit of `key` must leave as it is: in a script, where a slip can change what a line is, every other setting
-    /// as it is written. Not so the variables and flags that hold what is edited.
+    /// The settings of a script that an edit of `key` must not change, since a slip there can change the meaning of a
+    /// whole line. Variables are excluded because an edit may legitimately change the one that holds the value.
     fn others<'a>(&'a self, key: &'a str) -> impl Iterator<Item = (EntryKind, &'a str, Option<usize>, &'a str)> {
         fn base(key: &str) -> &str {
             key.trim_start_matches(['-', '+']).split('[').next().unwrap_or_default()
@@ -349,7 +351,7 @@ fn parse(format: Format, text: &str) -> Result<Parsed, Remark> {
     }
 }
 
-/// The settings below `roots`, whose keys begin with what stands beside each.
+/// The settings below `roots`; each root comes with the prefix of its keys.
 fn flatten<'a>(roots: impl Iterator<Item = (String, &'a Node)>) -> Result<Flattening, Remark> {
     let mut settings = Flattening::default();
     for (prefix, root) in roots {
@@ -373,7 +375,7 @@ impl Body {
     }
 }
 
-fn steps(key: &str) -> Result<Vec<Step>, EditError> {
+fn steps(key: &str) -> Result<Vec<PathStep>, EditError> {
     path::parse(key).ok_or_else(|| EditError::BadKey(key.to_owned()))
 }
 

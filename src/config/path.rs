@@ -1,6 +1,6 @@
-//! Keys of nested settings: `zero_optimization.offload_optimizer.pin_memory`, `spec.containers[0].image`.
+//! Keys of nested settings, such as `zero_optimization.offload_optimizer.pin_memory` or `spec.containers[0].image`.
 //!
-//! A key that holds `.`, `[`, `]` or `"` itself, or is empty, stands in brackets and quotes:
+//! A key that is empty or contains `.`, `[`, `]` or `"` is written in brackets and quotes:
 //! `metadata.labels["app.kubernetes.io/name"]`.
 
 use std::fmt::{self, Write};
@@ -13,48 +13,48 @@ use nom::multi::many0;
 use nom::sequence::{delimited, preceded};
 use nom::{IResult, Parser};
 
-/// One step into nested settings.
+/// One step of a path into nested settings.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Step {
-    /// Of a mapping.
+pub(super) enum PathStep {
+    /// A key of a mapping.
     Key(String),
-    /// Of a list, from 0.
+    /// An index of a list, from 0.
     Index(usize),
 }
 
-/// The steps that `key` names, or `None` where it is no key.
-pub(super) fn parse(key: &str) -> Option<Vec<Step>> {
+/// The steps of `key`, or `None` if it is malformed.
+pub(super) fn parse(key: &str) -> Option<Vec<PathStep>> {
     let first = alt((bracketed, plain));
     let further = alt((bracketed, preceded(char('.'), plain)));
     let (_, (first, further)) = all_consuming((first, many0(further))).parse(key).ok()?;
     Some(std::iter::once(first).chain(further).collect())
 }
 
-fn plain(text: &str) -> IResult<&str, Step> {
-    verify(is_not(".[]\""), |key: &str| !key.is_empty()).map(|key: &str| Step::Key(key.to_owned())).parse(text)
+fn plain(text: &str) -> IResult<&str, PathStep> {
+    verify(is_not(".[]\""), |key: &str| !key.is_empty()).map(|key: &str| PathStep::Key(key.to_owned())).parse(text)
 }
 
-fn bracketed(text: &str) -> IResult<&str, Step> {
-    let index = map_opt(digit1, |digits: &str| digits.parse().ok()).map(Step::Index);
+fn bracketed(text: &str) -> IResult<&str, PathStep> {
+    let index = map_opt(digit1, |digits: &str| digits.parse().ok()).map(PathStep::Index);
     let quoted = delimited(char('"'), opt(escaped_transform(is_not("\"\\"), '\\', one_of("\"\\"))), char('"'));
-    delimited(tag("["), alt((index, quoted.map(|key| Step::Key(key.unwrap_or_default())))), tag("]")).parse(text)
+    delimited(tag("["), alt((index, quoted.map(|key| PathStep::Key(key.unwrap_or_default())))), tag("]")).parse(text)
 }
 
-/// Writes one step behind `path`.
-pub(super) fn push(path: &mut String, step: &Step) {
+/// Appends one step to `path`.
+pub(super) fn push(path: &mut String, step: &PathStep) {
     let dot = if path.is_empty() { "" } else { "." };
     // Writing into a string does not fail.
     let _: fmt::Result = match step {
-        Step::Index(index) => write!(path, "[{index}]"),
-        Step::Key(key) if key.is_empty() || key.contains(['.', '[', ']', '"']) => {
+        PathStep::Index(index) => write!(path, "[{index}]"),
+        PathStep::Key(key) if key.is_empty() || key.contains(['.', '[', ']', '"']) => {
             write!(path, "[\"{}\"]", key.replace('\\', "\\\\").replace('"', "\\\""))
         }
-        Step::Key(key) => write!(path, "{dot}{key}"),
+        PathStep::Key(key) => write!(path, "{dot}{key}"),
     };
 }
 
-/// The key that `steps` make.
-pub(super) fn join(steps: &[Step]) -> String {
+/// The key that `steps` spell; the inverse of [`parse`].
+pub(super) fn join(steps: &[PathStep]) -> String {
     let mut path = String::new();
     steps.iter().for_each(|step| push(&mut path, step));
     path

@@ -1,4 +1,4 @@
-//! Documents in a line, for tests. What goes wrong shows as `error: …`.
+//! Shorthands for tests. Errors are returned as `error: …`.
 
 use super::{ConfigError, Document, EditError, Value};
 
@@ -22,7 +22,7 @@ pub(super) fn cited(text: &str, key: &str) -> String {
     }
 }
 
-/// What is wrong with a text.
+/// The message of a text's syntax error.
 pub(super) fn error(text: &str) -> String {
     read(text).err().map(|error| error.to_string()).unwrap_or_default()
 }

@@ -1,8 +1,8 @@
-//! TOML: torchtitan, prime-rl, sd-scripts.
+//! TOML, as torchtitan, prime-rl and sd-scripts use it.
 //!
-//! Sections may stand in any order, each once; what is set below a section that has no header of its own follows where the like
-//! stands. Reading is the `toml` crate's. Edits are made in the text: `toml_edit` would write the document anew, with line ends of
-//! its own.
+//! Sections may come in any order, each once; a setting for a section without a header goes behind its nearest
+//! relatives. The `toml` crate reads. Edits change the text itself, since `toml_edit` would rewrite the document with
+//! its own line endings.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -13,12 +13,12 @@ use ::toml::de::{DeString, DeTable, DeValue};
 use super::edit::{Edit, indentation, line_end, line_start, newline};
 use super::error::Remark;
 use super::flow::{self, Layout};
-use super::path::{self, Step};
+use super::path::{self, PathStep};
 use super::tree::{Member, Node, Shape, Target};
 use super::value::{based_number, number, number_like, plain};
 use super::{EditError, Value};
 
-/// The settings in `text`, or what is wrong with it and where.
+/// The root of the settings in `text`, or the first syntax error.
 pub(super) fn read(text: &str) -> Result<Node, Remark> {
     // A byte order mark becomes blanks, so that every byte keeps its place.
     let shadow = text.replacen('\u{feff}', "   ", 1);
@@ -30,7 +30,7 @@ pub(super) fn read(text: &str) -> Result<Node, Remark> {
 
 fn table(text: &str, span: Range<usize>, members: &DeTable<'_>) -> Node {
     let member = |(key, value): (&Spanned<DeString<'_>>, &Spanned<DeValue<'_>>)| {
-        // A header holds its name.
+        // The span of a section with a header includes the key.
         let is_header = value.span().contains(&key.span().start);
         let value = Arc::new(node(text, value, !is_header));
         Member { key: key.get_ref().to_string(), at: key.span(), value }
@@ -63,15 +63,15 @@ fn node(text: &str, value: &Spanned<DeValue<'_>>, is_inline: bool) -> Node {
     Node { is_flow: false, ..Node::new(span, Shape::Scalar(shape)) }
 }
 
-/// Whether a member stands under a header, which names it or what is in it: no line of the section itself.
+/// Whether a member is a section with a header of its own rather than a line of its parent.
 fn has_header(text: &str, member: &Member) -> bool {
     text[line_start(text, member.at.start)..].trim_start().starts_with('[')
 }
 
-/// What sets `steps` to `value`.
-pub(super) fn set(text: &str, root: &Node, steps: &[Step], value: &Value) -> Result<Vec<Edit>, EditError> {
+/// The edits that set `steps` to `value`.
+pub(super) fn set(text: &str, root: &Node, steps: &[PathStep], value: &Value) -> Result<Vec<Edit>, EditError> {
     let unwritable = || EditError::Unwritable { key: path::join(steps), value: value.to_string() };
-    // Nothing is written as nothing.
+    // TOML has no null.
     if *value == Value::Null {
         return Err(unwritable());
     }
@@ -91,8 +91,8 @@ pub(super) fn set(text: &str, root: &Node, steps: &[Step], value: &Value) -> Res
     }
 }
 
-/// Puts `rest` into the section `parent`, to which `above` leads.
-fn below_header(text: &str, parent: &Node, above: &[Step], rest: &[Step], value: &Value) -> Option<Edit> {
+/// Inserts `rest` into the section `parent`, which stands at the path `above`.
+fn below_header(text: &str, parent: &Node, above: &[PathStep], rest: &[PathStep], value: &Value) -> Option<Edit> {
     let Shape::Map(members) = &parent.shape else { return None };
     let ((last, sections), newline) = (rest.split_last()?, newline(text));
     let line = format!("{} = {}", name(last)?, scalar(value, ""));
@@ -102,14 +102,14 @@ fn below_header(text: &str, parent: &Node, above: &[Step], rest: &[Step], value:
     let own = members.iter().rfind(|member| !has_header(text, member));
     let is_root = above.is_empty();
     let is_header = !is_root && text[parent.span.clone()].starts_with('[');
-    // No header leads into one of several sections that are called alike.
-    let is_of_list = above.iter().any(|step| matches!(step, Step::Index(_)));
+    // No header can address an element of an array of tables, so its subsections are spelled out in its lines.
+    let is_of_list = above.iter().any(|step| matches!(step, PathStep::Index(_)));
     match own {
         _ if is_of_list && is_header => {
             let end = own.map_or(parent.span.end, |own| own.span().end);
             Some(behind(end, &format!("{} = {}", names(rest)?, scalar(value, ""))))
         }
-        // A section that its lines spell out, `a.b = 1`: so does the new one.
+        // A section whose lines spell out its name (`a.b = 1`): the new line does the same.
         Some(own) if !is_root && !is_header => {
             let spelled = text[line_start(text, own.at.start)..own.at.start].trim_start();
             Some(behind(own.span().end, &format!("{spelled}{} = {}", names(rest)?, scalar(value, ""))))
@@ -126,7 +126,7 @@ fn below_header(text: &str, parent: &Node, above: &[Step], rest: &[Step], value:
     }
 }
 
-/// The first line of a text that has none outside its sections.
+/// Inserts the first line that stands outside of all sections.
 fn first(text: &str, members: &[Member], line: &str, newline: &str) -> Edit {
     match members.first() {
         Some(member) => Edit::insert(line_start(text, member.at.start), format!("{line}{newline}{newline}")),
@@ -137,26 +137,26 @@ fn first(text: &str, members: &[Member], line: &str, newline: &str) -> Edit {
     }
 }
 
-/// A member or element inside brackets.
-fn in_brackets(steps: &[Step], value: &Value) -> String {
+/// The text of a new member or element inside existing brackets.
+fn in_brackets(steps: &[PathStep], value: &Value) -> String {
     let content = steps.iter().rev().fold(scalar(value, ""), |inner, step| match name(step) {
         Some(name) => format!("{{{name} = {inner}}}"),
         None => format!("[{inner}]"),
     });
-    // The outermost brackets are there.
+    // The outermost brackets already exist in the text.
     content[1..content.len() - 1].to_owned()
 }
 
-/// Keys one below the other; `None` where one is a place in a list.
-fn names(steps: &[Step]) -> Option<String> {
+/// A dotted key; `None` if a step is an index of a list.
+fn names(steps: &[PathStep]) -> Option<String> {
     Some(steps.iter().map(name).collect::<Option<Vec<_>>>()?.join("."))
 }
 
-/// A key as it is written; a place in a list has no name.
-fn name(step: &Step) -> Option<String> {
+/// One key as written, quoted if necessary; `None` for an index of a list.
+fn name(step: &PathStep) -> Option<String> {
     match step {
-        Step::Index(_) => None,
-        Step::Key(key) => Some(if is_bare(key) { key.clone() } else { string(key) }),
+        PathStep::Index(_) => None,
+        PathStep::Key(key) => Some(if is_bare(key) { key.clone() } else { string(key) }),
     }
 }
 
@@ -165,7 +165,7 @@ pub(super) fn is_bare(key: &str) -> bool {
     !key.is_empty() && key.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-".contains(&byte))
 }
 
-/// `value`, in the style of the `old` words.
+/// `value` as TOML, in the style of the text `old`.
 fn scalar(value: &Value, old: &str) -> String {
     match value {
         Value::Null => String::new(),

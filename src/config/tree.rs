@@ -1,21 +1,22 @@
-//! Nested settings and where each stands: what JSON, YAML and Python's dictionaries have in common.
+//! Nested settings with their places: the common form of JSON, YAML, TOML and printed Python values.
 
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::entry::Found;
-use super::path::{self, Step};
+use super::entry::FoundSetting;
+use super::path::{self, PathStep};
 use super::{EditError, EntryKind, Value};
 
 /// One value, list or mapping.
 #[derive(Debug, Clone)]
 pub(super) struct Node {
-    /// Its own text: a scalar with its quotes, a list with its brackets.
+    /// The node's own text, including a scalar's quotes or a list's brackets.
     pub span: Range<usize>,
-    /// The same with what belongs to it: YAML's anchor and tag before it, the blank lines that a scalar keeps.
+    /// `span` extended by what belongs to the node: YAML's anchor and tag before it, the trailing blank lines that a
+    /// scalar keeps.
     pub whole: Range<usize>,
-    /// Whether it stands in brackets, as all of JSON's lists and mappings do.
+    /// Whether it is written in brackets, as all lists and mappings of JSON are.
     pub is_flow: bool,
     pub shape: Shape,
 }
@@ -25,21 +26,21 @@ pub(super) enum Shape {
     Scalar(Value),
     List(Vec<Arc<Node>>),
     Map(Vec<Member>),
-    /// YAML's `*name`, and what it stands for.
+    /// YAML's `*name`, with the node that it refers to.
     Alias(Arc<Node>),
 }
 
-/// A key of a mapping and what it is set to.
+/// A key of a mapping with its value.
 #[derive(Debug, Clone)]
 pub(super) struct Member {
     pub key: String,
-    /// The key as it stands there.
+    /// The bytes of the key.
     pub at: Range<usize>,
     pub value: Arc<Node>,
 }
 
 impl Member {
-    /// Key and value.
+    /// The bytes from the key to the end of the value.
     pub fn span(&self) -> Range<usize> {
         self.at.start..self.value.whole.end.max(self.at.end)
     }
@@ -55,25 +56,25 @@ impl Member {
     }
 }
 
-/// Where a key leads.
+/// The result of following a key.
 #[derive(Debug)]
 pub(super) enum Target<'a> {
-    /// To a node, which is the child with this number of its parent.
+    /// The node, with its parent and its index in the parent.
     Node { node: &'a Node, parent: Option<(&'a Node, usize)> },
-    /// Nowhere: what `rest` names is missing in `parent`, itself a child of the one `above`.
-    Missing { parent: &'a Node, above: Option<(&'a Node, usize)>, rest: &'a [Step] },
+    /// `rest` is missing in `parent`, which is itself a child of the node in `above`.
+    Missing { parent: &'a Node, above: Option<(&'a Node, usize)>, rest: &'a [PathStep] },
 }
 
 impl Node {
-    /// A node with nothing around it.
+    /// A node without an anchor, tag or kept blank lines.
     pub fn new(span: Range<usize>, shape: Shape) -> Node {
         Node { whole: span.clone(), span, is_flow: true, shape }
     }
 
-    /// How much nesting a person would write, and a stack bears.
+    /// More nesting than people write, and less than would overflow the stack.
     pub const DEEPEST: usize = 128;
 
-    /// The places of a list's elements or a mapping's members.
+    /// The spans of a list's elements or a mapping's members.
     pub fn children(&self) -> Vec<Range<usize>> {
         match &self.shape {
             Shape::List(items) => items.iter().map(|item| item.whole.clone()).collect(),
@@ -82,23 +83,23 @@ impl Node {
         }
     }
 
-    /// The last member with this key: of several the last one counts.
+    /// The index and the value of the last member with this key: of duplicates, the last one is effective.
     fn member(&self, key: &str) -> Option<(usize, &Node)> {
         let Shape::Map(members) = &self.shape else { return None };
         members.iter().enumerate().rev().find(|(_, member)| member.key == key).map(|(at, member)| (at, &*member.value))
     }
 
     /// Follows `steps` from here.
-    pub fn find<'a>(&'a self, steps: &'a [Step]) -> Result<Target<'a>, EditError> {
+    pub fn find<'a>(&'a self, steps: &'a [PathStep]) -> Result<Target<'a>, EditError> {
         let (mut node, mut parent) = (self, None);
         for (at, step) in steps.iter().enumerate() {
             let key = || path::join(&steps[..at]);
             let child = match (&node.shape, step) {
-                (Shape::Map(_), Step::Key(key)) => node.member(key),
-                (Shape::List(items), Step::Index(index)) if *index <= items.len() => {
+                (Shape::Map(_), PathStep::Key(key)) => node.member(key),
+                (Shape::List(items), PathStep::Index(index)) if *index <= items.len() => {
                     items.get(*index).map(|item| (*index, &**item))
                 }
-                (Shape::List(items), Step::Index(_)) => {
+                (Shape::List(items), PathStep::Index(_)) => {
                     return Err(EditError::BeyondTheEnd { key: path::join(&steps[..=at]), len: items.len() });
                 }
                 (Shape::Scalar(Value::Null), _) => None,
@@ -117,18 +118,18 @@ impl Node {
 /// Every value below a node, with its key.
 #[derive(Debug, Default)]
 pub(super) struct Flattening {
-    pub entries: Vec<Found>,
+    pub entries: Vec<FoundSetting>,
     key: String,
-    /// How much was written down, about: aliases of aliases grow without bound.
+    /// Approximate bytes produced so far: aliases of aliases grow exponentially.
     spent: usize,
 }
 
-/// There is more than anybody would write.
+/// A document is nested deeper, or expands to more settings, than the limits allow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct TooMuch;
 
 impl Flattening {
-    /// Adds what is below `node`; keys begin with `prefix`.
+    /// Adds every value below `node`; keys begin with `prefix`.
     pub fn add(&mut self, prefix: &str, node: &Node) -> Result<(), TooMuch> {
         prefix.clone_into(&mut self.key);
         self.walk(node, None, 0)
@@ -141,27 +142,28 @@ impl Flattening {
         if depth > Node::DEEPEST || self.spent > MOST { Err(TooMuch) } else { Ok(()) }
     }
 
-    /// `alias` is where the alias stands that led to `node`.
+    /// `alias` is the span of the alias through which `node` was reached.
     fn walk(&mut self, node: &Node, alias: Option<&Range<usize>>, depth: usize) -> Result<(), TooMuch> {
         self.spend(depth)?;
         match &node.shape {
-            Shape::Scalar(value) => self.entries.push(Found {
+            Shape::Scalar(value) => self.entries.push(FoundSetting {
                 defined: alias.map(|_| node.span.clone()),
-                ..Found::new(&self.key, value.clone(), EntryKind::Setting, alias.unwrap_or(&node.span).clone())
+                ..FoundSetting::new(&self.key, value.clone(), EntryKind::Setting, alias.unwrap_or(&node.span).clone())
             }),
             Shape::Alias(of) => self.walk(of, Some(&node.span), depth + 1)?,
             Shape::List(items) => {
                 for (index, item) in items.iter().enumerate() {
-                    self.step(&Step::Index(index), item, depth)?;
+                    self.step(&PathStep::Index(index), item, depth)?;
                 }
             }
             Shape::Map(members) => {
-                // Of a key that stands twice the last one counts; what `<<` brings counts where nothing else is said.
+                // Of duplicate keys, the last one is effective; merged members (`<<`) only fill in keys that are not
+                // set.
                 let last: HashMap<&str, usize> =
                     members.iter().enumerate().map(|(at, member)| (member.key.as_str(), at)).collect();
                 for (at, member) in members.iter().enumerate() {
                     if last.get(member.key.as_str()) == Some(&at) && !member.is_merge() {
-                        self.step(&Step::Key(member.key.clone()), &member.value, depth)?;
+                        self.step(&PathStep::Key(member.key.clone()), &member.value, depth)?;
                     }
                 }
                 let mut merged = Vec::new();
@@ -169,7 +171,7 @@ impl Flattening {
                 let mut said: HashSet<&str> = last.into_keys().collect();
                 for member in merged {
                     if said.insert(&member.key) {
-                        self.step(&Step::Key(member.key.clone()), &member.value, depth)?;
+                        self.step(&PathStep::Key(member.key.clone()), &member.value, depth)?;
                     }
                 }
             }
@@ -177,7 +179,7 @@ impl Flattening {
         Ok(())
     }
 
-    fn step(&mut self, step: &Step, node: &Node, depth: usize) -> Result<(), TooMuch> {
+    fn step(&mut self, step: &PathStep, node: &Node, depth: usize) -> Result<(), TooMuch> {
         let before = self.key.len();
         path::push(&mut self.key, step);
         self.walk(node, None, depth + 1)?;
@@ -185,7 +187,8 @@ impl Flattening {
         Ok(())
     }
 
-    /// The members that `<<: *base` or `<<: [*base, *other]` bring into a mapping, the ones that count first.
+    /// Collects the members that `<<: *base` or `<<: [*base, *other]` merge into a mapping; earlier ones take
+    /// precedence.
     fn merged<'a>(&mut self, node: &'a Node, found: &mut Vec<&'a Member>, depth: usize) -> Result<(), TooMuch> {
         let Shape::Map(members) = &node.shape else { return Ok(()) };
         let Some(merge) = members.iter().rev().find(|member| member.is_merge()) else { return Ok(()) };

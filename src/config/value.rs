@@ -1,10 +1,10 @@
-//! What a setting is set to, and how such a thing is written.
+//! Values of settings, and how they are written.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// What a setting is set to. The words as they stand in the text are the entry's citation.
+/// The value of a setting. How it was written is kept in the entry's citation.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Value {
@@ -12,19 +12,19 @@ pub enum Value {
     Null,
     /// `true`, `True`, YAML's `yes`, or a switch without a value.
     Bool(bool),
-    /// `128`, `5e8`, `1_000_000`; never infinite nor NaN, which stay text.
+    /// `128`, `5e8`, `1_000_000`; infinite values and NaN stay text.
     Number(f64),
-    /// Anything else, out of its quotes.
+    /// Anything else, without its quotes.
     Text(String),
 }
 
 impl Value {
-    /// The number, where it is one.
+    /// The number, if it is one.
     pub fn as_number(&self) -> Option<f64> {
         if let Value::Number(number) = self { Some(*number) } else { None }
     }
 
-    /// A word of a command line, or printed by Python: such words carry no type, it is what they look like.
+    /// The value of a word on a command line or printed by Python. Such words carry no type, so their spelling decides.
     pub fn of_word(word: &str) -> Value {
         match word {
             "None" | "null" => Value::Null,
@@ -64,12 +64,12 @@ impl From<&str> for Value {
     }
 }
 
-/// How many bytes at the beginning of `text` are of a name: letters, digits and `_`.
+/// The length of the identifier (letters, digits and `_`) at the beginning of `text`.
 pub(super) fn word_length(text: &str) -> usize {
     text.bytes().take_while(|byte| byte.is_ascii_alphanumeric() || *byte == b'_').count()
 }
 
-/// The number that a word is which says its base, `0x10` or `0o17`, with its sign.
+/// A whole number with an explicit base, `0x10` or `0o17`, and an optional sign.
 pub(super) fn based_number(word: &str) -> Option<f64> {
     let digits = word.trim_start_matches(['-', '+']);
     let of = |prefix, base| u64::from_str_radix(digits.strip_prefix(prefix)?, base).ok();
@@ -77,7 +77,7 @@ pub(super) fn based_number(word: &str) -> Option<f64> {
     Some(if word.starts_with('-') { -size } else { size })
 }
 
-/// `-1.5`, `5e8`, `1_000_000`, `.5`, `5.` as Python and YAML read them. Not `1__0`, `_1`, `nan`, `inf`.
+/// A number as Python and YAML read it: `-1.5`, `5e8`, `1_000_000`, `.5`, `5.`; not `1__0`, `_1`, `nan`, `inf`.
 pub(super) fn number(word: &str) -> Option<f64> {
     let digits = word.strip_prefix(['-', '+']).unwrap_or(word);
     let starts = digits.strip_prefix('.').unwrap_or(digits).starts_with(|c: char| c.is_ascii_digit());
@@ -96,7 +96,7 @@ pub(super) fn number(word: &str) -> Option<f64> {
     word.replace('_', "").parse().ok().filter(|number: &f64| number.is_finite())
 }
 
-/// The shortest that reads back as `number`: whole numbers without a point, tiny and huge ones with an exponent.
+/// The shortest text that reads back as `number`: whole numbers without a point, tiny and huge ones with an exponent.
 pub(super) fn plain(number: f64) -> String {
     let size = number.abs();
     match () {
@@ -107,7 +107,7 @@ pub(super) fn plain(number: f64) -> String {
     }
 }
 
-/// `number` written as `old` is: with an exponent, grouped by `_`, with a point.
+/// `number` in the style of `old`: with an exponent, grouped by `_`, or with a point.
 pub(super) fn number_like(old: &str, number: f64) -> String {
     let written = match old.find(['e', 'E']) {
         Some(at) => with_exponent(old, at, number),
@@ -119,7 +119,7 @@ pub(super) fn number_like(old: &str, number: f64) -> String {
     if is_same { written } else { plain(number) }
 }
 
-/// `2e8` as `5e8`, `2.0e-06` as `1.0e-05`, `2e+8` as `1e+9`.
+/// Writes the exponent in the style of `old`: `2e8` like `5e8`, `2.0e-06` like `1.0e-05`, `2e+8` like `1e+9`.
 fn with_exponent(old: &str, at: usize, number: f64) -> String {
     let (old_mantissa, letter, old_power) = (&old[..at], &old[at..=at], &old[at + 1..]);
     let written = format!("{number:e}");
@@ -145,7 +145,7 @@ fn grouped(whole: &str) -> String {
     format!("{sign}{}", groups.join("_"))
 }
 
-/// `yes` in the case of `old`: `True` where it says `False`, `TRUE` where it says `FALSE`.
+/// `word` in the letter case of `old`: `True` for `False`, `TRUE` for `FALSE`.
 pub(super) fn in_case_of(old: &str, word: &str) -> String {
     let mut letters = old.chars();
     match (letters.next().is_some_and(char::is_uppercase), letters.next().is_some_and(char::is_uppercase)) {

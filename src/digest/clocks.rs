@@ -1,19 +1,20 @@
-//! How far the clocks of nodes are apart: where ranks wait for one collective operation, all give it up after the same time.
+//! Estimates the skew between the clocks of nodes: ranks that wait for the same collective operation give it up after
+//! the same time.
 
 use std::collections::BTreeMap;
 
 use crate::incident::{InputFindings, node_and_path};
 use crate::model::{Clock, ClockSkew, Event, FactValue};
 
-/// Fewer nodes do not say whose clock is wrong.
+/// The fewest nodes that can show whose clock is wrong.
 const FEWEST: usize = 3;
-/// Ranks begin to wait some seconds apart: less is no skew.
+/// The least skew: ranks begin to wait some seconds apart.
 const LEAST_SECONDS: f64 = 10.0;
 
-/// Which operation it is of all that a job waits for.
+/// Identifies a collective operation: its name, sequence number and timeout in milliseconds.
 type Operation = (String, u64, u64);
 
-/// The nodes whose clocks differ from those of most, in the order of their names; the node is what stands before a path.
+/// The nodes whose clocks differ from the majority, in order of their names. The node is the prefix of a path.
 pub(super) fn skews(reads: &[InputFindings]) -> Vec<ClockSkew> {
     let mut given_up: BTreeMap<Operation, BTreeMap<&str, (Clock, f64)>> = BTreeMap::new();
     for read in reads {
@@ -40,7 +41,7 @@ pub(super) fn skews(reads: &[InputFindings]) -> Vec<ClockSkew> {
     ahead.into_iter().map(skew).filter(|skew| skew.seconds.abs() >= LEAST_SECONDS).collect()
 }
 
-/// The collective operation that an event says did not end.
+/// The collective operation that timed out according to an event.
 fn operation(event: &Event) -> Option<Operation> {
     let number = |key| {
         event.facts.iter().find(|fact| fact.key == key).and_then(|fact| match fact.value {
@@ -55,7 +56,7 @@ fn operation(event: &Event) -> Option<Operation> {
     Some((name, number("nccl.sequence")?, number("nccl.timeout_ms")?))
 }
 
-/// The one in the middle; 0 of none.
+/// The median; 0 for no values.
 fn median(values: &mut [f64]) -> f64 {
     values.sort_by(f64::total_cmp);
     values.get(values.len() / 2).copied().unwrap_or(0.0)

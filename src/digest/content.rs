@@ -1,4 +1,4 @@
-//! What was read on one node, as it travels.
+//! What was read on one node, in the form in which it is sent.
 
 use std::collections::BTreeMap;
 use std::io::Read as _;
@@ -15,55 +15,55 @@ use crate::model::{Citation, Event, InputSummary, Severity, What};
 use crate::reading::{Beginning, Reading};
 use crate::redact::Redactor;
 use crate::report;
-use crate::snapshot::Shown;
-use crate::when::Written;
+use crate::snapshot::SnapshotFindings;
+use crate::when::WriteTimes;
 
-/// As many citations of a log may prove something.
+/// The most citations per log that get context lines.
 const PROOF: usize = 24;
-/// As many calls of a stack, from the innermost on.
+/// The most calls of a stack, from the innermost outwards.
 const FRAMES: usize = 4;
 
-/// Unpacked it is no larger.
+/// The most bytes of an unpacked digest.
 const LARGEST_UNPACKED: u64 = 256 << 20;
 
 /// What was read on one node.
 #[derive(Serialize, Deserialize)]
 pub struct Content {
-    /// Who wrote it.
+    /// The version of oomdoc that wrote it.
     pub oomdoc: String,
-    /// The paths that the user named, as they are told of.
+    /// The paths that the user named, with the node's prefix.
     pub named: Vec<String>,
-    /// What each input was.
+    /// The inputs.
     pub summaries: Vec<InputSummary>,
-    /// What the logs state.
+    /// The findings in each log.
     pub reads: Vec<InputFindings>,
     /// The user's own configurations.
     pub files: Vec<KeptDocument>,
-    /// What memory snapshots show.
-    pub shown: Vec<Shown>,
-    /// What the logs print of the configuration at their beginning.
+    /// The findings in memory snapshots.
+    pub shown: Vec<SnapshotFindings>,
+    /// Configurations printed at the beginning of logs.
     pub beginnings: Vec<KeptBeginning>,
-    /// What could not be read.
+    /// Inputs that could not be read.
     pub missing: Vec<InputSummary>,
-    /// When the files were last written.
-    pub written: Written,
-    /// Lines beside those that prove something.
+    /// When each file was last written.
+    pub written: WriteTimes,
+    /// Lines around those that prove something.
     pub neighbours: Vec<Citation>,
 }
 
-/// What a log prints of the configuration at its beginning.
+/// Configurations printed at the beginning of a log.
 #[derive(Serialize, Deserialize)]
 pub struct KeptBeginning {
     /// The log.
     pub path: Arc<str>,
-    /// How long its beginning is.
+    /// The length of the beginning in bytes.
     pub length: usize,
-    /// What is printed there.
+    /// The printed configurations.
     pub printed: Vec<KeptDocument>,
 }
 
 impl Content {
-    /// Of `reading`; `named` are the paths that the user gave, as they are told of.
+    /// The content of `reading`; `named` are the paths that the user gave, with the node's prefix.
     pub(crate) fn of(
         mut reading: Reading,
         named: Vec<String>,
@@ -86,29 +86,29 @@ impl Content {
             shown,
             beginnings: beginnings.collect(),
             missing: unreadable.iter().map(report::unreadable).collect(),
-            written: Written::default(),
+            written: WriteTimes::default(),
             neighbours: Vec::new(),
         })
     }
 
-    /// What a report may be proven with: how processes ended and where, the first of each log.
+    /// The citations that may prove a report: how and where processes ended, the first ones of each log.
     pub fn proof(&self) -> impl Iterator<Item = &Citation> {
         self.reads.iter().flat_map(|read| read.findings.events.iter().flat_map(proof_of).take(PROOF))
     }
 
-    /// Masks all secrets in it. What cannot be read any more without them is left out, and says so.
+    /// Masks all secrets. A document that cannot be parsed after masking is dropped later, with a warning on its input.
     pub fn mask(&mut self, redactor: &Redactor) {
         redactor.mask(self);
     }
 
-    /// Packed as it travels.
+    /// The packed form in which it is sent.
     pub fn packed(&self) -> Result<Vec<u8>, DigestError> {
         let mut packer = zstd::Encoder::new(Vec::new(), zstd::DEFAULT_COMPRESSION_LEVEL)?;
         serde_json::to_writer(&mut packer, self).map_err(std::io::Error::from)?;
         Ok(packer.finish()?)
     }
 
-    /// Out of `frame`.
+    /// Unpacks the content of `frame`.
     pub(super) fn read(frame: &Frame) -> Result<Content, DigestError> {
         let damaged = |problem: String| DigestError::Damaged { node: Arc::clone(&frame.node), problem };
         let unpacked = zstd::Decoder::new(&frame.body[..]).map_err(|error| damaged(error.to_string()))?;
@@ -117,13 +117,13 @@ impl Content {
         serde_json::from_slice(&text).map_err(|error| damaged(error.to_string()))
     }
 
-    /// Adds it to what others read.
+    /// Adds it to the content of other nodes.
     pub(super) fn add_to(self, whole: &mut Whole) {
         let Content { oomdoc: _, named, mut summaries, reads, files, shown, beginnings, missing, written, neighbours } =
             self;
         let mut document = |kept: KeptDocument| match Document::try_from(kept) {
             Ok(document) => Some(document),
-            // Masked, it is no configuration any more.
+            // Masking may make a configuration unreadable.
             Err(error) => {
                 let of_it = summaries.iter_mut().find(|summary| summary.path == error.path);
                 of_it.into_iter().for_each(|summary| summary.warning = Some(error.to_string()));
@@ -144,7 +144,7 @@ impl Content {
         whole.neighbours.extend(neighbours);
     }
 
-    /// Leaves nothing of the inputs for which `is_wanted` is false.
+    /// Drops everything of inputs for which `is_wanted` is false.
     pub(super) fn retain(&mut self, is_wanted: impl Fn(&str) -> bool) {
         self.summaries.retain(|summary| is_wanted(&summary.path));
         self.reads.retain(|read| is_wanted(&read.path));
@@ -157,7 +157,7 @@ impl Content {
     }
 }
 
-/// What an event proves something with, where it tells of an end.
+/// The citations of an event that proves an end.
 fn proof_of(event: &Event) -> Vec<&Citation> {
     match &event.what {
         What::Shortage(shortage) if shortage.severity == Severity::Fatal => {
@@ -170,7 +170,8 @@ fn proof_of(event: &Event) -> Vec<&Citation> {
     }
 }
 
-/// Of one node's `contents` what is newest: of an input that was read twice, as its log grew, the longer reading.
+/// Merges several readings of one node: if an input was read more than once as its log grew, only the longest reading
+/// is kept.
 pub fn newest(mut contents: Vec<Content>) -> Vec<Content> {
     if contents.len() < 2 {
         return contents;

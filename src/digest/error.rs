@@ -7,10 +7,10 @@ use thiserror::Error;
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum DigestError {
-    /// The stream broke.
+    /// The stream failed.
     #[error("reading stopped: {0}")]
     Io(#[from] io::Error),
-    /// It is something else.
+    /// It is not a digest.
     #[error("is no digest: it does not begin as one")]
     NoDigest,
     /// A later version wrote it.
@@ -19,18 +19,18 @@ pub enum DigestError {
         /// Its version.
         version: u64,
     },
-    /// It is shorter than it says.
+    /// It is shorter than its head says.
     #[error("the digest of node {node} is cut off")]
     CutOff {
         /// The node.
         node: Arc<str>,
     },
-    /// It is not what was written.
+    /// Its bytes have changed.
     #[error("the digest of node {node} is damaged: {problem}")]
     Damaged {
         /// The node.
         node: Arc<str>,
-        /// How.
+        /// The problem.
         problem: String,
     },
 }

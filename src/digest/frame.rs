@@ -1,5 +1,5 @@
-//! How digests stand in a file: a line that says whose it is, how long and of which bytes, then the bytes. So several may stand one
-//! behind another, and what was cut off or changed on its way is told from what is whole.
+//! The file format of digests: a line with the node, the length and the checksum, then the bytes. Digests can thus be
+//! concatenated, and truncated or changed ones are detected.
 
 use std::io::{BufRead, BufReader, Read};
 use std::sync::Arc;
@@ -10,24 +10,24 @@ use sha2::{Digest as _, Sha256};
 use super::{DigestError, LARGEST};
 use crate::hexadecimal::hexadecimal;
 
-/// With these bytes it begins.
+/// The first bytes of a digest.
 const MAGIC: &str = "oomdoc-digest ";
-/// The version that is written.
+/// The version of the format.
 const VERSION: u64 = 1;
-/// A head is no longer.
+/// The most bytes of a head.
 const LONGEST_HEAD: u64 = 64 << 10;
 
-/// What was read on one node at one time, packed.
+/// What was read on one node in one run, packed.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Frame {
     pub node: Arc<str>,
-    /// Of the bytes.
+    /// The checksum of the body.
     sha256: String,
-    /// Packed; none where the node gave nothing.
+    /// The packed content; empty if the node did not answer.
     pub body: Vec<u8>,
 }
 
-/// The line before the bytes.
+/// The line before the body.
 #[derive(Debug, Serialize, Deserialize)]
 struct Head {
     version: u64,
@@ -41,7 +41,7 @@ impl Frame {
         Frame { node: node.into(), sha256: hexadecimal(&Sha256::digest(&body)), body }
     }
 
-    /// Whether the node gave nothing.
+    /// Whether the node did not answer.
     pub fn is_empty(&self) -> bool {
         self.body.is_empty()
     }
@@ -49,7 +49,7 @@ impl Frame {
     pub fn bytes(&self) -> Vec<u8> {
         let Frame { node, sha256, body } = self;
         let head = Head { version: VERSION, node: node.clone(), bytes: body.len() as u64, sha256: sha256.clone() };
-        // Words and numbers become JSON.
+        // Texts and numbers always serialise.
         let head = serde_json::to_string(&head).unwrap_or_default();
         [MAGIC.as_bytes(), head.as_bytes(), b"\n", body].concat()
     }
@@ -65,10 +65,10 @@ impl<R: Read> Frames<R> {
         Frames { bytes: BufReader::new(bytes) }
     }
 
-    /// The next one; `None` at the end.
+    /// The next frame; `None` at the end.
     pub fn next(&mut self) -> Result<Option<Frame>, DigestError> {
         let mut line = Vec::new();
-        // Whoever prints one behind another may end each with a line feed.
+        // A program that concatenates digests may end each with a line feed.
         while line.trim_ascii().is_empty() {
             line.clear();
             if (&mut self.bytes).take(LONGEST_HEAD).read_until(b'\n', &mut line)? == 0 {

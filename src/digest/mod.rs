@@ -1,50 +1,51 @@
-//! An analysis in two halves, for logs that lie on many machines.
+//! Splits an analysis in two halves, for logs on many machines.
 //!
-//! In goes what was read on one node; out comes a [`Digest`]: small, masked, of its own, and joined with those of other nodes in any
-//! order and any number of steps into the report that one analysis over all their logs would give. A digest is the set of the runs
-//! that it is made of, so that joining is the union of sets; nothing is weighed before all are there.
+//! In goes what was read on one node; out comes a [`Digest`]. It is small, masked and self-contained, and can be joined
+//! with those of other nodes, in any order and any number of steps, into the report that a single analysis of all logs
+//! would give. A digest is the set of its runs, so joining is the union of sets. Nothing is weighed before all are
+//! there.
 
-mod bound;
 mod clocks;
 mod content;
 mod error;
 mod frame;
+mod size_limit;
 mod texts;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read;
 use std::sync::Arc;
 
-pub use bound::LARGEST;
 pub use content::Content;
 pub use error::DigestError;
 use frame::Frame;
+pub use size_limit::LARGEST;
 
 use crate::model::{Citation, Nodes};
 use crate::reading::Reading;
 use crate::redact::Redactor;
-use crate::when::Written;
+use crate::when::WriteTimes;
 
-/// What the logs of some nodes state.
+/// The digest of the logs of some nodes.
 #[derive(Debug, Default)]
 pub struct Digest {
     frames: BTreeSet<Frame>,
 }
 
 impl Digest {
-    /// Of what was read on `node`, less the secrets in it.
+    /// The digest of what was read on `node`, with its secrets masked.
     pub fn of(node: &str, mut content: Content, redactor: &Redactor) -> Result<Digest, DigestError> {
         content.mask(redactor);
-        let body = bound::packed(&mut content)?;
+        let body = size_limit::packed(&mut content)?;
         Ok(Digest { frames: BTreeSet::from([Frame::of(node, body)]) })
     }
 
-    /// That `node` gave nothing.
+    /// A digest that records that `node` did not answer.
     pub fn unanswered(node: &str) -> Digest {
         Digest { frames: BTreeSet::from([Frame::of(node, Vec::new())]) }
     }
 
-    /// Adds all digests that stand one behind another in `bytes`, up to one that is damaged.
+    /// Adds all digests that are concatenated in `bytes`, up to a damaged one.
     pub fn read(&mut self, bytes: impl Read) -> Result<(), DigestError> {
         let mut frames = frame::Frames::of(bytes);
         while let Some(frame) = frames.next()? {
@@ -53,31 +54,31 @@ impl Digest {
         Ok(())
     }
 
-    /// Adds what `other` is made of.
+    /// Adds the runs of `other`.
     pub fn add(&mut self, other: Digest) {
         self.frames.extend(other.frames);
     }
 
-    /// Whether it is of no node.
+    /// Whether it covers no node.
     pub fn is_empty(&self) -> bool {
         self.frames.is_empty()
     }
 
-    /// All of it, as [`Digest::read`] takes it.
+    /// The serialised form that [`Digest::read`] reads.
     pub fn bytes(&self) -> Vec<u8> {
         self.frames.iter().flat_map(Frame::bytes).collect()
     }
 
-    /// The nodes that it is of, and those of them that gave nothing.
+    /// The nodes that it covers, and those of them that did not answer.
     pub fn nodes(&self) -> Nodes {
         let all: BTreeSet<&str> = self.frames.iter().map(|frame| &*frame.node).collect();
-        // Also where something else bears its name, such as what a scheduler says of it.
+        // A node counts as unanswered even if something else has its name, such as what a scheduler says about it.
         let unanswered =
             self.frames.iter().filter(|frame| frame.is_empty()).map(|frame| frame.node.to_string()).collect();
         Nodes { count: all.len() as u64, unanswered, clocks: Vec::new() }
     }
 
-    /// What all of it amounts to, as if it had been read here; and what cannot be read again.
+    /// Combines all runs as if they had been read here, with the errors of damaged ones.
     pub(crate) fn into_whole(self) -> Whole {
         let mut whole = Whole { nodes: self.nodes(), ..Whole::default() };
         let mut of_node: BTreeMap<Arc<str>, Vec<Frame>> = BTreeMap::new();
@@ -97,19 +98,19 @@ impl Digest {
     }
 }
 
-/// What digests amount to.
+/// The combined content of digests.
 #[derive(Default)]
 pub(crate) struct Whole {
-    /// As if it had been read here.
+    /// The reading, as if it had been made here.
     pub reading: Reading,
-    /// The paths that users named, as they are told of.
+    /// The paths that users named, with their nodes' prefixes.
     pub named: Vec<String>,
-    /// When files were last written.
-    pub written: Written,
+    /// When each file was last written.
+    pub written: WriteTimes,
     /// The nodes.
     pub nodes: Nodes,
-    /// Lines beside those that prove something.
+    /// Lines around those that prove something.
     pub neighbours: Vec<Citation>,
-    /// What could not be read again.
+    /// Digests that could not be unpacked.
     pub damaged: Vec<DigestError>,
 }

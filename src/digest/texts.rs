@@ -1,10 +1,10 @@
-//! What of a digest are words that stem from inputs: what may be secret.
+//! The texts of a digest that stem from inputs and may therefore contain secrets.
 
 use super::content::{Content, KeptBeginning};
 use crate::incident::InputFindings;
 use crate::model::{Text, Texts};
 use crate::parse::Findings;
-use crate::snapshot::Shown;
+use crate::snapshot::SnapshotFindings;
 
 impl Texts for Content {
     fn texts(&mut self, see: &mut dyn FnMut(Text<'_>)) {
@@ -40,9 +40,9 @@ impl Texts for Findings {
     }
 }
 
-impl Texts for Shown {
+impl Texts for SnapshotFindings {
     fn texts(&mut self, see: &mut dyn FnMut(Text<'_>)) {
-        let Shown { path, devices, refused } = self;
+        let SnapshotFindings { path, devices, refused } = self;
         path.texts(see);
         devices.texts(see);
         refused.texts(see);

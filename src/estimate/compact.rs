@@ -1,9 +1,9 @@
-//! The estimate in a few thousand bytes, for agents that pay by the word.
+//! The estimate in a few thousand bytes, for assistants with a limited context.
 
 use serde::Serialize;
 
 use super::text::{amount, least};
-use super::{Estimate, Fit, Fits, Need, texts};
+use super::{Estimate, Fit, Fits, Need, wording};
 use crate::knowledge::{Language, in_terms};
 use crate::memory::Amount;
 use crate::report::part_name;
@@ -95,8 +95,8 @@ pub fn compact(estimate: &Estimate, language: Language) -> Compact {
         host: amount(need.host),
     };
     Compact {
-        model: texts::model(estimate, language),
-        layout: texts::layout(&estimate.layout, language),
+        model: wording::model(estimate, language),
+        layout: wording::layout(&estimate.layout, language),
         is_least: estimate.is_least,
         gpu_peak: estimate.peak_of_gpu().map(|need| peak(need, false)),
         host_peak: estimate.peak_of_host().map(|need| peak(need, true)),
@@ -107,7 +107,7 @@ pub fn compact(estimate: &Estimate, language: Language) -> Compact {
 }
 
 impl Compact {
-    /// Without what can be told from the rest: first the moments below the highest, then of what the host's is made up.
+    /// Drops what the rest implies: first the moments below the highest, then the parts of the host's peak.
     pub fn shorter(mut self, step: usize) -> Compact {
         if step > 0 {
             self.moments.clear();
@@ -129,8 +129,8 @@ impl FitOnly {
         };
         FitOnly {
             fits: fit.fits,
-            text: texts::verdict(fit.fits, !fit.changes.is_empty(), language).to_owned(),
-            spare: texts::spare(fit, language),
+            text: wording::verdict(fit.fits, !fit.changes.is_empty(), language).to_owned(),
+            spare: wording::spare(fit, language),
             changes: fit.changes.iter().map(change).collect(),
         }
     }

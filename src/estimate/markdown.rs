@@ -3,12 +3,12 @@
 use std::fmt::{self, Write};
 
 use super::text::{amount, least};
-use super::texts::{self, Labels};
+use super::wording::{self, Labels};
 use super::{Estimate, Need};
 use crate::knowledge::{Language, in_terms};
 use crate::report::part_name;
 
-/// `estimate` as Markdown: tables of moments, of the parts of the hungriest, and of changes.
+/// `estimate` as Markdown: tables of moments, of the parts of the largest moment, and of changes.
 pub fn markdown(estimate: &Estimate, language: Language) -> String {
     let mut text = String::new();
     // Writing to a string does not fail.
@@ -17,9 +17,9 @@ pub fn markdown(estimate: &Estimate, language: Language) -> String {
 }
 
 fn write(text: &mut String, estimate: &Estimate, language: Language) -> fmt::Result {
-    let labels = texts::labels(language);
+    let labels = wording::labels(language);
     let Labels { moment, gpu, host, costs, change, .. } = *labels;
-    writeln!(text, "## {}\n\n{}\n", texts::model(estimate, language), texts::layout(&estimate.layout, language))?;
+    writeln!(text, "## {}\n\n{}\n", wording::model(estimate, language), wording::layout(&estimate.layout, language))?;
     writeln!(text, "| {moment} | {gpu} | {host} |\n|---|---:|---:|")?;
     for need in estimate.telling() {
         let on_gpu = if estimate.is_least { least(need.gpu) } else { amount(need.gpu) };
@@ -33,8 +33,8 @@ fn write(text: &mut String, estimate: &Estimate, language: Language) -> fmt::Res
         }
     }
     if let Some(fit) = &estimate.fit {
-        writeln!(text, "\n### {}\n", texts::verdict(fit.fits, !fit.changes.is_empty(), language))?;
-        if let Some(spare) = texts::spare(fit, language) {
+        writeln!(text, "\n### {}\n", wording::verdict(fit.fits, !fit.changes.is_empty(), language))?;
+        if let Some(spare) = wording::spare(fit, language) {
             writeln!(text, "{spare}\n")?;
         }
         if !fit.changes.is_empty() {
@@ -50,7 +50,7 @@ fn write(text: &mut String, estimate: &Estimate, language: Language) -> fmt::Res
 }
 
 fn parts(text: &mut String, need: &Need, is_host: bool, language: Language) -> fmt::Result {
-    let labels = texts::labels(language);
+    let labels = wording::labels(language);
     writeln!(text, "| {} | | {} |\n|---|---:|---|", labels.part, labels.formula)?;
     for part in need.parts(is_host) {
         writeln!(

@@ -1,21 +1,21 @@
-//! What a job should need before it runs, and what to change so that it fits.
+//! Estimates what a job needs before it runs, and what to change so that it fits.
 //!
-//! In go what the user says of a job, its configuration, or both ([`PlannedJob`]); out comes the need of each moment on a device
-//! and on a host ([`Estimate`]), and the cheapest change that makes it fit ([`Fit`]). The arithmetic is `memory`'s, the
-//! reading of configurations `launch`'s: nothing is computed here that an analysis would compute otherwise.
+//! In go the user's description of a job, its configuration, or both ([`PlannedJob`]). Out come the needs of each
+//! moment on a device and on a host ([`Estimate`]), and the cheapest changes that make it fit ([`Fit`]). `memory` does
+//! the arithmetic and `launch` reads configurations, so that an estimate never differs from an analysis.
 
 #[cfg(feature = "mcp")]
 mod compact;
+mod compute;
 mod fit;
+mod layout_json;
 #[cfg(feature = "render")]
 mod markdown;
 mod planned_job;
-mod read;
-mod shown;
 #[cfg(feature = "render")]
 mod text;
 #[cfg(feature = "render")]
-mod texts;
+mod wording;
 
 use serde::Serialize;
 use thiserror::Error;
@@ -27,11 +27,11 @@ use crate::report::phase_name;
 
 #[cfg(feature = "mcp")]
 pub use compact::{Compact, compact};
+pub use compute::estimate;
 pub use fit::{Change, Fit, Fits, Limits, Spare};
 #[cfg(feature = "render")]
 pub use markdown::markdown;
 pub use planned_job::PlannedJob;
-pub use read::estimate;
 #[cfg(feature = "render")]
 pub use text::text;
 
@@ -161,7 +161,7 @@ impl Estimate {
         self.moments.iter().rev().max_by_key(|need| need.host.high).filter(|need| need.host.high > Bytes(0))
     }
 
-    /// The moments worth a line: one that is the same before and after the first step counts once.
+    /// The moments worth showing: if a moment is the same before and after the first step, only the later one.
     fn telling(&self) -> impl Iterator<Item = &Need> {
         let is_repeated = |need: &&Need| {
             let mut others = self.moments.iter().filter(|other| other.plan.moment == need.plan.moment);
@@ -170,7 +170,7 @@ impl Estimate {
         self.moments.iter().filter(move |need| !is_repeated(need))
     }
 
-    /// Whether a moment is told apart before the first step.
+    /// Whether this is the first-step variant of a moment that also has a later one.
     fn is_first(&self, need: &Need) -> bool {
         let moment = need.plan.moment;
         need.plan.step == Step::First && self.moments.iter().any(|other| other.plan.moment == moment && is_later(other))

@@ -2,7 +2,7 @@ use super::Limits;
 use crate::facts::Value;
 use crate::model::Bytes;
 
-/// A job that is not run yet. What is not said is as its configuration says, else as the estimate's assumptions say.
+/// A job that has not run yet. What is not set here comes from its configuration, else from the estimate's assumptions.
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct PlannedJob {
@@ -19,7 +19,7 @@ impl PlannedJob {
         PlannedJob { model: Some(name.into()), ..self }
     }
 
-    /// How many parameters a model has that is not known by name.
+    /// The number of parameters of a model that is not known by name.
     pub fn parameters(self, count: u64) -> PlannedJob {
         PlannedJob { parameters: Some(count), ..self }
     }
@@ -30,13 +30,14 @@ impl PlannedJob {
         self
     }
 
-    /// A fact as rules name it: `config.zero_stage` is `3`, `job.world_size` is `64`. The first that says something counts.
+    /// A fact as rules name it: `config.zero_stage` is `3`, `job.world_size` is `64`. The first value for a name
+    /// counts.
     pub fn fact(mut self, name: impl Into<String>, value: &str) -> PlannedJob {
         self.facts.push((name.into(), Value::read(value)));
         self
     }
 
-    /// Asks for the cheapest changes with which it fits devices, and hosts, of so much memory.
+    /// Asks for the cheapest changes with which it fits devices, and hosts, with this much memory.
     pub fn fit(self, gpu: Bytes, host: Option<Bytes>) -> PlannedJob {
         PlannedJob { limits: Some(Limits { gpu, host }), ..self }
     }

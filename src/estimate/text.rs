@@ -5,7 +5,7 @@ use std::fmt::{self, Write};
 use anstyle::{AnsiColor, Style};
 use unicode_width::UnicodeWidthStr;
 
-use super::texts::{self, Labels};
+use super::wording::{self, Labels};
 use super::{Estimate, Fit, Fits, Need};
 use crate::knowledge::{Language, in_terms};
 use crate::memory::Amount;
@@ -20,13 +20,14 @@ const GOOD: Style = AnsiColor::Green.on_default().bold();
 /// Columns of names and of amounts.
 const NAME: usize = 30;
 const AMOUNT: usize = 24;
-/// A bar is no shorter and no longer.
+/// The shortest and the longest bar.
 const BARS: (usize, usize) = (10, 60);
 
-/// `estimate` in `width` columns, with colours; `is_whole`: the parts of every moment, not of the hungriest only.
+/// `estimate` in `width` columns, with colours. `is_whole` shows the parts of every moment rather than of the largest
+/// only.
 pub fn text(estimate: &Estimate, language: Language, width: usize, is_whole: bool) -> String {
     let bar = width.saturating_sub(NAME + AMOUNT + 4).clamp(BARS.0, BARS.1);
-    let mut page = Page { text: String::new(), labels: texts::labels(language), language, bar };
+    let mut page = Page { text: String::new(), labels: wording::labels(language), language, bar };
     // Writing to a string does not fail.
     let _ = page.write(estimate, is_whole);
     page.text
@@ -41,8 +42,8 @@ struct Page {
 
 impl Page {
     fn write(&mut self, estimate: &Estimate, is_whole: bool) -> fmt::Result {
-        writeln!(self.text, "{BOLD}{}{BOLD:#}", texts::model(estimate, self.language))?;
-        writeln!(self.text, "{}", texts::layout(&estimate.layout, self.language))?;
+        writeln!(self.text, "{BOLD}{}{BOLD:#}", wording::model(estimate, self.language))?;
+        writeln!(self.text, "{}", wording::layout(&estimate.layout, self.language))?;
         let cluster = &estimate.layout.cluster;
         let Labels { gpu, host, .. } = *self.labels;
         self.place(estimate, gpu, cluster.device_memory, |need| need.gpu, false, is_whole)?;
@@ -56,7 +57,7 @@ impl Page {
         estimate.assumptions.iter().try_for_each(|words| writeln!(self.text, "  {}", in_terms(words, self.language)))
     }
 
-    /// All moments at one place, and what the hungriest is made of.
+    /// All moments on a device or a host, and the parts of the largest.
     fn place(
         &mut self,
         estimate: &Estimate,
@@ -71,7 +72,7 @@ impl Page {
         let needs: Vec<&Need> = estimate.telling().filter(|need| amount(need).high > Bytes(0)).collect();
         let most = needs.iter().map(|need| amount(need).high).max().unwrap_or_default();
         let scale = Scale { most: most.max(capacity.unwrap_or_default()), capacity };
-        // Activations are on devices, and on hosts where they are offloaded.
+        // Activations are on devices; on hosts only if they are offloaded.
         let is_least = estimate.is_least && !is_host;
         let peak = needs.iter().rev().max_by_key(|need| amount(need).high).copied();
         for need in &needs {
@@ -135,9 +136,9 @@ impl Page {
             Fits::Perhaps => BOLD,
             Fits::Not => BAD,
         };
-        let verdict = texts::verdict(fit.fits, !fit.changes.is_empty(), self.language);
+        let verdict = wording::verdict(fit.fits, !fit.changes.is_empty(), self.language);
         writeln!(self.text, "\n{style}{verdict}{style:#}")?;
-        if let Some(spare) = texts::spare(fit, self.language) {
+        if let Some(spare) = wording::spare(fit, self.language) {
             writeln!(self.text, "  {DIM}{spare}{DIM:#}")?;
         }
         let mut before = fit.before;
@@ -154,7 +155,7 @@ impl Page {
     }
 }
 
-/// `GPU 149.57 GiB → 15.94 GiB`, by the upper bounds; nothing where it stays.
+/// `GPU 149.57 GiB → 15.94 GiB`, by the upper bounds; `None` if they are equal.
 fn moved(place: &str, before: Amount, then: Amount) -> Option<String> {
     (before.high != then.high).then(|| format!("{place} {} → {}", before.high, then.high))
 }
@@ -172,7 +173,7 @@ pub(super) fn amount(amount: Amount) -> String {
     }
 }
 
-/// What a full bar means, and where there is no more.
+/// The amount of a full bar, and the capacity.
 #[derive(Clone, Copy)]
 struct Scale {
     most: Bytes,
@@ -180,7 +181,7 @@ struct Scale {
 }
 
 impl Scale {
-    /// What is needed at least, what may be, and the limit where it lies beyond both.
+    /// The lower bound, the upper bound, and the capacity if it lies beyond both.
     fn bar(self, amount: Amount, cells: usize) -> String {
         let at = |bytes: Bytes| {
             (bytes.gib().max(0.0) / self.most.gib().max(f64::MIN_POSITIVE) * cells as f64).round() as usize

@@ -11,13 +11,13 @@ use crate::signals::Signals;
 use crate::source::{Input, SourceError};
 use crate::{Options, examine_inputs};
 
-/// A labelled incident, and all of it that is weighed.
+/// A labelled incident with everything that is weighed.
 pub struct Exhibit {
     /// The case.
     pub name: String,
-    /// Where it comes from.
+    /// The origin of the case.
     pub group: String,
-    /// The framework that it ran on, as far as its log says.
+    /// The framework that it ran on, or `unknown`.
     pub framework: String,
     /// Its kind, as oomdoc sees it.
     pub kind: Kind,
@@ -25,25 +25,26 @@ pub struct Exhibit {
     pub phases: Vec<Phase>,
     /// Causes that are right, the label itself first.
     pub causes: Vec<String>,
-    /// What rules say of the phase, and what that weighs as it is written.
+    /// The rules' votes for phases, with the weights that people wrote.
     pub votes: Vec<(&'static str, Phase, f64)>,
-    /// What can be weighed.
+    /// The signals.
     pub signals: Signals,
-    /// What conditions are asked of.
+    /// The facts that conditions refer to.
     pub facts: Facts,
-    /// As many incidents it counts for.
+    /// How many incidents it counts for.
     pub weight: f64,
 }
 
-/// An example of a rule counts for so many incidents: what people wrote it for stays true whatever incidents teach.
+/// How many incidents an example of a rule counts for: what people wrote it for must stay true whatever incidents
+/// teach.
 const EXAMPLE: f64 = 40.0;
-/// The same where its cause need not come first.
+/// The same for an example whose cause need not come first.
 const EXAMPLE_OF_THREE: f64 = 5.0;
 
-/// So many does a case count for whose answer is to stay.
+/// How many incidents a case counts for whose answer must stay.
 pub const KEPT: f64 = 12.0;
 
-/// How many labelled cases stand in `folders`, and those of them that have an incident and a label of its phase and cause.
+/// The number of labelled cases in `folders`, and those that have an incident and a label of its cause.
 pub fn read(
     folders: &[PathBuf],
     label: Option<&str>,
@@ -64,7 +65,7 @@ pub fn read(
     Ok((cases.len(), exhibits))
 }
 
-/// What oomdoc says of `case` by what `knowledge` holds.
+/// Analyses `case` with `knowledge`.
 pub fn analyze(case: &Case, knowledge: &Arc<Knowledge>) -> Result<Report, FitError> {
     let options = Options { knowledge: Some(Arc::clone(knowledge)), ..Options::default() };
     Ok(crate::analyze_inputs(inputs(case)?, Vec::new(), &options)?)
@@ -80,7 +81,7 @@ pub fn of_rules(knowledge: &Arc<Knowledge>) -> Result<Vec<Exhibit>, FitError> {
     let options = Options { knowledge: Some(Arc::clone(knowledge)), ..Options::default() };
     let mut exhibits = Vec::new();
     for (_, content) in shipped_files().filter(|(path, _)| path.starts_with("causes/")) {
-        // That each can be read is tested.
+        // A test ensures that each can be read.
         let Ok(rule) = toml::from_str::<CauseRule>(content) else { continue };
         for example in &rule.example {
             let weight = match example.must {

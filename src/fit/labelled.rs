@@ -7,20 +7,20 @@ use thiserror::Error;
 use crate::model::{Kind, Phase};
 use crate::source;
 
-/// An incident, and what people say of it.
+/// The files of an incident with their labels.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Case {
     /// Its folder's name.
     pub name: String,
-    /// Where it comes from: cases of one origin resemble each other.
+    /// The origin: cases of one origin resemble each other.
     pub group: String,
-    /// Verdicts that are right, the label itself first.
+    /// Acceptable kinds, the label itself first.
     pub kinds: Vec<Kind>,
-    /// Phases that are right; empty where nobody says.
+    /// Acceptable phases; empty if there is no label.
     pub phases: Vec<Phase>,
-    /// First causes that are right; empty where nobody says.
+    /// Acceptable first causes; empty if there is no label.
     pub causes: Vec<String>,
-    /// What a user would pass.
+    /// The files that a user would pass.
     pub files: Vec<String>,
 }
 
@@ -30,18 +30,18 @@ pub enum LabelError {
     /// A folder or a label cannot be read.
     #[error("cannot read {}: {error}", .path.display())]
     Unreadable {
-        /// Which.
+        /// The folder or the label.
         path: PathBuf,
-        /// What the system says.
+        /// The error of the operating system.
         #[source]
         error: std::io::Error,
     },
     /// A label does not say what it must.
     #[error("{}: {problem}", .path.display())]
     Malformed {
-        /// Which.
+        /// The label.
         path: PathBuf,
-        /// Where and what.
+        /// The position and the problem.
         problem: String,
     },
     /// No folder in it has a label.
@@ -54,8 +54,8 @@ pub enum LabelError {
     },
 }
 
-/// A label as it is written, in JSON or TOML: `cause` is the answer, `cause_ok` what a fair expert would accept too. What
-/// else a label holds is for others.
+/// A label file in JSON or TOML: `cause` is the answer, `cause_ok` what a fair expert would also accept. Other fields
+/// are ignored.
 #[derive(Debug, Deserialize)]
 struct Label {
     kind: Kind,
@@ -69,12 +69,12 @@ struct Label {
     cause: OneOrMany<String>,
     #[serde(default)]
     cause_ok: Vec<String>,
-    /// The report that it was taken from.
+    /// The public report that the case was taken from.
     #[serde(default)]
     source: Option<String>,
 }
 
-/// One answer, or several that are as good.
+/// One answer, or several equally good ones.
 #[derive(Debug, Deserialize)]
 #[serde(untagged)]
 enum OneOrMany<T> {
@@ -99,10 +99,10 @@ impl<T> OneOrMany<T> {
     }
 }
 
-/// Labels that are looked for where none is named.
+/// The label files that are looked for if none is named.
 const LABELS: &[&str] = &["truth.json", "expected.toml"];
 
-/// The cases in `folder`, by name: each folder in it that holds a file `label`, or `truth.json` or `expected.toml`.
+/// The cases in `folder` by name: each subfolder that contains a file `label`, or `truth.json` or `expected.toml`.
 pub fn read(folder: &Path, label: Option<&str>) -> Result<Vec<Case>, LabelError> {
     let unreadable = |error| LabelError::Unreadable { path: folder.to_owned(), error };
     let mut folders: Vec<PathBuf> = Vec::new();
@@ -142,8 +142,8 @@ fn read_case(case: &Path, path: &Path) -> Result<Case, LabelError> {
     })
 }
 
-/// The repository, list or site that a report comes from: the host and two more parts of an address
-/// (`github.com/owner/name`); other words as they are.
+/// The repository, list or site of a report: the host and the first two parts of the path (`github.com/owner/name`);
+/// other text unchanged.
 fn origin(source: &str) -> String {
     match source.split_once("://") {
         Some((_, address)) => address.split('/').take(3).collect::<Vec<_>>().join("/"),
@@ -151,7 +151,7 @@ fn origin(source: &str) -> String {
     }
 }
 
-/// Everything but the label, the story and how the logs were produced.
+/// All files except the label, the README and the scripts that produced the logs.
 fn files(case: &Path, label: &Path) -> Vec<String> {
     let is_input = |file: &String| {
         let path = Path::new(file);

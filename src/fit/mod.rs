@@ -1,13 +1,13 @@
-//! What signals weigh, and how sure oomdoc may be of what it says.
+//! Fits the weights of signals and the calibration of confidence.
 //!
-//! In go labelled incidents; out come the weights of `rules/ranking/` and the [`Calibration`] under which, of the first diagnoses
-//! given 0.8, eight in ten are right, and how well both do on incidents whose origin or framework they were not fitted on. What
-//! people wrote is where each weight starts from; nothing here reads a log or knows a cause.
+//! In go labelled incidents. Out come the weights of `rules/ranking/`, the [`Calibration`] (of the first diagnoses
+//! given 0.8, eight in ten are right), and how well both do on incidents whose origin or framework they were not fitted
+//! on. Each weight starts from what people wrote; nothing here reads a log or knows a cause.
 
-mod confidence;
+mod calibration;
+mod cross_validation;
 mod exhibit;
 mod labelled;
-mod left_out;
 mod reliability;
 mod solve;
 mod task;
@@ -18,9 +18,9 @@ use std::sync::Arc;
 
 use thiserror::Error;
 
+pub use cross_validation::Tally;
 pub use exhibit::{Exhibit, analyze};
 pub use labelled::{Case, LabelError, read as read_cases};
-pub use left_out::Tally;
 pub use reliability::{Forecast, bins, brier};
 
 use crate::Error as AnalysisError;
@@ -37,9 +37,9 @@ pub enum FitError {
     /// A case's file cannot be read.
     #[error("{case}: {error}")]
     Source {
-        /// Which case.
+        /// The case.
         case: String,
-        /// What cannot be read, and why.
+        /// The file that cannot be read, and why.
         #[source]
         error: SourceError,
     },
@@ -51,26 +51,26 @@ pub enum FitError {
     NothingLabelled(usize),
 }
 
-/// Weights, a calibration, and how well they do.
+/// Weights, a calibration, and their scores.
 #[derive(Debug, Clone)]
 pub struct Fitted {
-    /// For phases; `None` where only causes were to be learned.
+    /// The weights for phases; `None` if only causes were learned.
     pub phases: Option<Learned>,
-    /// For causes.
+    /// The weights for causes.
     pub causes: Learned,
-    /// How sure to be.
+    /// The calibration of confidence.
     pub calibration: Calibration,
-    /// Cases in the folders, and how many were fitted on.
+    /// The number of cases in the folders.
     pub cases: usize,
-    /// Those with an incident and a label.
+    /// The number of cases fitted on: those with an incident and a label.
     pub fitted: usize,
-    /// Where they come from.
+    /// The number of their origins.
     pub groups: usize,
-    /// As people wrote it, nothing fitted.
+    /// The score of the weights that people wrote.
     pub written: Tally,
-    /// Each repository by what was fitted without it.
+    /// The score if each repository is answered by weights fitted without it.
     pub repositories: Tally,
-    /// Each framework by what was fitted without it.
+    /// The score if each framework is answered by weights fitted without it.
     pub frameworks: Tally,
     /// The first diagnoses of left-out repositories, by their share alone.
     pub before: Vec<Forecast>,
@@ -79,7 +79,8 @@ pub struct Fitted {
 }
 
 /// Fits on the labelled cases in `folders`, each with a file `label` or one of the usual names, starting from what
-/// `knowledge` says was written. What rules' examples and the cases in `kept` show stays, and is not counted.
+/// people wrote in `knowledge`. The rules' examples and the cases in `kept` hold their answers in place and are not
+/// counted.
 pub fn fit(
     folders: &[PathBuf],
     kept: &[PathBuf],
@@ -97,12 +98,12 @@ pub fn fit(
     Ok(fitted(cases, exhibits, examples, learn, &knowledge))
 }
 
-/// What is learned.
+/// Which weights are learned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Learn {
-    /// What signals weigh for phases and for causes.
+    /// Those for phases and for causes.
     Both,
-    /// For causes alone: phases stay as people wrote them.
+    /// Those for causes only; those for phases stay as people wrote them.
     Causes,
 }
 
@@ -116,14 +117,14 @@ fn fitted(
     let count = exhibits.len();
     exhibits.extend(examples);
     let (all, exhibits) = (&exhibits[..], &exhibits[..count]);
-    let by_group: Vec<usize> = exhibits.iter().map(|exhibit| left_out::fold(&exhibit.group)).collect();
+    let by_group: Vec<usize> = exhibits.iter().map(|exhibit| cross_validation::fold(&exhibit.group)).collect();
     let phase_task = Task::of_phases(all, &knowledge.ranking.written);
     let written_phases = phase_task.written();
     let as_written = {
         let task = Task::of_causes(all, &written_phases, knowledge);
         (written_phases, task)
     };
-    // Causes are asked with the phases that nobody could know by heart; of an example nothing is left out.
+    // Causes are predicted from phases that were predicted for left-out cases; examples are never left out.
     let without = |folds: &[usize]| {
         (learn == Learn::Both).then(|| {
             let examples = as_written.0[count..].iter().cloned();
@@ -133,7 +134,7 @@ fn fitted(
         })
     };
     let tally = |(phases, causes): &(Vec<Vec<f64>>, Task), shares: &[Vec<f64>]| {
-        left_out::tally(exhibits, &phase_task.named(phases), &causes.named(shares))
+        cross_validation::tally(exhibits, &phase_task.named(phases), &causes.named(shares))
     };
     let written = tally(&as_written, &as_written.1.written());
     let of_repositories = without(&by_group);
@@ -141,13 +142,13 @@ fn fitted(
     let cause_task = &of_repositories.1;
     let causes_left_out = cause_task.left_out(&by_group);
     let repositories = tally(of_repositories, &causes_left_out);
-    let by_framework: Vec<usize> = left_out::numbers(exhibits.iter().map(|exhibit| exhibit.framework.as_str()));
+    let by_framework: Vec<usize> = cross_validation::numbers(exhibits.iter().map(|exhibit| exhibit.framework.as_str()));
     let of_frameworks = without(&by_framework);
     let of_frameworks = of_frameworks.as_ref().unwrap_or(&as_written);
     let frameworks = tally(of_frameworks, &of_frameworks.1.left_out(&by_framework));
-    let answered = left_out::answered(exhibits, &cause_task.named(&causes_left_out));
-    let calibration = confidence::fit(&answered);
-    let calibrated = left_out::calibrated(&answered);
+    let answered = cross_validation::answered(exhibits, &cause_task.named(&causes_left_out));
+    let calibration = calibration::fit(&answered);
+    let calibrated = cross_validation::calibrated(&answered);
     Fitted {
         phases: (learn == Learn::Both).then(|| phase_task.fit()),
         causes: cause_task.fit(),

@@ -1,16 +1,16 @@
-//! How far what was said agrees with what was right.
+//! Measures how far stated confidence agrees with the share of right answers.
 
-/// A first diagnosis: how sure oomdoc was, 0–1, and whether it was right.
+/// The confidence of a first diagnosis, 0–1, and whether it was right.
 pub type Forecast = (f64, bool);
 
-/// Forecasts between two confidences.
+/// Forecasts within a range of confidence.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Bin {
-    /// The least confidence.
+    /// The lower end of the range.
     pub low: f64,
-    /// Confidences reach up to here, 1 included in the last.
+    /// The upper end, excluded; the last range includes 1.
     pub high: f64,
-    /// Forecasts.
+    /// The number of forecasts.
     pub count: usize,
     /// Their mean confidence.
     pub said: f64,
@@ -18,13 +18,13 @@ pub struct Bin {
     pub right: f64,
 }
 
-/// Mean squared error of `forecasts` (Brier, "Verification of forecasts expressed in terms of probability", 1950): 0 is
-/// perfect, 0.25 is a coin. `None` of no forecasts.
+/// The mean squared error of `forecasts` (Brier, "Verification of forecasts expressed in terms of probability", 1950):
+/// 0 is perfect, 0.25 a coin toss. `None` for no forecasts.
 pub fn brier(forecasts: &[Forecast]) -> Option<f64> {
     mean(forecasts.iter().map(|(said, right)| (said - f64::from(*right)).powi(2)))
 }
 
-/// The forecasts by tenths of confidence; tenths in which there is none are left out.
+/// The forecasts by tenths of confidence, without empty tenths.
 pub fn bins(forecasts: &[Forecast]) -> Vec<Bin> {
     let tenth_of = |said: f64| ((said * 10.0) as usize).min(9);
     (0..10)

@@ -1,37 +1,37 @@
-//! The weights that make labelled answers likeliest.
+//! Finds the weights under which labelled answers are most likely.
 //!
-//! A softmax over the answers that are possible, its weights held near those that people wrote (L2), and where several answers are
-//! right, partly free which of them it gives. The optimum next to what people wrote is found by L-BFGS (Nocedal, "Updating
-//! quasi-Newton matrices with limited storage", 1980), in the same order of the same operations every time, so that the same cases
-//! give the same weights to the byte.
+//! The model is a softmax over the possible answers. An L2 penalty holds its weights near those that people wrote; if
+//! several answers are right, a part of the loss leaves open which of them it gives. L-BFGS (Nocedal, "Updating
+//! quasi-Newton matrices with limited storage", 1980) finds the optimum next to the written weights. Its operations run
+//! in a fixed order, so that the same cases give the same weights to the byte.
 
 use crate::diagnosis::shares;
 
 /// One question: which of its answers is right.
 #[derive(Debug, Clone, Default)]
 pub struct Question {
-    /// Which answers are possible, with what is known of each.
+    /// The possible answers.
     pub answers: Vec<Answer>,
-    /// Signals, by number, and how strongly each is there.
+    /// Signals by number, with their strengths.
     pub signals: Vec<(usize, f64)>,
-    /// As many questions it counts for.
+    /// How many questions it counts for.
     pub weight: f64,
 }
 
 /// One possible answer.
 #[derive(Debug, Clone, Default)]
 pub struct Answer {
-    /// Which, by number.
+    /// The answer's number.
     pub answer: usize,
     /// Its log-odds as people wrote them.
     pub written: f64,
-    /// Votes for it, by number, and how many each is.
+    /// Votes for it by number, with their counts.
     pub votes: Vec<(usize, f64)>,
-    /// How much of the truth it is; those of one question sum to 1, or all are 0 where nobody says.
+    /// Its share of the truth. The shares of one question sum to 1, or are all 0 if it is not labelled.
     pub truth: f64,
 }
 
-/// What is fitted: one number for each answer, each vote, and each signal with each answer.
+/// The fitted numbers: one per answer, per vote, and per signal and answer.
 #[derive(Debug, Clone)]
 pub struct Numbers {
     answers: usize,
@@ -39,22 +39,22 @@ pub struct Numbers {
     values: Vec<f64>,
 }
 
-/// How strongly numbers are held where people put them.
+/// The strength of the penalty on the distance from the written numbers.
 #[derive(Debug, Clone, Copy)]
-pub struct Hold {
-    /// What an answer starts from.
+pub struct Penalty {
+    /// For the bias of an answer.
     pub bias: f64,
-    /// Votes.
+    /// For the weight of a vote.
     pub vote: f64,
-    /// Signals.
+    /// For the weight of a signal.
     pub signal: f64,
-    /// How much it matters, 0–1, that the right answers have the shares that people gave them, rather than that any of them is
-    /// given.
+    /// How much of the loss, 0–1, asks for the labelled shares of the right answers; the rest asks only that any of
+    /// them is given.
     pub label: f64,
 }
 
 impl Numbers {
-    /// All 0.
+    /// All numbers 0.
     pub fn new(answers: usize, votes: usize, signals: usize) -> Numbers {
         Numbers { answers, votes, values: vec![0.0; answers + votes + signals * answers] }
     }
@@ -63,42 +63,41 @@ impl Numbers {
         self.answers + self.votes + signal * self.answers + answer
     }
 
-    /// What `answer` starts from.
+    /// The bias of `answer`.
     pub fn bias(&self, answer: usize) -> f64 {
         self.values[answer]
     }
 
-    /// What `vote` weighs.
+    /// The weight of `vote`.
     pub fn vote(&self, vote: usize) -> f64 {
         self.values[self.answers + vote]
     }
 
-    /// Sets what `vote` weighs.
     #[cfg(test)]
     fn set_vote(&mut self, vote: usize, weight: f64) {
         self.values[self.answers + vote] = weight;
     }
 
-    /// What `signal` adds to `answer`.
+    /// The weight of `signal` for `answer`.
     pub fn signal(&self, signal: usize, answer: usize) -> f64 {
         self.values[self.place(signal, answer)]
     }
 
-    /// What `signal` adds to each answer.
+    /// The weights of `signal` for all answers.
     fn of_signal(&self, signal: usize) -> &[f64] {
         let start = self.place(signal, 0);
         &self.values[start..start + self.answers]
     }
 
-    /// Sets what `signal` adds to `answer`.
+    /// Sets the weight of `signal` for `answer`.
     pub fn set_signal(&mut self, signal: usize, answer: usize, weight: f64) {
         let place = self.place(signal, answer);
         self.values[place] = weight;
     }
 
-    /// How likely each answer of `question` is.
+    /// The probability of each answer of `question`.
     pub fn shares(&self, question: &Question) -> Vec<f64> {
-        // All answers of a signal stand side by side: one pass over them for each signal.
+        // The weights of a signal are adjacent, so each signal takes one pass over them.
         let mut all = self.values[..self.answers].to_vec();
         for (signal, strength) in &question.signals {
             add(&mut all, self.of_signal(*signal), *strength);
@@ -112,18 +111,18 @@ impl Numbers {
     }
 }
 
-/// So many rounds are enough for weights of two digits.
+/// Enough rounds for weights of two digits.
 const ROUNDS: usize = 80;
-/// As many steps are remembered.
+/// The number of steps that L-BFGS remembers.
 const MEMORY: usize = 8;
-/// Less is not likely at all.
+/// The least probability whose logarithm is taken.
 const LEAST: f64 = 1e-12;
-/// The slope is flat enough.
+/// The largest slope that counts as flat.
 const FLAT: f64 = 1e-3;
 
-/// The numbers near `written` under which the truth of `questions` is likeliest.
-pub fn solve(questions: &[&Question], written: &Numbers, hold: Hold) -> Numbers {
-    let problem = Problem { questions, written, hold };
+/// The numbers near `written` under which the truth of `questions` is most likely.
+pub fn solve(questions: &[&Question], written: &Numbers, penalty: Penalty) -> Numbers {
+    let problem = Problem { questions, written, penalty };
     let mut numbers = written.clone();
     let (mut loss, mut slope) = problem.loss(&numbers);
     let mut steps: Vec<(Vec<f64>, Vec<f64>, f64)> = Vec::new();
@@ -148,7 +147,7 @@ pub fn solve(questions: &[&Question], written: &Numbers, hold: Hold) -> Numbers 
     numbers
 }
 
-/// Where it goes down fastest, by the curvature that the last steps showed.
+/// The direction of descent, using the curvature of the last steps.
 fn downhill(slope: &[f64], steps: &[(Vec<f64>, Vec<f64>, f64)]) -> Vec<f64> {
     let mut direction: Vec<f64> = slope.iter().map(|part| -part).collect();
     let mut shares = Vec::with_capacity(steps.len());
@@ -171,18 +170,18 @@ fn downhill(slope: &[f64], steps: &[(Vec<f64>, Vec<f64>, f64)]) -> Vec<f64> {
 struct Problem<'p> {
     questions: &'p [&'p Question],
     written: &'p Numbers,
-    hold: Hold,
+    penalty: Penalty,
 }
 
 impl Problem<'_> {
-    /// How unlikely the truth is, and where that rises.
+    /// The loss and its gradient.
     fn loss(&self, numbers: &Numbers) -> (f64, Vec<f64>) {
         let mut loss = 0.0;
         let mut slope = vec![0.0; numbers.values.len()];
         for question in self.questions {
             let shares = numbers.shares(question);
             let mut misses = vec![0.0; numbers.answers];
-            let (label, weight) = (self.hold.label, question.weight);
+            let (label, weight) = (self.penalty.label, question.weight);
             let right = question.answers.iter().zip(&shares).filter(|(answer, _)| answer.truth > 0.0);
             let of_right = right.map(|(_, share)| share).sum::<f64>().max(LEAST);
             if question.answers.iter().any(|answer| answer.truth > 0.0) {
@@ -208,19 +207,19 @@ impl Problem<'_> {
         }
         let signals_from = numbers.answers + numbers.votes;
         for (place, (value, start)) in numbers.values.iter().zip(&self.written.values).enumerate() {
-            let hold = match place {
-                place if place < numbers.answers => self.hold.bias,
-                place if place < signals_from => self.hold.vote,
-                _ => self.hold.signal,
+            let penalty = match place {
+                place if place < numbers.answers => self.penalty.bias,
+                place if place < signals_from => self.penalty.vote,
+                _ => self.penalty.signal,
             };
             let distance = value - start;
-            loss += 0.5 * hold * distance * distance;
-            slope[place] += hold * distance;
+            loss += 0.5 * penalty * distance * distance;
+            slope[place] += penalty * distance;
         }
         (loss, slope)
     }
 
-    /// As far along `direction` as the loss falls in proportion (Armijo).
+    /// The longest step along `direction` for which the loss falls in proportion (Armijo).
     fn step(&self, numbers: &Numbers, direction: &[f64], loss: f64, along: f64) -> Option<(Numbers, f64, Vec<f64>)> {
         const PROPORTION: f64 = 1e-4;
         const SHORTEST: f64 = 1e-8;
@@ -250,7 +249,7 @@ fn add(to: &mut [f64], what: &[f64], times: f64) {
 mod tests {
     use super::*;
 
-    const HOLD: Hold = Hold { bias: 0.1, vote: 0.1, signal: 0.1, label: 1.0 };
+    const PENALTY: Penalty = Penalty { bias: 0.1, vote: 0.1, signal: 0.1, label: 1.0 };
 
     fn question(right: usize, signals: &[usize]) -> Question {
         let answers =
@@ -262,7 +261,7 @@ mod tests {
     #[test]
     fn a_signal_that_tells_answers_apart_gets_weight_and_one_that_does_not_gets_none() {
         let known: Vec<Question> = (0..40).map(|place| question(place % 2, &[place % 2, 2])).collect();
-        let numbers = solve(&known.iter().collect::<Vec<_>>(), &Numbers::new(2, 0, 3), HOLD);
+        let numbers = solve(&known.iter().collect::<Vec<_>>(), &Numbers::new(2, 0, 3), PENALTY);
         assert!(numbers.signal(0, 0) > 0.8 && numbers.signal(1, 1) > 0.8, "{numbers:?}");
         assert!(numbers.signal(2, 0).abs() < 0.01 && numbers.signal(2, 1).abs() < 0.01, "{numbers:?}");
         assert!(numbers.shares(&question(0, &[0, 2]))[0] > 0.9);
@@ -273,7 +272,7 @@ mod tests {
         let mut written = Numbers::new(2, 1, 1);
         written.set_signal(0, 1, 1.5);
         written.set_vote(0, 2.0);
-        let numbers = solve(&[], &written, HOLD);
+        let numbers = solve(&[], &written, PENALTY);
         assert_eq!((numbers.signal(0, 1), numbers.vote(0)), (1.5, 2.0));
     }
 
@@ -283,7 +282,7 @@ mod tests {
         written.set_vote(0, 3.0);
         let mut known = vec![question(0, &[]); 30];
         known.iter_mut().for_each(|question| question.answers[1].votes.push((0, 1.0)));
-        let numbers = solve(&known.iter().collect::<Vec<_>>(), &written, HOLD);
+        let numbers = solve(&known.iter().collect::<Vec<_>>(), &written, PENALTY);
         assert!(numbers.vote(0) < 0.5, "{numbers:?}");
     }
 
@@ -296,8 +295,8 @@ mod tests {
         let known: Vec<&Question> = known.iter().collect();
         let mut written = Numbers::new(2, 0, 1);
         written.set_signal(0, 1, 2.0);
-        let strict = solve(&known, &written, HOLD);
-        let free = solve(&known, &written, Hold { label: 0.0, ..HOLD });
+        let strict = solve(&known, &written, PENALTY);
+        let free = solve(&known, &written, Penalty { label: 0.0, ..PENALTY });
         assert!(strict.shares(known[0])[0] > 0.5, "{strict:?}");
         assert!((free.shares(known[0])[1] - written.shares(known[0])[1]).abs() < 1e-6, "{free:?}");
     }
@@ -306,7 +305,7 @@ mod tests {
     fn the_same_cases_give_the_same_numbers() {
         let known: Vec<Question> = (0..9).map(|place| question(place % 2, &[place % 3])).collect();
         let known: Vec<&Question> = known.iter().collect();
-        let once = solve(&known, &Numbers::new(2, 0, 3), HOLD);
-        assert_eq!(once.values, solve(&known, &Numbers::new(2, 0, 3), HOLD).values);
+        let once = solve(&known, &Numbers::new(2, 0, 3), PENALTY);
+        assert_eq!(once.values, solve(&known, &Numbers::new(2, 0, 3), PENALTY).values);
     }
 }

@@ -4,26 +4,27 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
 use super::exhibit::Exhibit;
-use super::solve::{Answer, Hold, Numbers, Question, solve};
+use super::solve::{Answer, Numbers, Penalty, Question, solve};
 use crate::diagnosis::{NOT_KNOWING, Scene, holding, likely};
 use crate::knowledge::{Knowledge, Learned, Weights, WordRow};
 use crate::model::{Phase, PhaseFinding};
 use crate::signals::Signals;
 
-/// A signal that fewer origins show is one program's, not a rule.
+/// The fewest origins that must show a signal: otherwise it characterises a program, not a cause.
 const FEWEST_ORIGINS: usize = 4;
-/// What is not weighed for phases: words so far away from the message say little, and are many; signs vote, so that their routes
-/// are weighed. The user's own names are weighed as they are written: what some programs call theirs, others do not.
+/// Signals that are not weighed for phases. Words far from the message say little and are many; signs already vote,
+/// which weighs them; names that are the user's own keep their written weights, since they mean different things in
+/// different programs.
 const NOT_OF_PHASES: &[&str] = &["around:", "sign:", "seen:", "own:"];
-/// What is weighed for causes. Words teach nothing more of them, on repositories left out.
+/// Signals that are weighed for causes. Words did not improve the score on left-out repositories.
 const OF_CAUSES: &[&str] = &["level:", "fact:", "phase:", "stack:", "role:"];
-/// Of the truth so much is the label itself; the rest is what a fair expert would accept too.
+/// The share of the truth that the label itself gets; other acceptable answers share the rest.
 const LABEL: f64 = 0.6;
-/// How strongly weights of phases are held where people put them; chosen on left-out repositories whose logs no rule had been
-/// written for, and then twice as strongly, as excerpts teach too much of what only their shortness shows.
-const HOLD_PHASES: Hold = Hold { bias: 20.0, vote: 200.0, signal: 22.0, label: 1.0 };
-/// The same of causes: their rules say more than words do.
-const HOLD_CAUSES: Hold = Hold { bias: 10.0, vote: 30.0, signal: 30.0, label: 0.25 };
+/// The penalty for phases, chosen on left-out repositories that no rule had been written for, then doubled, because
+/// excerpts teach patterns that only reflect their shortness.
+const PENALTY_PHASES: Penalty = Penalty { bias: 20.0, vote: 200.0, signal: 22.0, label: 1.0 };
+/// The penalty for causes, whose rules say more than words do.
+const PENALTY_CAUSES: Penalty = Penalty { bias: 10.0, vote: 30.0, signal: 30.0, label: 0.25 };
 
 /// One kind of question, asked of every exhibit.
 pub(super) struct Task {
@@ -32,12 +33,12 @@ pub(super) struct Task {
     answers: Vec<Arc<str>>,
     votes: Vec<Arc<str>>,
     signals: Vec<String>,
-    /// What people wrote.
+    /// The weights that people wrote.
     start: Numbers,
-    hold: Hold,
+    penalty: Penalty,
 }
 
-/// Numbers for names, in the order in which they come up.
+/// Numbers names in the order of their first use.
 #[derive(Default)]
 struct Names {
     numbers: BTreeMap<String, usize>,
@@ -57,7 +58,7 @@ impl Names {
 }
 
 impl Task {
-    /// Which phase it was.
+    /// The question which phase it was.
     pub fn of_phases(exhibits: &[Exhibit], written: &[WordRow]) -> Task {
         let answers: Vec<Arc<str>> = Phase::ALL.iter().map(|phase| Arc::from(phase.as_str())).collect();
         let (mut votes, mut signals) = (Names::default(), Names::default());
@@ -82,10 +83,10 @@ impl Task {
         });
         let questions = questions.collect();
         let written = Weights::of_phases(written);
-        Task::new(questions, exhibits, answers, votes, signals, &written, HOLD_PHASES)
+        Task::new(questions, exhibits, answers, votes, signals, &written, PENALTY_PHASES)
     }
 
-    /// Which cause it was, where the phase was each of `phases` with that share.
+    /// The question which cause it was, given the shares of all phases.
     pub fn of_causes(exhibits: &[Exhibit], phases: &[Vec<f64>], knowledge: &Knowledge) -> Task {
         let answers: BTreeSet<Arc<str>> = knowledge.causes.iter().map(|rule| rule.cause.clone()).collect();
         let answers: Vec<Arc<str>> = answers.into_iter().collect();
@@ -116,7 +117,7 @@ impl Task {
         });
         let questions = questions.collect();
         let written = Weights::of_causes(&knowledge.ranking.written);
-        Task::new(questions, exhibits, answers, votes, signals, &written, HOLD_CAUSES)
+        Task::new(questions, exhibits, answers, votes, signals, &written, PENALTY_CAUSES)
     }
 
     fn new(
@@ -126,7 +127,7 @@ impl Task {
         votes: Names,
         mut signals: Names,
         written: &Weights,
-        hold: Hold,
+        penalty: Penalty,
     ) -> Task {
         let of_people = written.of_people();
         of_people.keys().for_each(|name| {
@@ -143,15 +144,15 @@ impl Task {
             }
         }
         let groups = exhibits.iter().map(|exhibit| exhibit.group.clone()).collect();
-        Task { questions, groups, answers, votes, signals: signals.in_order(), start, hold }
+        Task { questions, groups, answers, votes, signals: signals.in_order(), start, penalty }
     }
 
-    /// How likely each answer is as people wrote it.
+    /// The probability of each answer by the written weights.
     pub fn written(&self) -> Vec<Vec<f64>> {
         self.questions.iter().map(|question| self.spread(question, &self.start)).collect()
     }
 
-    /// How likely each answer is by what was fitted on all questions of other `folds`, and on those behind them that have none.
+    /// The probability of each answer by weights fitted on all other `folds` and on the questions that have no fold.
     pub fn left_out(&self, folds: &[usize]) -> Vec<Vec<f64>> {
         let parts: Vec<usize> = folds.iter().copied().collect::<BTreeSet<_>>().into_iter().collect();
         let next = AtomicUsize::new(0);
@@ -178,7 +179,7 @@ impl Task {
         shares.into_inner().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The numbers fitted on the questions that are `wanted`; signals that too few of their origins show are left out.
+    /// The numbers fitted on the `wanted` questions, without signals that too few of their origins show.
     fn solved(&self, wanted: impl Fn(usize) -> bool) -> Numbers {
         let chosen: Vec<usize> = (0..self.questions.len()).filter(|place| wanted(*place)).collect();
         let mut origins: Vec<BTreeSet<&str>> = vec![BTreeSet::new(); self.signals.len()];
@@ -198,10 +199,10 @@ impl Task {
             })
         };
         let questions: Vec<Question> = chosen.iter().filter_map(usable).collect();
-        solve(&questions.iter().collect::<Vec<_>>(), &self.start, self.hold)
+        solve(&questions.iter().collect::<Vec<_>>(), &self.start, self.penalty)
     }
 
-    /// How likely each answer of all is; those that are not possible not at all.
+    /// The probability of every answer; 0 for impossible ones.
     fn spread(&self, question: &Question, numbers: &Numbers) -> Vec<f64> {
         let mut spread = vec![0.0; self.answers.len()];
         for (answer, share) in question.answers.iter().zip(numbers.shares(question)) {
@@ -210,7 +211,7 @@ impl Task {
         spread
     }
 
-    /// The answers of each question by their names, likeliest first; those that are not possible left out.
+    /// The possible answers of each question by name, likeliest first.
     pub fn named(&self, shares: &[Vec<f64>]) -> Vec<Vec<(Arc<str>, f64)>> {
         let of_question = |shares: &Vec<f64>| {
             let mut named: Vec<(Arc<str>, f64)> = self.answers.iter().cloned().zip(shares.iter().copied()).collect();
@@ -221,7 +222,7 @@ impl Task {
         shares.iter().map(of_question).collect()
     }
 
-    /// What the questions teach beside what people wrote.
+    /// What the questions teach beyond the written weights.
     pub fn fit(&self) -> Learned {
         let numbers = self.solved(|_| true);
         let bias = |(answer, name): (usize, &Arc<str>)| (name.clone(), rounded(numbers.bias(answer)));
@@ -241,7 +242,7 @@ impl Task {
     }
 }
 
-/// Two digits say all that a few hundred incidents can.
+/// Two digits are all that a few hundred incidents can support.
 fn hundredths(weight: f64) -> i16 {
     (weight * 100.0).round() as i16
 }
@@ -250,7 +251,7 @@ fn rounded(weight: f64) -> f64 {
     f64::from(hundredths(weight)) / 100.0
 }
 
-/// How much of the truth `answer` is.
+/// The share of the truth that `answer` gets.
 fn truth<T: PartialEq>(right: &[T], answer: &T) -> f64 {
     match right {
         [only] => f64::from(u8::from(only == answer)),
@@ -264,7 +265,7 @@ fn begins(name: &str, beginnings: &[&str]) -> bool {
     beginnings.iter().any(|beginning| name.starts_with(beginning))
 }
 
-/// Signals that are `weighed` and that incidents of several origins show.
+/// The `weighed` signals that incidents of enough origins show.
 fn common(exhibits: &[Exhibit], weighed: impl Fn(&str) -> bool) -> BTreeSet<&str> {
     let mut origins: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
     for exhibit in exhibits {
@@ -280,7 +281,7 @@ fn numbered(signals: &Signals, common: &BTreeSet<&str>, names: &mut Names) -> Ve
     known.map(|(name, signal)| (names.number(name), signal.strength)).collect()
 }
 
-/// Shares of phases as a finding.
+/// Converts shares of phases to a finding.
 fn finding(shares: &[f64]) -> PhaseFinding {
     let mut ranked: Vec<(Phase, f64)> = Phase::ALL.iter().copied().zip(shares.iter().copied()).collect();
     ranked.sort_by(|a, b| b.1.total_cmp(&a.1));

@@ -1,7 +1,7 @@
 //! Writes patches into the user's own files.
 //!
-//! A file as it was stays beside it (`ds_config.json.before-oomdoc`), so that the same fix asked for twice is done once,
-//! patches keep their numbers, and a file that was changed since is not overwritten.
+//! The original file is kept beside the new one (`ds_config.json.before-oomdoc`). Therefore the same fix requested
+//! twice is made once, patches keep their numbers, and a file that has changed since is not overwritten.
 
 mod write;
 
@@ -18,40 +18,40 @@ use crate::model::{Edit, Patch, Report, Role};
 use crate::source::{self, Input};
 use crate::{patch, report};
 
-/// Why nothing was written.
+/// Why no file was written.
 #[derive(Debug, Error)]
 pub enum FixError {
-    /// The inputs say nothing.
+    /// The inputs could not be analysed.
     #[error(transparent)]
     Analysis(#[from] crate::Error),
     /// No incident, or no cause with a patch.
     #[error("there is nothing to fix: {0}")]
     NothingToFix(&'static str),
-    /// The inputs are logs of several jobs.
+    /// The inputs are logs of several jobs that ran out of memory.
     #[error("these are logs of {} jobs that ran out of memory: {}", .jobs.len(), .jobs.join(", "))]
     SeveralJobs {
-        /// The first log of each.
+        /// The first log of each job.
         jobs: Vec<String>,
     },
-    /// There are fewer patches, or none of that name.
+    /// There is no patch with this number or name.
     #[error("there is no patch `{asked}`; there are {known}")]
     NoSuchPatch {
-        /// What was asked for.
+        /// The number or name that was requested.
         asked: String,
-        /// What there is.
+        /// The available patches.
         known: String,
     },
-    /// The patch is not one of a file.
+    /// A patch edits none of the given files.
     #[error("none of the given files sets {}", quoted(.knobs))]
     NoFile {
         /// The knobs.
         knobs: Vec<String>,
-        /// What to type instead, where that can be said.
+        /// The lines to type instead, as far as known.
         lines: Vec<String>,
-        /// What to pick instead: other patches, by number, that edit a file.
+        /// The numbers of other patches that do edit a file.
         others: Vec<String>,
     },
-    /// The patches cannot be written into one file together.
+    /// The patches cannot be made in one file together.
     #[error("{} cannot be set in {path} together", quoted(.knobs))]
     Apart {
         /// The file.
@@ -59,7 +59,7 @@ pub enum FixError {
         /// The knobs.
         knobs: Vec<String>,
     },
-    /// Nothing may be written there, or the change would do something else beside.
+    /// The file must not be written, or the write would have side effects.
     #[error("{path} was not changed: {why}")]
     Refused {
         /// The file.
@@ -67,17 +67,17 @@ pub enum FixError {
         /// Why.
         why: &'static str,
     },
-    /// Somebody else edited the file after oomdoc did.
+    /// The file was edited after oomdoc changed it.
     #[error(
         "{path} was changed since an earlier fix or while this one read it; if {before} is there, it is what it was: move it away"
     )]
     Changed {
         /// The file.
         path: String,
-        /// As it was.
+        /// The path of the kept original.
         before: String,
     },
-    /// The file system refuses.
+    /// An error of the file system.
     #[error("{path}: {error}")]
     File {
         /// The file.
@@ -88,16 +88,16 @@ pub enum FixError {
     },
 }
 
-/// What was done to a file.
+/// The outcome for a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Done {
     /// It was edited.
     Written,
-    /// It was so already.
+    /// It already had the new text.
     Already,
 }
 
-/// Analyses `paths`, configurations as they were before an earlier fix.
+/// Analyses `paths`, with configurations as they were before an earlier fix.
 pub fn analyze(paths: &[String], options: &Options) -> Result<Report, FixError> {
     let (files, mut unreadable) = files(paths);
     let mut inputs = Vec::new();
@@ -113,14 +113,14 @@ pub fn analyze(paths: &[String], options: &Options) -> Result<Report, FixError> 
     only_job(crate::analyze_inputs_by_job(inputs, unreadable, paths, options)?)
 }
 
-/// Every file that `paths` name, without what earlier fixes left beside them, and what cannot be read.
+/// All files that `paths` name, without the originals kept by earlier fixes, and the errors of unreadable ones.
 pub fn files(paths: &[String]) -> (Vec<String>, Vec<source::SourceError>) {
     let (mut files, unreadable) = source::walk(paths);
     files.retain(|file| !file.ends_with(write::BEFORE));
     (files, unreadable)
 }
 
-/// The report of the only job that ran out of memory: a change is never one of two jobs.
+/// The report of the only job that ran out of memory: a fix never covers several jobs.
 pub fn only_job(mut reports: Vec<Report>) -> Result<Report, FixError> {
     reports.sort_by_key(|report| report.incidents.is_empty());
     let jobs: Vec<String> = reports.iter().filter(|report| !report.incidents.is_empty()).map(first_log).collect();
@@ -130,13 +130,13 @@ pub fn only_job(mut reports: Vec<Report>) -> Result<Report, FixError> {
     }
 }
 
-/// The log by which people know the job of `report`.
+/// The first log of the job of `report`, which identifies it.
 fn first_log(report: &Report) -> String {
     let log = report.inputs.iter().find(|input| input.lines > 0);
     log.map(|input| input.path.to_string()).unwrap_or_default()
 }
 
-/// Opens a file, as it was where that is kept, unless settings say that it is never read.
+/// Opens a file, or its kept original, unless settings forbid reading it.
 pub fn open(file: &str, options: &Options) -> Result<Input<'static>, source::SourceError> {
     let input = options.site.refuses(file).map_or_else(|| Input::open(file), Err)?;
     let is_config = matches!(input.role, Role::Config | Role::Script);
@@ -147,7 +147,7 @@ pub fn open(file: &str, options: &Options) -> Result<Input<'static>, source::Sou
     }
 }
 
-/// A file of the user's, and what it is to be.
+/// One of the user's files with its new text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mended {
     /// Its name.
@@ -158,7 +158,8 @@ pub struct Mended {
     after: String,
 }
 
-/// The patches of these numbers, as the report counts them, or of these knobs; what the report proposes where nothing is asked.
+/// The patches with the requested numbers or knobs, numbered as in the report; if nothing is requested, those that the
+/// report proposes.
 pub fn pick<'r>(report: &'r Report, asked: &[String]) -> Result<Vec<&'r Patch>, FixError> {
     let incident = report.incidents.first().ok_or(FixError::NothingToFix("no incident was found"))?;
     let patches = report::numbered(incident);
@@ -180,7 +181,7 @@ pub fn pick<'r>(report: &'r Report, asked: &[String]) -> Result<Vec<&'r Patch>, 
     asked.iter().map(one).collect()
 }
 
-/// What `patches` of `report` make of the user's files, all of them together.
+/// The user's files after all of `patches` are applied.
 pub fn mend(report: &Report, patches: &[&Patch]) -> Result<Vec<Mended>, FixError> {
     let shown = report.incidents.first().map(report::numbered).unwrap_or_default();
     let (edited, without): (Vec<&Patch>, Vec<&Patch>) = patches.iter().partition(|patch| patch.diff.is_some());
@@ -211,7 +212,7 @@ pub fn mend(report: &Report, patches: &[&Patch]) -> Result<Vec<Mended>, FixError
     files.into_iter().map(mended).collect()
 }
 
-/// The text of a file as it was before a fix, which is what is analysed.
+/// The text of a file before any fix, which is what is analysed.
 fn as_analysed(path: &Path) -> io::Result<String> {
     match write::kept(path) {
         Some(bytes) => String::from_utf8(bytes).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error)),
@@ -219,7 +220,7 @@ fn as_analysed(path: &Path) -> io::Result<String> {
     }
 }
 
-/// Writes a file: whole or not at all, the old text kept beside it.
+/// Writes a file atomically and keeps the original beside it.
 pub fn write(mended: &Mended) -> Result<Done, FixError> {
     write::write(&mended.file, &mended.after, Some(&mended.diff))
 }

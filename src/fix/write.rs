@@ -1,5 +1,5 @@
-//! Writes the edited text of one file: whole or not at all, by nobody else at the same time, with the same owner, rights
-//! and names as before, and the old text beside it.
+//! Writes the edited text of one file atomically, under a lock, with the same owner, permissions and names as before,
+//! and keeps the original beside it.
 
 use std::fs::{self, File, Metadata};
 use std::io::{self, Read};
@@ -9,15 +9,15 @@ use super::{Done, FixError};
 use crate::config;
 use crate::durable;
 
-/// Behind the name of a file: as it was before the first fix.
+/// The suffix of the original that the first fix keeps.
 pub(super) const BEFORE: &str = ".before-oomdoc";
 
-/// The file as it was before a fix, if it still is as that fix left it. Somebody who changed it since means it as it is now.
+/// The original of a file, if the file is still as the fix left it. A later change by the user takes precedence.
 pub(super) fn kept(file: &Path) -> Option<Vec<u8>> {
     is_current(file).then(|| fs::read(before(file)).ok())?
 }
 
-/// The fix gave both files the same time.
+/// Whether the file is unchanged since the fix, which gave both files the same modification time.
 fn is_current(file: &Path) -> bool {
     let modified = |path: &Path| fs::metadata(path).and_then(|metadata| metadata.modified()).ok();
     modified(&before(file)).is_some_and(|kept| Some(kept) == modified(file))
@@ -29,11 +29,11 @@ fn before(path: &Path) -> PathBuf {
     PathBuf::from(name)
 }
 
-/// Makes `edited` the text of `file`, which must be such that the change is `diff`.
+/// Writes `edited` to `file`, whose current text must differ from it by exactly `diff`.
 pub(super) fn write(file: &str, edited: &str, diff: Option<&str>) -> Result<Done, FixError> {
     let (path, place) = (Path::new(file), || file.to_owned());
     let failed = |error| FixError::File { path: place(), error };
-    // What a link points to is edited, and the link stays one.
+    // The target of a link is edited; the link stays.
     let target = fs::canonicalize(path).map_err(failed)?;
     let was = fs::metadata(&target).map_err(failed)?;
     check(&was).map_err(|why| FixError::Refused { path: place(), why })?;
@@ -44,7 +44,7 @@ pub(super) fn write(file: &str, edited: &str, diff: Option<&str>) -> Result<Done
     let busy = || FixError::Refused { path: place(), why: "another fix is writing it; try again when it is done" };
     lock(&opened).map_err(|_| busy())?;
     if !is_same(&opened.metadata().map_err(failed)?, &fs::metadata(&target).map_err(failed)?) {
-        // Another fix replaced it before this one had it for itself.
+        // Another fix replaced the file before this one locked it.
         return Err(busy());
     }
     let mut now = String::new();
@@ -60,7 +60,7 @@ pub(super) fn write(file: &str, edited: &str, diff: Option<&str>) -> Result<Done
     durable::replace_like(&keep, now.as_bytes(), &target).map_err(failed)?;
     let written = durable::replace_like(&target, edited.as_bytes(), &target).and_then(|()| same_time(&target, &keep));
     written.map_err(|error| {
-        // Nothing was changed, so nothing is kept.
+        // The file is unchanged, so no original is kept.
         let is_unchanged = fs::read(&target).is_ok_and(|bytes| bytes == now.as_bytes());
         let _ = is_unchanged.then(|| fs::remove_file(&keep));
         match error.kind() {
@@ -73,7 +73,7 @@ pub(super) fn write(file: &str, edited: &str, diff: Option<&str>) -> Result<Done
     Ok(Done::Written)
 }
 
-/// Why a file is not to be replaced.
+/// The reason not to replace a file, if there is one.
 fn check(file: &Metadata) -> Result<(), &'static str> {
     match file {
         _ if !file.is_file() => Err("it is no regular file"),
@@ -83,7 +83,7 @@ fn check(file: &Metadata) -> Result<(), &'static str> {
     }
 }
 
-/// Gives `kept` the time of `file`, which tells later that nobody has changed it since.
+/// Gives `kept` the modification time of `file`, which later tells whether the file has been changed.
 fn same_time(file: &Path, kept: &Path) -> io::Result<()> {
     let modified = fs::metadata(file)?.modified()?;
     File::options().write(true).open(kept)?.set_modified(modified)
@@ -105,7 +105,7 @@ fn lock(file: &File) -> io::Result<()> {
     file.try_lock().map_err(io::Error::from)
 }
 
-// Elsewhere a file that is open is not replaced anyway.
+// Other systems do not replace a file that is open.
 #[cfg(not(unix))]
 fn names(_: &Metadata) -> u64 {
     1

@@ -1,31 +1,32 @@
-//! What settings say together, as the framework decides it (`rules/dialects/`).
+//! Derives facts from several settings together, by the dialect of the framework (`rules/dialects/`).
 //!
-//! A setting alone is no fact yet: 16 sequences of an update are a micro-batch unless batches are filled up by tokens. Facts that a
-//! dialect decides are decided here alone. What takes a fact that nobody knows stays open; it is never guessed.
+//! A single setting is not always a fact: 16 sequences per update are a micro-batch only if batches are not filled up
+//! by tokens. Facts that a dialect derives are derived only here. One that depends on an unknown fact stays open; it is
+//! never guessed.
 
 use std::collections::{BTreeMap, HashSet};
 
 use super::JobConfig;
-use super::facts::Stated;
+use super::facts::StatedFact;
 use crate::config::{Command, Value as Words};
 use crate::facts::{Answer, Evaluator, Expression, Facts, Value, names};
 use crate::knowledge::{Condition, Dialect, FactRow, Knob, SettingRow};
 use crate::model::Citation;
 
-/// What a dialect says of a fact.
+/// What the rows of a dialect say of a fact.
 enum Verdict<'r> {
-    /// Its value, and the row that says so.
+    /// Its value, and the row that gives it.
     Is(Value, &'r FactRow),
-    /// No row holds: it is what is set, if it is.
+    /// No row applies, so a setting of the fact itself counts, if there is one.
     Nothing,
-    /// It takes a fact that is not known.
+    /// A row needs a fact that is not known.
     Open,
 }
 
 impl JobConfig<'_> {
-    /// Adds to `facts` what is `stated`, less what the dialects of the job's stack decide, and what they decide. What is
-    /// known goes before all of it.
-    pub(super) fn decide(&self, facts: &mut Facts, stated: &[Stated]) {
+    /// Adds the `stated` facts, except those that the dialects of the job's stack derive, and then the derived ones.
+    /// Facts that are already known are not overridden.
+    pub(super) fn decide(&self, facts: &mut Facts, stated: &[StatedFact]) {
         let dialects = self.dialects();
         let mut rows = rows(&dialects);
         rows.retain(|name, _| facts.get(name).is_none());
@@ -40,14 +41,14 @@ impl JobConfig<'_> {
         settle(&rows, facts, stated);
     }
 
-    /// `facts` as the dialects decide them from the rest alone.
+    /// `facts` with everything that dialects derive recomputed from the rest.
     pub(super) fn decided(&self, facts: &Facts) -> Facts {
         let dialects = self.dialects();
         decided(&rows(&dialects), facts, [])
     }
 
-    /// What dialects decide otherwise once `knob`, whose fact `after` has, is set to `to`; `before` is what they decided
-    /// till then.
+    /// The facts that dialects derive differently once `knob` is set to `to`. `after` already holds the knob's own fact
+    /// at its new value; `before` yields what the dialects derived for the old one.
     pub(super) fn decided_otherwise<'f>(
         &self,
         before: impl FnOnce() -> &'f Facts,
@@ -74,7 +75,8 @@ impl JobConfig<'_> {
         changed.filter_map(|name| Some((name.to_owned(), is.get(name)?.value.clone()))).collect()
     }
 
-    /// The dialects of the job's framework and of what it stands on, nearest first; none where no configuration is known.
+    /// The dialects of the job's framework and of the frameworks beneath it, nearest first; none if no configuration is
+    /// known.
     fn dialects(&self) -> Vec<&Dialect> {
         if self.documents.is_empty() {
             return Vec::new();
@@ -84,16 +86,16 @@ impl JobConfig<'_> {
         stack.into_iter().filter_map(of).collect()
     }
 
-    /// What is set, and what holds where nothing is: `set.…`.
-    fn settings(&self, dialects: &[&Dialect]) -> Vec<Stated> {
+    /// The settings that dialects ask for, or their defaults: `set.…`.
+    fn settings(&self, dialects: &[&Dialect]) -> Vec<StatedFact> {
         let (mut all, mut known) = (Vec::new(), HashSet::new());
         for (name, row) in dialects.iter().flat_map(|dialect| &dialect.setting) {
             if !known.insert(name) {
                 continue;
             }
             let full = || format!("set.{name}").into();
-            // What only running the script would tell may stand elsewhere too: a launcher's `$SLURM_NNODES`.
-            let mut set = self.index.all_of(&self.documents, &row.keys).peekable();
+            // A value known only by running the script (a launcher's `$SLURM_NNODES`) may be given elsewhere as well.
+            let mut set = self.index.entries(&self.documents, &row.keys).peekable();
             match set.peek() {
                 Some(_) => {
                     let known = set.find_map(|entry| Some((read(&entry.value)?, entry)));
@@ -105,8 +107,8 @@ impl JobConfig<'_> {
         all
     }
 
-    /// What was launched, and which files say so: `launch.…`.
-    fn surroundings(&self) -> Vec<Stated> {
+    /// The commands, comments and files of the launch, and the framework: `launch.…`.
+    fn surroundings(&self) -> Vec<StatedFact> {
         let texts = |texts: Vec<String>| Value::List(texts.into_iter().map(Value::Text).collect());
         let commands = self.documents.iter().flat_map(|document| document.commands());
         let shown = commands.map(Command::typed);
@@ -122,8 +124,8 @@ impl JobConfig<'_> {
         all
     }
 
-    /// What commands are given besides options, the first of each: `operand.vllm_serve`.
-    fn operands(&self) -> impl Iterator<Item = Stated> {
+    /// The first operand of each command: `operand.vllm_serve`.
+    fn operands(&self) -> impl Iterator<Item = StatedFact> {
         let commands = self.documents.iter().flat_map(|document| document.commands());
         commands.filter_map(|command| {
             let words = command.words().collect::<Vec<_>>().join("_");
@@ -134,7 +136,7 @@ impl JobConfig<'_> {
     }
 }
 
-/// What decides each fact, the rows of what stands above first.
+/// The rows for each fact, those of the upper frameworks first.
 fn rows<'d>(dialects: &[&'d Dialect]) -> BTreeMap<&'d str, Vec<&'d FactRow>> {
     let mut rows: BTreeMap<&str, Vec<&FactRow>> = BTreeMap::new();
     for (name, of_fact) in dialects.iter().flat_map(|dialect| &dialect.fact) {
@@ -143,7 +145,7 @@ fn rows<'d>(dialects: &[&'d Dialect]) -> BTreeMap<&'d str, Vec<&'d FactRow>> {
     rows
 }
 
-/// What `rows` decide over the rest of `facts`, with what is `set` instead.
+/// `facts` with what `rows` derive from the others, after replacing the settings in `set`.
 fn decided(
     rows: &BTreeMap<&str, Vec<&FactRow>>,
     facts: &Facts,
@@ -155,11 +157,11 @@ fn decided(
     rest
 }
 
-/// Adds to `facts` what `rows` decide over them; where none of a fact's rows holds, what is `stated` of it.
-fn settle(rows: &BTreeMap<&str, Vec<&FactRow>>, facts: &mut Facts, stated: &[Stated]) {
+/// Adds what `rows` derive from `facts`. If no row for a fact applies, the `stated` value counts.
+fn settle(rows: &BTreeMap<&str, Vec<&FactRow>>, facts: &mut Facts, stated: &[StatedFact]) {
     let mut open: Vec<&str> = rows.keys().copied().collect();
     while !open.is_empty() {
-        // Each round sees what the rounds before decided.
+        // Each round sees the facts that earlier rounds derived.
         let evaluator = Evaluator::new(facts);
         let before = open.len();
         open.retain(|name| {
@@ -169,8 +171,8 @@ fn settle(rows: &BTreeMap<&str, Vec<&FactRow>>, facts: &mut Facts, stated: &[Sta
                     facts.cite(name, value, cites);
                 }
                 Verdict::Nothing => {
-                    // Of a knob's own default the dialect would know.
-                    let is_set = |(stated, _, cites): &&Stated| **stated == **name && !cites.is_empty();
+                    // Only what is set counts, not a knob's own default: a dialect would have a row for that.
+                    let is_set = |(stated, _, cites): &&StatedFact| **stated == **name && !cites.is_empty();
                     let all = stated.iter().filter(is_set);
                     all.for_each(|(name, value, cites)| facts.cite(name, value.clone(), cites.clone()));
                 }
@@ -201,7 +203,8 @@ fn verdict<'r>(rows: &[&'r FactRow], evaluator: &Evaluator<'_>) -> Verdict<'r> {
     Verdict::Nothing
 }
 
-/// Where `value` stands: what `row` computes it from, else what it asks for. That something is not so stands nowhere.
+/// The citations for `value`: those of the facts that `row` computes it from, else of those that its condition asks
+/// for. An absence (`false`, `none`) has no citation.
 fn cites(row: &FactRow, value: &Value, facts: &Facts) -> Vec<Citation> {
     let stands = |expression: &Option<Condition>| -> Vec<Citation> {
         let mut cites: Vec<Citation> = Vec::new();
@@ -221,7 +224,7 @@ fn cites(row: &FactRow, value: &Value, facts: &Facts) -> Vec<Citation> {
     }
 }
 
-/// A setting's value; nothing where only running the script would tell.
+/// A setting's value as a fact; `None` if only running the script would tell.
 fn read(value: &Words) -> Option<Value> {
     Some(match value {
         Words::Null => Value::Text(String::new()),
@@ -232,7 +235,7 @@ fn read(value: &Words) -> Option<Value> {
             if name.contains(['$', '`']) {
                 return None;
             }
-            // A container's words carry no type.
+            // Arguments of a container are text, so a number must be recognised.
             Words::of_word(text).as_number().map_or_else(|| Value::Text(text.clone()), Value::Number)
         }
     })

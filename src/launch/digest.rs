@@ -5,8 +5,8 @@ use sha2::{Digest, Sha256};
 use crate::config::{Document, Format};
 use crate::hexadecimal::hexadecimal;
 
-/// Tells configurations apart: a digest of all settings, of the user's own files where there are some, else of what was printed.
-/// Neither the order of settings nor where they stand matters.
+/// A digest that tells configurations apart. It covers all settings of the user's own files, or, if there are none, of
+/// what was printed. Neither order nor position of the settings matters.
 pub(super) fn digest(documents: &[Document]) -> Option<String> {
     let is_own = documents.iter().any(|document| document.format() != Format::Log);
     let counts = |document: &&Document| (document.format() != Format::Log) == is_own;

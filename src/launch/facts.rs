@@ -1,4 +1,4 @@
-//! Settings as facts, under the names that several frameworks share.
+//! Turns settings into facts, whose names are shared by all frameworks.
 
 use std::cell::OnceCell;
 use std::collections::HashSet;
@@ -11,17 +11,17 @@ use crate::knowledge::{Fact, FactType, Knob, Type};
 use crate::model::Citation;
 use crate::parse;
 
-/// A fact of the configuration: its name, its value, where it stands.
-pub(super) type Stated = (Arc<str>, Value, Vec<Citation>);
+/// A fact of the configuration: its name, its value and its citations.
+pub(super) type StatedFact = (Arc<str>, Value, Vec<Citation>);
 
 impl JobConfig<'_> {
-    /// Adds to `facts` what the configuration sets, and what holds where it sets nothing.
+    /// Adds the facts that the configuration sets, and the defaults of what it does not set.
     pub fn configure(&self, facts: &mut Facts) {
         self.decide(facts, self.stated.get_or_init(|| self.state()));
         self.count_ranks(facts);
     }
 
-    /// Adds the number of ranks, where the configuration says how many a node has. Where it says nothing of nodes, there
+    /// Adds the number of ranks if the configuration gives their number per node. If it does not mention nodes, there
     /// is one.
     fn count_ranks(&self, facts: &mut Facts) {
         let Some(per_node) = facts.get("config.processes_per_node") else { return };
@@ -36,10 +36,11 @@ impl JobConfig<'_> {
         facts.cite("job.world_size", Value::Number(count), cites);
     }
 
-    /// What the configuration says, the surest first: it is the same for every incident.
-    fn state(&self) -> Vec<Stated> {
+    /// The facts of the configuration, the most reliable first. They are the same for every incident.
+    fn state(&self) -> Vec<StatedFact> {
         let always = self.framework.iter().flat_map(|framework| &framework.always);
-        let mut all: Vec<Stated> = always.map(|(name, flag)| (name.clone(), Value::Flag(*flag), Vec::new())).collect();
+        let mut all: Vec<StatedFact> =
+            always.map(|(name, flag)| (name.clone(), Value::Flag(*flag), Vec::new())).collect();
         let set: Vec<(&Knob, &Entry)> =
             self.knobs().filter_map(|knob| Some((knob, self.setting(knob)?.entry))).collect();
         let names = set.iter().map(|(knob, _)| Value::Text(format!("{}.{}", knob.framework, knob.id))).collect();
@@ -56,7 +57,7 @@ impl JobConfig<'_> {
                 all.push((fact.name.clone(), value, vec![entry.at.clone()]));
             }
         }
-        // What another knob sets has no default, also where that cannot be read: a file's name, a variable.
+        // A fact that is set has no default, even if the value cannot be read: a file's name, a variable.
         let is_unsaid = |fact: &&Fact| !is_said.contains(&*fact.name);
         for knob in self.knobs() {
             let Some(fact) = self.fact(knob).filter(is_unsaid).filter(|_| self.has_default(knob)) else { continue };
@@ -68,8 +69,8 @@ impl JobConfig<'_> {
         all
     }
 
-    /// Adds to `facts` what others of them show of the job and its configuration: ZeRO's stage by the file that failed. What hangs on
-    /// the phase is added once that is known.
+    /// Adds facts about the job and its configuration that other facts imply, such as ZeRO's stage by the file that
+    /// failed. Rules that ask for the phase run in a second call, once it is known.
     pub fn infer(&self, facts: &mut Facts) {
         let has_phase = facts.get("phase").is_some();
         let asks_phase = |fact: &Fact| fact.shown_by.iter().any(|row| names(&row.when).contains(&"phase"));
@@ -88,7 +89,7 @@ impl JobConfig<'_> {
         }
     }
 
-    /// Whether the fact that is `knob`'s value says that it is at `to` already.
+    /// Whether the fact behind `knob` already has the value `to`.
     pub fn is_known_to_be(&self, facts: &Facts, knob: &Knob, to: &str) -> bool {
         let known = self.fact(knob).and_then(|fact| Some((fact, facts.get(&fact.name)?)));
         known.is_some_and(|(fact, known)| meaning(knob, fact, to).is_some_and(|value| value == known.value))
@@ -99,8 +100,8 @@ impl JobConfig<'_> {
         self.knowledge.facts.iter().find(|fact| *fact.name == *name)
     }
 
-    /// States `facts` as they are once `knob` is set to `to`. `decided` is what dialects decide of them till then, once
-    /// that was asked for: it is the same for every knob.
+    /// `facts` as they would be with `knob` set to `to`. `decided` caches what dialects derive from the unchanged
+    /// facts, which is the same for every knob.
     pub fn turned(&self, facts: &Facts, decided: &OnceCell<Facts>, knob: &Knob, to: &str) -> Facts {
         let mut turned = facts.clone();
         if let Some(fact) = self.fact(knob)
@@ -118,19 +119,19 @@ impl JobConfig<'_> {
     }
 }
 
-/// What a knob's value says as its fact; nothing where it is none of what the fact can be (`auto`).
+/// A knob's value as a value of its fact; `None` if the fact cannot have it (`auto`).
 fn meaning(knob: &Knob, fact: &Fact, value: &str) -> Option<Value> {
-    // `16Gi` is no number without its letters.
+    // The unit of `16Gi` is part of the number.
     let bytes = (knob.r#type == Type::Size && fact.r#type == FactType::Number).then(|| parse::granted(value)).flatten();
     bytes.map(|bytes| Value::Number(bytes.0 as f64)).or_else(|| stated(fact, knob.meaning(value)))
 }
 
-/// `words` as a value of `fact`.
+/// `words` as a value of the type of `fact`.
 fn stated(fact: &Fact, words: &str) -> Option<Value> {
     match fact.r#type {
         FactType::Text => fact.allows(words).then(|| Value::Text(words.to_owned())),
         FactType::Flag => words.to_ascii_lowercase().parse().ok().map(Value::Flag),
-        // No knob holds several values.
+        // No knob has several values.
         FactType::List => None,
         FactType::Number => match Value::read(words) {
             Value::Number(number) if number.is_finite() => Some(Value::Number(number)),

@@ -1,4 +1,4 @@
-//! Which settings of the configurations are which knobs.
+//! Finds the settings of the configurations that belong to a knob or to a dialect's key.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -9,39 +9,39 @@ use crate::knowledge::{Knob, Target, is_end, is_named, last_step};
 /// A knob as a configuration sets it.
 #[derive(Clone, Copy)]
 pub struct Setting<'l> {
-    /// Where.
+    /// The document that sets it.
     pub document: &'l Document,
-    /// What.
+    /// The setting in that document.
     pub entry: &'l Entry,
 }
 
 impl Setting<'_> {
-    /// Whether it stands in a file of the user's, not in what the job printed.
+    /// Whether it is in one of the user's own files rather than in what the job printed.
     pub fn is_own(&self) -> bool {
         self.document.format() != Format::Log
     }
 }
 
-/// Places of settings, document and entry, by the last step of their names.
-pub(super) struct Index {
+/// The positions of settings, as indices of document and entry, by the last step of their names.
+pub(super) struct SettingIndex {
     places: HashMap<String, Vec<(usize, usize)>>,
-    /// Of each document the command with the most settings: the job, where there are others.
+    /// For each document, the command with the most settings, which is taken to be the job.
     main: Vec<Option<usize>>,
 }
 
 /// A setting's name as a dialect spells it.
 #[derive(Clone, Copy)]
 struct Key<'k> {
-    of: Of<'k>,
+    recipient: Recipient<'k>,
     name: &'k str,
 }
 
-/// Who is given a setting.
+/// The recipient of a setting.
 #[derive(Clone, Copy)]
-enum Of<'k> {
+enum Recipient<'k> {
     /// The job, on its command line or in a file.
     Job,
-    /// The command of these words.
+    /// The command whose typed form contains these words.
     Command(&'k str),
     /// The environment.
     Environment,
@@ -53,16 +53,16 @@ impl<'k> Key<'k> {
     /// `micro_batch`, `torchrun --nnodes`, `$NNODES`, `#nodes`
     fn of(key: &'k str) -> Key<'k> {
         match (key.strip_prefix('$'), key.strip_prefix('#'), key.rsplit_once(' ')) {
-            (Some(name), ..) => Key { of: Of::Environment, name },
-            (_, Some(name), _) => Key { of: Of::Scheduler, name },
-            (_, _, Some((words, name))) => Key { of: Of::Command(words), name },
-            _ => Key { of: Of::Job, name: key },
+            (Some(name), ..) => Key { recipient: Recipient::Environment, name },
+            (_, Some(name), _) => Key { recipient: Recipient::Scheduler, name },
+            (_, _, Some((words, name))) => Key { recipient: Recipient::Command(words), name },
+            _ => Key { recipient: Recipient::Job, name: key },
         }
     }
 }
 
-impl Index {
-    pub fn of(documents: &[Document]) -> Index {
+impl SettingIndex {
+    pub fn of(documents: &[Document]) -> SettingIndex {
         let mut places: HashMap<String, Vec<(usize, usize)>> = HashMap::new();
         for (document, entries) in documents.iter().map(Document::entries).enumerate() {
             for (entry, Entry { key, .. }) in entries.iter().enumerate() {
@@ -74,10 +74,10 @@ impl Index {
                 |command: usize| document.entries().iter().filter(|entry| entry.command == Some(command)).count();
             (0..document.commands().len()).max_by_key(|command| settings(*command))
         });
-        Index { places, main: main.collect() }
+        SettingIndex { places, main: main.collect() }
     }
 
-    /// What sets `knob`: in the first document that does, the entry that counts there.
+    /// The setting of `knob` in the first document that sets it: the entry that is effective there.
     pub fn setting<'d>(&self, documents: &'d [Document], knob: &Knob) -> Option<Setting<'d>> {
         let mut settings: Vec<(usize, bool, Setting<'d>)> = Vec::new();
         for place in knob.names().filter_map(|name| self.places.get(&last_step(name))).flatten() {
@@ -89,7 +89,7 @@ impl Index {
                 settings.push((place.0, !is_named, Setting { document, entry }));
             }
         }
-        // Whole names before parts of them; of several in one document the last.
+        // Whole names take precedence over partial ones, and later entries over earlier ones in the same document.
         let rank = |&(document, is_part, _): &(usize, bool, _)| (document, is_part);
         let best = settings.iter().map(rank).min()?;
         let (_, _, Setting { document, entry }) = settings.into_iter().rfind(|setting| rank(setting) == best)?;
@@ -97,8 +97,8 @@ impl Index {
         Some(Setting { document, entry: counts.unwrap_or(entry) })
     }
 
-    /// What sets each of `keys`, spelled as a dialect spells them, that is set.
-    pub fn all_of<'d>(&self, documents: &'d [Document], keys: &[Arc<str>]) -> impl Iterator<Item = &'d Entry> {
+    /// The entries for `keys`, which are spelled as dialects spell them. Keys that are not set are left out.
+    pub fn entries<'d>(&self, documents: &'d [Document], keys: &[Arc<str>]) -> impl Iterator<Item = &'d Entry> {
         keys.iter().filter_map(move |key| self.entry(documents, Key::of(key)))
     }
 
@@ -108,14 +108,14 @@ impl Index {
             let document = documents.get(*number)?;
             let entry = document.entries().get(*at)?;
             let of_other = entry.command.is_some() && entry.command != self.main.get(*number).copied().flatten();
-            let counts = match key.of {
-                Of::Command(words) => {
+            let counts = match key.recipient {
+                Recipient::Command(words) => {
                     let command = entry.command.and_then(|at| document.commands().get(at));
                     command.is_some_and(|command| command.typed().contains(words))
                 }
-                Of::Environment => entry.kind == EntryKind::Env && !of_other,
-                Of::Scheduler => entry.kind == EntryKind::Directive,
-                Of::Job => {
+                Recipient::Environment => entry.kind == EntryKind::Env && !of_other,
+                Recipient::Scheduler => entry.kind == EntryKind::Directive,
+                Recipient::Job => {
                     matches!(entry.kind, EntryKind::Setting | EntryKind::Flag | EntryKind::Override) && !of_other
                 }
             };
@@ -124,7 +124,8 @@ impl Index {
             if !counts || !(is_named || is_part()) {
                 continue;
             }
-            // The first document that sets it; there whole names before parts of them, and what is set last.
+            // The first document that sets the key counts; there, whole names take precedence over partial ones, and
+            // the last entry wins.
             let rank = (*number, !is_named);
             if best.as_ref().is_none_or(|(known, _)| rank <= *known) {
                 best = Some((rank, entry));
@@ -133,9 +134,9 @@ impl Index {
         best.map(|(_, entry)| entry)
     }
 
-    /// The frameworks of whose keys one stands in a file of keys: such a file names no program. A key of a single plain
-    /// word is everybody's.
-    pub fn keyed(&self, documents: &[Document], knobs: &[Knob]) -> HashSet<Arc<str>> {
+    /// The frameworks with a key in a configuration file, since such a file names no program. Keys that are a single
+    /// plain word do not count: any framework may use them.
+    pub fn frameworks_with_keys(&self, documents: &[Document], knobs: &[Knob]) -> HashSet<Arc<str>> {
         let is_keyed = |knob: &&Knob| {
             let format = match knob.target {
                 Target::Json => Format::Json,
@@ -151,17 +152,18 @@ impl Index {
     }
 }
 
-/// An entry's name as knobs are called: without the file, and Hydra's `+` before a new key.
+/// The last step of an entry's name, without the file and without Hydra's `+` before a new key.
 fn end_of(key: &str) -> String {
     last_step(without_file(key).trim_start_matches('+'))
 }
 
-/// A key without the file that a script writes it to: `ds_config.json:zero_optimization.stage`.
+/// A key without the name of the file that a script writes: `ds_config.json:zero_optimization.stage`.
 pub(crate) fn without_file(key: &str) -> &str {
     key.split_once(':').map_or(key, |(_, key)| key)
 }
 
-/// Whether a knob of this target can be set by such an entry. A variable of a script is none of the processes it starts.
+/// Whether an entry of this kind can set a knob with this target. A script's variable does not reach the processes that
+/// it starts.
 fn suits(target: Target, kind: EntryKind) -> bool {
     match kind {
         EntryKind::Variable => false,

@@ -1,14 +1,14 @@
-//! What a job was launched with, in the terms of its framework.
+//! Interprets the configurations of a job in the terms of its framework.
 //!
-//! In go the configurations that the user passed and those that the job printed, and the knobs of `rules/knobs/`; out come
-//! the framework, the setting of each knob, and facts for rules: what is set, and what holds where nothing is set.
+//! In go the configurations that the user passed and those that the job printed, and the knobs of `rules/knobs/`. Out
+//! come the framework, the setting of each knob, and facts for rules: what is set, and the defaults of what is not.
 
 mod dialect;
 mod digest;
 mod facts;
 mod index;
 mod layout;
-mod missing;
+mod missing_files;
 mod prediction;
 mod shape;
 
@@ -19,37 +19,36 @@ use crate::config::{Document, Entry, EntryKind, Format};
 use crate::facts::Facts;
 use crate::knowledge::{Framework, Knob, Knowledge, Target, newest_version_with};
 use crate::model::Job;
-use facts::Stated;
-use index::Index;
+use facts::StatedFact;
 pub use index::Setting;
+use index::SettingIndex;
 pub(crate) use index::without_file;
 pub use layout::state_capacity;
 pub(crate) use layout::{device_memory, host_memory, host_used, rolls_out, serves};
-pub use prediction::{Comparison, Contradiction, Moved, Prediction};
+pub use prediction::{Comparison, Contradiction, MemoryChange, Prediction};
 pub(crate) use shape::name as described_name;
 
 /// The configurations of a job.
 pub struct JobConfig<'k> {
     knowledge: &'k Knowledge,
-    /// What it ran on.
+    /// The framework that it ran on.
     framework: Option<&'k Framework>,
-    /// Its version; else the newest that its configuration can be of.
+    /// The framework's version; if that is not stated, the newest one that the configuration fits.
     version: Option<Arc<str>>,
-    /// The user's own files, those that overrule others first, then what was printed.
+    /// The user's own files in order of precedence, then what was printed.
     documents: Vec<Document>,
-    /// Places of settings by the last step of their names.
-    index: Index,
-    /// The frameworks whose configuration is among the documents.
+    index: SettingIndex,
+    /// The frameworks that the documents configure.
     configured: Vec<&'k Framework>,
-    /// What all of that says, once it was asked for.
-    stated: OnceCell<Vec<Stated>>,
+    /// The facts of the configuration, computed on first use.
+    stated: OnceCell<Vec<StatedFact>>,
 }
 
 impl<'k> JobConfig<'k> {
-    /// The launch of `job`: `files` are the user's own, `printed` is what the job said of its configuration.
+    /// Interprets the configuration of `job`: `files` are the user's own, `printed` is what the job printed.
     pub fn new(knowledge: &'k Knowledge, job: &Job, files: Vec<Document>, printed: Vec<Document>) -> JobConfig<'k> {
         let mut documents = files;
-        // A command line overrules the file it names.
+        // A command line takes precedence over the file that it names.
         documents.sort_by_key(|document| match document.format() {
             Format::Shell => 0,
             Format::Yaml | Format::Toml => 1,
@@ -57,20 +56,25 @@ impl<'k> JobConfig<'k> {
             Format::Log => 3,
         });
         documents.extend(printed);
-        let index = Index::of(&documents);
-        // Nobody's knobs need to be known where nothing is set.
-        let keyed = if documents.is_empty() { Default::default() } else { index.keyed(&documents, &knowledge.knobs) };
+        let index = SettingIndex::of(&documents);
+        // Without documents, the lookup of all knobs can be skipped.
+        let keyed = if documents.is_empty() {
+            Default::default()
+        } else {
+            index.frameworks_with_keys(&documents, &knowledge.knobs)
+        };
         let configures = |framework: &&Framework| {
             keyed.contains(&framework.name)
                 || documents.iter().any(|document| is_launched(framework, document) || has_keys(framework, document))
         };
         let configured: Vec<&Framework> = knowledge.frameworks.iter().filter(configures).collect();
         let of_job = |framework: &&Framework| job.framework.as_deref() == Some(&*framework.name);
-        // A framework stands before what it is built on: of what the logs and the configuration show, the first decides.
+        // The list has each framework before those that it is built on, so the first one that logs or configuration
+        // show counts.
         let shown = |framework: &&Framework| {
             of_job(framework) || configured.iter().any(|configured| configured.name == framework.name)
         };
-        // Keys that nobody else has say more than any one of them.
+        // Keys that only one framework has are stronger evidence.
         let is_keyed = |framework: &&Framework| documents.iter().any(|document| has_keys(framework, document));
         let framework = knowledge.frameworks.iter().find(is_keyed).or_else(|| knowledge.frameworks.iter().find(shown));
         let mut launch =
@@ -92,7 +96,7 @@ impl<'k> JobConfig<'k> {
         self.framework.map(|framework| &*framework.name)
     }
 
-    /// `job`, with what the configuration adds to what the logs said of it.
+    /// `job`, completed from the configuration where the logs left gaps.
     pub fn complete(&self, job: Job) -> Job {
         let mut said = Facts::default();
         self.configure(&mut said);
@@ -108,33 +112,34 @@ impl<'k> JobConfig<'k> {
         }
     }
 
-    /// The version that the logs state, where it is the framework's own and not that of what it stands on.
+    /// The version that the logs state, if it is that of the framework and not of one beneath it.
     fn stated_version<'j>(&self, job: &'j Job) -> Option<&'j str> {
         job.framework_version.as_deref().filter(|_| job.framework.as_deref() == self.framework())
     }
 
-    /// The version by which names and defaults of `knob` are chosen, where it is known.
+    /// The version that decides names and defaults of `knob`, if it is known.
     pub fn version_of(&self, knob: &Knob) -> Option<&str> {
         self.version.as_deref().filter(|_| self.framework() == Some(&*knob.framework))
     }
 
-    /// The user's own files and what the job printed.
+    /// The user's own files, then what the job printed.
     pub fn documents(&self) -> &[Document] {
         &self.documents
     }
 
-    /// Where a knob of `lower` is set for a job on the framework, if no configuration of the user's reaches it.
+    /// Where a job on this framework sets knobs of the framework `lower`, if none of the user's configurations contains
+    /// them.
     pub fn set_in(&self, lower: &str) -> Option<&'k str> {
         self.framework?.set_in.get(lower).map(|place| &**place)
     }
 
-    /// Whether the job's configuration is one of `framework`, so that what it does not set has that framework's default.
+    /// Whether the job's configuration belongs to `framework`, so that settings it lacks have that framework's
+    /// defaults.
     pub fn is_configured(&self, framework: &str) -> bool {
         self.configured.iter().any(|known| *known.name == *framework)
     }
 
-    /// Whether a knob of the job's that nobody sets is at its default. Of a JSON file that was not given nobody knows what it
-    /// sets.
+    /// Whether an unset knob is at its default. This is unknown for knobs of a JSON file that was not passed.
     pub fn has_default(&self, knob: &Knob) -> bool {
         let is_given = || {
             let mut of_file = self.knobs_of(&knob.framework).filter(|other| other.target == Target::Json);
@@ -143,8 +148,8 @@ impl<'k> JobConfig<'k> {
         self.is_configured(&knob.framework) && (knob.target != Target::Json || is_given())
     }
 
-    /// The knobs that the job has, its framework's own first. Where its configuration is known, what looks like anybody's
-    /// setting is none.
+    /// The knobs of the job, its framework's own first. If the framework's configuration is known, generic knobs, which
+    /// match settings of any framework, are left out.
     pub fn knobs(&self) -> impl Iterator<Item = &'k Knob> {
         let is_known = self.framework().is_some_and(|framework| self.is_configured(framework));
         let knobs = self.knowledge.stack(self.framework()).into_iter().flat_map(|name| self.knobs_of(name));
@@ -155,12 +160,12 @@ impl<'k> JobConfig<'k> {
         self.knowledge.knobs.iter().filter(move |knob| *knob.framework == *framework)
     }
 
-    /// What sets `knob`: in the user's own files if they do, else as the job printed it.
+    /// The setting of `knob`, from the user's own files if they have it, else from what the job printed.
     pub fn setting(&self, knob: &Knob) -> Option<Setting<'_>> {
         self.index.setting(&self.documents, knob)
     }
 
-    /// Whether a knob that nobody set yet belongs into `document`.
+    /// Whether `knob`, which is not set yet, can be added to `document`.
     pub fn takes(&self, document: &Document, knob: &Knob) -> bool {
         let is_of = |framework: &Framework| {
             let mut own = self.knobs_of(&framework.name);
@@ -173,9 +178,9 @@ impl<'k> JobConfig<'k> {
             (Format::Json, Target::Json) | (Format::Yaml, Target::Yaml) | (Format::Shell, Target::Cli) => {
                 framework.is_some_and(is_of)
             }
-            // TOML's keys are the options of whoever reads it.
+            // Keys of a TOML file are command-line options of the program that reads it.
             (Format::Toml, Target::Cli) => framework.is_some_and(is_of),
-            // An override of a key, where the command line has such.
+            // A YAML key can be overridden on the command line if that already has overrides.
             (Format::Shell, Target::Yaml) => framework.is_some_and(is_of) && overrides(),
             (Format::Shell, Target::Env) => !document.commands().is_empty(),
             _ => false,
@@ -183,7 +188,7 @@ impl<'k> JobConfig<'k> {
     }
 }
 
-/// Whether `document` has keys that only configurations of `framework` have together.
+/// Whether `document` has a combination of keys that is unique to `framework`.
 fn has_keys(framework: &Framework, document: &Document) -> bool {
     let is_key = |key: &str| {
         let of = |entry: &&Entry| entry.kind == EntryKind::Setting && entry.key.strip_prefix(key).is_some_and(is_end);
@@ -192,12 +197,13 @@ fn has_keys(framework: &Framework, document: &Document) -> bool {
     framework.keys.iter().any(|keys| keys.iter().all(|key| is_key(key)))
 }
 
-/// Whether a key is over here: what follows leads into it.
+/// Whether a key's step ends here, with deeper steps or nothing behind it.
 fn is_end(rest: &str) -> bool {
     rest.is_empty() || rest.starts_with(['.', '['])
 }
 
-/// Whether `document` starts `framework`. JSON starts nothing, whatever commands its texts hold (`package.json`): its keys tell.
+/// Whether `document` starts `framework`. JSON starts nothing, whatever commands its texts contain (`package.json`), so
+/// only its keys count.
 fn is_launched(framework: &Framework, document: &Document) -> bool {
     let is_named = |text: &str| framework.launched_by.iter().any(|words| text.contains(words));
     if document.format() == Format::Json {

@@ -1,4 +1,4 @@
-//! What the job should have needed, beside what it did.
+//! Compares what a job should have needed with what it used.
 
 use std::cmp::Ordering;
 
@@ -9,70 +9,70 @@ use crate::model::{
     Bytes, Citation, Derivation, Figure, FigureName, Incident, Kind, Need, PatchNeeds, Phase, TimelinePoint,
 };
 
-/// What the arithmetic says of a job.
+/// The memory plan of a job.
 pub struct Prediction {
     model: ModelSize,
     layout: Layout,
     plan: Plan,
-    /// The words that it is computed from.
+    /// The citations of what it is computed from.
     from: Vec<Citation>,
 }
 
-/// What should have been needed beside what was printed.
+/// The predicted amounts compared with the printed figures.
 #[derive(Debug, Clone, Default)]
 pub struct Comparison {
-    /// Of the incident's moment.
+    /// Predicted figures for the moment of the incident.
     pub predicted: Vec<Figure>,
-    /// Printed figures, each with the sum of parts that it is.
+    /// Printed figures, each with the sum of parts that explains it.
     pub explained: Vec<(Figure, Explanation)>,
-    /// The states of training and the device that cannot hold them.
+    /// The training states and the device memory that cannot hold them.
     pub beyond: Option<(States, Bytes)>,
-    /// What refutes the rest, which is left out then.
+    /// An observation that refutes the prediction; the other fields are then empty.
     pub contradiction: Option<Contradiction>,
 }
 
-/// Bytes that a change moves on each device and on each host, where that is known; negative frees.
+/// The change in bytes on each device and each host, where it is known; negative numbers are freed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Moved {
+pub struct MemoryChange {
     /// On each device.
     pub device: Option<Bytes>,
     /// On each host.
     pub host: Option<Bytes>,
 }
 
-/// The moments of which training prints figures.
+/// The moments at which training prints figures.
 const TRAINING: [Moment; 4] = [Moment::AfterPrepare, Moment::Forward, Moment::Backward, Moment::OptimizerStep];
-/// As many figures are explained.
+/// The most figures that are explained.
 const MOST: usize = 3;
-/// A sum of parts explains a figure this near, as a share of it.
+/// The largest error, as a share of the figure, of a sum of parts that explains it.
 const NEAR: f64 = 0.05;
-/// Bounds wider than this share of an amount say too little to print.
+/// Amounts with bounds wider than this share are too vague to print.
 const WIDE: f64 = 0.5;
-/// An observed figure this far beyond all that is predicted, as a share of it, refutes the layout.
+/// An observed figure that exceeds every prediction by this share refutes the layout.
 const FAR: f64 = 0.25;
-/// A diagnosis keeps this share of its confidence where the log refutes what is thought of the job.
+/// The share of its confidence that a diagnosis keeps if the log refutes the layout.
 const KEPT: f64 = 0.85;
 
-/// An observed figure that no part of the prediction allows: the job is not laid out as thought.
+/// An observed figure that the prediction cannot produce: the assumed layout of the job is wrong.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Contradiction {
-    /// As the log says.
+    /// The figure in the log.
     pub observed: Bytes,
-    /// The nearest that is predicted.
+    /// The nearest predicted amount.
     pub predicted: Bytes,
     /// Whether more was observed than predicted.
     pub is_more: bool,
 }
 
 impl Contradiction {
-    /// Confidence in a diagnosis that was found believing the configuration.
-    pub fn lowers(self, confidence: f64) -> f64 {
+    /// The reduced confidence of a diagnosis that relied on the configuration.
+    pub fn lowered(self, confidence: f64) -> f64 {
         confidence * KEPT
     }
 }
 
 impl JobConfig<'_> {
-    /// What the job that `facts` describe should need; `None` where too little is known.
+    /// Predicts what the job described by `facts` needs; `None` if too little is known.
     pub fn predict(&self, facts: &Facts) -> Option<Prediction> {
         let (model, from) = self.model(facts)?;
         let layout = self.layout(facts, &model, self.trains()?)?;
@@ -82,9 +82,10 @@ impl JobConfig<'_> {
 }
 
 impl Prediction {
-    /// Adds what the arithmetic says before anything is ranked: `plan.states` and `plan.weights` in bytes and as shares of the
-    /// device, whether the hungriest moment fits (`plan.fits`), and `observed.over_plan`, what PyTorch held as a share of that.
-    pub fn state(&self, facts: &mut Facts) {
+    /// Adds facts of the plan for the rules: `plan.states` and `plan.weights` in bytes and as shares of the device,
+    /// whether the largest moment fits (`plan.fits`), and `observed.over_plan`, PyTorch's memory as a share of that
+    /// moment.
+    pub fn add_facts(&self, facts: &mut Facts) {
         let number = |bytes: Bytes| Value::Number(bytes.0 as f64);
         let told = facts.number("figures.gpu_total").map(|total| Bytes(total as i64));
         let capacity = self.layout.cluster.device_memory.or(told).filter(|capacity| *capacity > Bytes(0));
@@ -112,8 +113,8 @@ impl Prediction {
         }
     }
 
-    /// The predicted figures of the incident's moment beside the observed ones, and how the one explains the other.
-    pub fn beside(&self, incident: &Incident) -> Comparison {
+    /// Compares the prediction for the incident's moment with the observed figures.
+    pub fn compare(&self, incident: &Incident) -> Comparison {
         if let Some(contradiction) = self.contradicted(incident) {
             return Comparison { contradiction: Some(contradiction), ..Comparison::default() };
         }
@@ -134,9 +135,11 @@ impl Prediction {
         Comparison { predicted, explained, beyond: beyond.map(|capacity| (states, capacity)), contradiction: None }
     }
 
-    /// What a change of the layout to `after` moves at the incident's moment.
-    pub fn moved(&self, after: &Prediction, phase: Phase) -> Moved {
-        let (Some(before), Some(after)) = (self.moment(phase), after.moment(phase)) else { return Moved::default() };
+    /// The change at the incident's moment if the layout becomes that of `after`.
+    pub fn change_to(&self, after: &Prediction, phase: Phase) -> MemoryChange {
+        let (Some(before), Some(after)) = (self.moment(phase), after.moment(phase)) else {
+            return MemoryChange::default();
+        };
         let difference = |amount: fn(&MomentPlan) -> Amount| {
             let (before, after) = (amount(before), amount(after));
             let moved = after.middle() - before.middle();
@@ -144,10 +147,11 @@ impl Prediction {
             let is_telling = moved != Bytes(0) && spread.gib() * WIDE <= moved.gib().abs();
             is_telling.then_some(moved)
         };
-        Moved { device: difference(MomentPlan::device), host: difference(MomentPlan::host) }
+        MemoryChange { device: difference(MomentPlan::device), host: difference(MomentPlan::host) }
     }
 
-    /// What the incident's moment needs on a device and on a host, of what there is; nothing where the bounds are wide.
+    /// The needs of the incident's moment on a device and on a host, with their capacities; `None` for amounts with
+    /// wide bounds.
     pub fn needs(&self, phase: Phase) -> PatchNeeds {
         let Some(plan) = self.moment(phase) else { return PatchNeeds::default() };
         let cluster = &self.layout.cluster;
@@ -157,8 +161,8 @@ impl Prediction {
         PatchNeeds { gpu: need(plan.device(), cluster.device_memory), host: need(plan.host(), cluster.host_memory) }
     }
 
-    /// What PyTorch held when it failed, where that cannot be what this layout held: a quarter more than it needs at any
-    /// moment, or in training a quarter less than what lies on the device from the start.
+    /// The memory that PyTorch held when it failed, if this layout cannot hold as much or as little: a quarter more
+    /// than the largest moment, or, in training, a quarter less than what is on the device from the start.
     fn contradicted(&self, incident: &Incident) -> Option<Contradiction> {
         let observed = incident.figures.iter().find(|figure| figure.name == FigureName::TorchAllocated)?.bytes?;
         if incident.kind != Kind::GpuOom {
@@ -178,7 +182,7 @@ impl Prediction {
         })
     }
 
-    /// The moment of an incident in `phase`; the hungriest where that is not known.
+    /// The moment of an incident in `phase`; the one that needs the most if the phase is unknown.
     fn moment(&self, phase: Phase) -> Option<&MomentPlan> {
         match Moment::of_phase(phase) {
             Some(Moment::OptimizerStep) => self.plan.at_step(Moment::OptimizerStep, Step::First),
@@ -187,7 +191,7 @@ impl Prediction {
         }
     }
 
-    /// The sum of parts that explains `observed` at one of `moments`; of several the nearest.
+    /// The sum of parts at one of `moments` that is nearest to `observed`.
     fn explain(&self, observed: Bytes, moments: &[Moment]) -> Option<Explanation> {
         let is_sound = |found: &Explanation| {
             let spread = (found.sum.high - found.sum.low).gib();
@@ -196,7 +200,7 @@ impl Prediction {
         };
         let at = |moment: &Moment| memory::explain(observed, Observed::Device, Some(*moment), &self.plan);
         let sound = moments.iter().flat_map(at).filter(is_sound);
-        // Of equally near ones the one with the narrower bounds says more.
+        // Among equally near sums, narrower bounds say more.
         let rank = |found: &Explanation| (found.error.abs(), (found.sum.high - found.sum.low).gib());
         sound.min_by(|a, b| rank(a).partial_cmp(&rank(b)).unwrap_or(Ordering::Equal))
     }
@@ -222,12 +226,12 @@ impl Prediction {
     }
 }
 
-/// Whether `amount` is something, and known well enough to print.
+/// Whether `amount` is positive and its bounds are narrow enough to print.
 fn is_narrow(amount: Amount) -> bool {
     amount.middle() > Bytes(0) && (amount.high - amount.low).gib() <= WIDE * amount.middle().gib()
 }
 
-/// What PyTorch held on a device, over time and, last, when it failed.
+/// PyTorch's memory on a device over time, and at the failure, which is marked `true`.
 fn device_figures(incident: &Incident) -> Vec<(Figure, bool)> {
     let of_point = |point: &TimelinePoint| Figure {
         name: point.name,

@@ -1,21 +1,21 @@
-//! How large a model is that flags describe: pre-training starts from layers and widths, not from a name.
+//! The size of a model that flags describe: pre-training starts from layers and widths, not from a name.
 
 use crate::facts::{Facts, Value};
 use crate::knowledge::{Experts, Shape};
 use crate::memory::{ModelSize, Parameters};
 
-/// Rows of vocabularies: the smallest and the largest in use.
+/// The smallest and the largest vocabulary in use, in rows.
 const VOCABULARIES: (u64, u64) = (32_000, 262_144);
-/// Width of the convolution before a state-space layer, and how much wider it is than the model (Mamba).
+/// The width of the convolution before a state-space layer, and the ratio of the layer's width to the model's (Mamba).
 const CONVOLUTION: u64 = 4;
 const EXPANSION: u64 = 2;
 
-/// What flags say of a model, as facts `shape.…`.
+/// The facts `shape.…` of a model.
 #[derive(Clone, Copy)]
 struct Described<'f>(&'f Facts);
 
 impl Described<'_> {
-    /// A number that some model may have; below these bounds no product of them overflows.
+    /// A plausible number for a model. The bounds keep every product of them from overflowing.
     fn count(self, name: &str) -> Option<u64> {
         let most = match name {
             "layers" | "decoder_layers" | "heads" | "kv_heads" => 1 << 12,
@@ -32,7 +32,7 @@ impl Described<'_> {
         matches!(self.0.get(&format!("shape.{name}")).map(|known| &known.value), Some(Value::Flag(true)))
     }
 
-    /// Its shape with a vocabulary of so many rows.
+    /// The shape with a vocabulary of this many rows.
     fn shape(self, vocabulary: u64) -> Option<Shape> {
         let experts = match self.count("experts")? {
             0 => None,
@@ -64,11 +64,11 @@ impl Described<'_> {
             experts,
             vision: 0,
         };
-        // Of attention through a latent vector no flag is read.
+        // The flags do not describe attention through a latent vector.
         (!self.flag("latent") && shape.is_sound()).then_some(shape)
     }
 
-    /// Parameters of attention, of an MLP and of a state-space layer, each with its normalisation.
+    /// Parameters of a layer including its normalisation: attention (`*`), an MLP (`-`) or a state-space layer (`M`).
     fn layer(self, kind: char) -> Option<u64> {
         let hidden = self.count("hidden")?;
         Some(match kind {
@@ -97,13 +97,13 @@ impl Described<'_> {
         })
     }
 
-    /// Parameters of a model whose layers are written one by one; marks between them are not layers.
+    /// Parameters of a model whose layers are listed one by one in a pattern; its separators are not layers.
     fn hybrid(self) -> Option<u64> {
         let pattern = self.0.text("shape.pattern").filter(|pattern| pattern.len() <= 1 << 12)?;
         pattern.chars().filter(|kind| !matches!(kind, '|' | '/')).map(|kind| self.layer(kind)).sum()
     }
 
-    /// Parameters of an encoder and of a decoder that attends to it.
+    /// Parameters of an encoder and a decoder that attends to it.
     fn encoder_and_decoder(self) -> Option<u64> {
         let decoder = self.count("decoder_layers").filter(|layers| *layers > 0)?;
         let (attention, mlp) = (self.layer('*')?, self.layer('-')?);
@@ -111,7 +111,7 @@ impl Described<'_> {
     }
 }
 
-/// The model that the flags of a launch describe; `None` where they do not.
+/// The model that the launch's flags describe; `None` if they do not.
 pub(super) fn described(facts: &Facts) -> Option<ModelSize> {
     let flags = Described(facts);
     let known = flags.count("vocabulary");
@@ -129,7 +129,7 @@ pub(super) fn described(facts: &Facts) -> Option<ModelSize> {
     Some(ModelSize { parameters, shape: known.map(|_| small) })
 }
 
-/// What to call a model that has no name.
+/// A description that stands in for a missing model name.
 pub(crate) fn name(facts: &Facts) -> Option<String> {
     let (layers, hidden) = (facts.number("shape.layers"), facts.number("shape.hidden")?);
     let layers = match (layers, facts.text("shape.pattern")) {

@@ -1,13 +1,13 @@
-//! What forward keeps for backward.
+//! Activations: what forward keeps for backward, and what a layer needs while it computes.
 //!
-//! Korthikanti et al., "Reducing Activation Recomputation in Large Transformer Models" (2022), in 16 bit: a layer keeps
-//! 34 bytes a token and unit of width, and 5 a token, head and key for the attention matrix. That is an MLP of 4·h with
-//! GELU and dropout; OPT, GPT-NeoX and Falcon in transformers keep 26 to 36. Layers with RMSNorm and a gated MLP keep
-//! more as transformers computes them, tensor by tensor (counted with `saved_tensors_hooks` on transformers 5.23,
-//! PyTorch 2.15): 12·h for the norms, 8 for each of the width of the queries, 4 of the keys, 8 of the MLP, 6 of what is
-//! normalised head by head, and 6 instead of 5 for the attention matrix; an H100 measured what that gives. Fused kernels keep
-//! inputs and outputs: 8·h, 4, 4 and 6. Frozen matrices and norms do not keep what they would need for their own gradients;
-//! an adapter keeps its input, peft's in fp32 one of its own for each matrix. Hence bounds.
+//! By Korthikanti et al., "Reducing Activation Recomputation in Large Transformer Models" (2022), a layer in 16 bit
+//! keeps 34 bytes per token and unit of width, and 5 per token, head and key for the attention matrix. That is an MLP
+//! of 4·h with GELU and dropout; OPT, GPT-NeoX and Falcon in transformers keep 26 to 36. Layers with RMSNorm and a
+//! gated MLP keep more, since transformers computes them tensor by tensor (counted with `saved_tensors_hooks` on
+//! transformers 5.23, PyTorch 2.15): 12·h for the norms, 8 per unit of the queries' width, 4 of the keys', 8 of the
+//! MLP's, 6 of what is normalised per head, and 6 instead of 5 for the attention matrix; measurements on an H100 agree.
+//! Fused kernels keep only inputs and outputs: 8·h, 4, 4 and 6. Frozen matrices and norms do not keep the inputs for
+//! their own gradients; an adapter keeps its input, and peft keeps one in fp32 for each matrix. Hence the bounds.
 
 use super::component::Component;
 use super::layout::{Attention, Layout, Logits, Recomputation};
@@ -15,12 +15,12 @@ use super::{Amount, ModelSize, Width, amount};
 use crate::knowledge::Shape;
 use crate::model::Bytes;
 
-/// How far the paper's formula and counts of real layers lie apart.
+/// How far counts of real layers deviate from the paper's formula.
 const UNSURE: f64 = 0.25;
-/// Masks, positions and other small things that a layer keeps besides, as a share.
+/// The share of masks, positions and other small tensors that a layer keeps as well.
 const BESIDES: f64 = 0.07;
 
-/// Bytes a token of everything in a layer but the attention matrix, in 16 bit on one device.
+/// Bytes per token of a layer without its attention matrix, in 16 bit on one device.
 fn linear(shape: &Shape, layout: &Layout) -> Width {
     let hidden = shape.hidden as f64;
     let is_frozen = layout.adapter.is_some();
@@ -41,7 +41,7 @@ fn linear(shape: &Shape, layout: &Layout) -> Width {
         let adapters = Width::between(2.0 * hidden, 4.0 * (5.0 * hidden + query + intermediate));
         return Width::exactly(frozen).plus(adapters);
     }
-    // Whoever splits matrices, recomputes by parts or fuses the loss has fused kernels at hand.
+    // Frameworks that split matrices, recompute selectively or fuse the loss usually have fused kernels.
     let has_fused = layout.logits == Logits::Fused
         || layout.parallel.tensor > 1
         || layout.recomputation == Recomputation::Selective;
@@ -49,13 +49,13 @@ fn linear(shape: &Shape, layout: &Layout) -> Width {
     Width::between(low, one_by_one * (1.0 + BESIDES))
 }
 
-/// Bytes a token of the attention matrix in a layer: in fp32 and cast, in backward with its gradient in both.
+/// Bytes per token of a layer's attention matrix: in fp32 and cast to 16 bit; in backward also its gradient in both.
 fn matrix(shape: &Shape, layout: &Layout, sequence: u64, in_backward: bool) -> Width {
     if layout.attention == Attention::Flash || !in_backward && layout.recomputation == Recomputation::Selective {
         return Width::ZERO;
     }
     let keys = (shape.heads * sequence) as f64;
-    // What is fp32 anyway is not cast; it is counted as if it were 16 bit, as all of a layer.
+    // In fp32 nothing is cast. Like all of a layer, it is counted here as if it were 16 bit.
     match (layout.precision.compute.high > 2.0, in_backward) {
         (true, false) => Width::between(2.0 * keys, 2.5 * keys),
         (true, true) => Width::between(6.0 * keys, 6.5 * keys),
@@ -64,8 +64,8 @@ fn matrix(shape: &Shape, layout: &Layout, sequence: u64, in_backward: bool) -> W
     }
 }
 
-/// The share that one of the devices of tensor parallelism has of activations of which `inputs`, a share too, go into the two
-/// halves of a layer: without sequence parallelism these stay whole.
+/// The bounds of one device's share of activations under tensor parallelism. `inputs` is the share of inputs to the two
+/// halves of a layer, which stay whole without sequence parallelism.
 fn share_of_device(layout: &Layout, inputs: f64) -> (f64, f64) {
     let tensor = layout.parallel.tensor.max(1) as f64;
     let (split, whole) = (1.0 / tensor, inputs + (1.0 - inputs) / tensor);
@@ -76,30 +76,30 @@ fn share_of_device(layout: &Layout, inputs: f64) -> (f64, f64) {
     }
 }
 
-/// What `tokens` take in one layer at `width` bytes each, split by tensor parallelism. Inputs are 10 of the 34.
+/// Memory of `tokens` in one layer at `width` bytes each, split by tensor parallelism. Inputs are 10 of the 34 bytes.
 fn of_layer(layout: &Layout, width: Width, tokens: u64) -> Amount {
     let (least, most) = share_of_device(layout, 10.0 / 34.0);
-    // The formulas count in 16 bit.
+    // The formulas assume 16 bit.
     let wide = layout.precision.compute.high / 2.0;
     let bytes = |each: f64, share: f64| Bytes((each * wide * share * tokens as f64).round() as i64);
     Amount::between(bytes(width.low, least), bytes(width.high, most))
 }
 
-/// A layer where the stream between layers is wider than what computes: by a seventh to a quarter (counted on the same
-/// transformers under autocast, and measured).
+/// Adds a seventh to a quarter if the residual stream is wider than the computation (counted on the same transformers
+/// under autocast, and measured).
 fn widened(layout: &Layout, width: Width) -> Width {
     let (residual, compute) = (layout.residual(), layout.precision.compute.high);
     let times = |residual: f64, more: f64| if residual > compute { more } else { 1.0 };
     Width::between(width.low * times(residual.low, 1.15), width.high * times(residual.high, 1.25))
 }
 
-/// What one layer keeps, within bounds.
+/// What one layer keeps for backward.
 fn layer(shape: &Shape, layout: &Layout, tokens: u64, sequence: u64) -> Amount {
     let width = widened(layout, linear(shape, layout));
     of_layer(layout, width.plus(matrix(shape, layout, sequence, false)), tokens)
 }
 
-/// What backward has of one layer at most: what is kept of it, and the gradients within its MLP or its attention matrix.
+/// The most that one layer takes in backward: what it kept, and the gradients within its MLP or its attention matrix.
 fn layer_in_backward(shape: &Shape, layout: &Layout, tokens: u64, sequence: u64) -> Amount {
     let kept = widened(layout, linear(shape, layout));
     let gradients = (4 * shape.hidden + 6 * shape.intermediate) as f64;
@@ -111,7 +111,7 @@ fn layer_in_backward(shape: &Shape, layout: &Layout, tokens: u64, sequence: u64)
     of_layer(layout, Width::between(in_mlp.low.max(in_attention.low), in_mlp.high.max(in_attention.high)), tokens)
 }
 
-/// One batch in a model of known shape on one device.
+/// One batch on one device, in a model of known shape.
 struct Pass<'p> {
     shape: &'p Shape,
     tokens: u64,
@@ -119,7 +119,7 @@ struct Pass<'p> {
 }
 
 impl<'p> Pass<'p> {
-    /// Nothing where shape or batch are not known.
+    /// `None` if shape or batch is unknown.
     fn of(model: &'p ModelSize, layout: &Layout) -> Option<Pass<'p>> {
         let (shape, batch) = (model.shape.as_ref()?, layout.batch?);
         let ranks = layout.parallel.sequence.max(1);
@@ -131,11 +131,11 @@ impl<'p> Pass<'p> {
     }
 }
 
-/// What forward keeps until backward comes to it: the inputs of all layers, or all that they compute.
+/// What forward keeps until backward: the inputs of all layers, or everything that they compute.
 pub(super) fn kept(model: &ModelSize, layout: &Layout) -> Vec<Component> {
     let Some(pass) = Pass::of(model, layout) else { return Vec::new() };
     let shape = pass.shape;
-    // A stage of a pipeline keeps as many micro-batches as there are stages behind it.
+    // A pipeline stage keeps as many micro-batches as there are stages behind it.
     let stages = layout.parallel.pipeline.max(1);
     let layers = |bytes: Bytes| amount::scale(bytes, shape.layers as f64 / stages as f64);
     let all_layers =
@@ -156,12 +156,12 @@ pub(super) fn kept(model: &ModelSize, layout: &Layout) -> Vec<Component> {
     }
 }
 
-/// What one layer has at work in forward; it may be over by the time of the loss.
+/// What one layer needs while it computes in forward; it may be freed by the time of the loss.
 pub(super) fn computed(model: &ModelSize, layout: &Layout) -> Vec<Component> {
     passing(model, layout, "activations of one layer", "")
 }
 
-/// What one layer has at work in backward beside what is kept.
+/// What one layer needs while it computes in backward, beyond what was kept.
 pub(super) fn computed_again(model: &ModelSize, layout: &Layout) -> Vec<Component> {
     let Some(pass) = Pass::of(model, layout) else { return Vec::new() };
     let whole = layer_in_backward(pass.shape, layout, pass.tokens, pass.sequence);
@@ -176,12 +176,12 @@ pub(super) fn computed_again(model: &ModelSize, layout: &Layout) -> Vec<Componen
     vec![Component::on_device("activations of one layer", bytes, formula)]
 }
 
-/// What a pass without backward has: one layer at a time.
+/// What a pass without backward needs: one layer at a time.
 pub(super) fn of_inference(model: &ModelSize, layout: &Layout) -> Vec<Component> {
     passing(model, layout, "activations", ", one layer at a time")
 }
 
-/// What one layer has at work in forward, called `name`; `manner` is how the pass goes.
+/// What one layer needs in forward, as a component called `name`; `manner` is appended to the formula.
 fn passing(model: &ModelSize, layout: &Layout, name: &str, manner: &str) -> Vec<Component> {
     let Some(pass) = Pass::of(model, layout) else { return Vec::new() };
     let bytes = layer(pass.shape, layout, pass.tokens, pass.sequence).maybe();
@@ -198,7 +198,7 @@ mod tests {
         Ok(models.iter().find(|model| &*model.name == name).map(|model| model.shape.clone()))
     }
 
-    /// Bytes a token, as `saved_tensors_hooks` counted them over layers of these proportions.
+    /// Bytes per token, as counted by `saved_tensors_hooks` for layers of these proportions.
     #[test]
     fn holds_what_real_layers_keep() -> Result<(), KnowledgeError> {
         let layout = Layout::default();

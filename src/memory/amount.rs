@@ -35,7 +35,7 @@ impl Amount {
         Amount { low: low.min(high), high: high.max(low) }
     }
 
-    /// `share` of it more or less: 0.25 is ±25 %.
+    /// Widens the bounds by `share`: 0.25 is ±25 %.
     pub fn around(self, share: f64) -> Amount {
         Amount { low: scale(self.low, 1.0 - share), high: scale(self.high, 1.0 + share) }
     }
@@ -46,20 +46,20 @@ impl Amount {
         self.map(|bytes| Bytes(bytes.0.saturating_mul(count)))
     }
 
-    /// Both bounds through `change`, which must not turn them around.
+    /// Applies `change` to both bounds; it must keep their order.
     pub fn map(self, change: impl Fn(Bytes) -> Bytes) -> Amount {
         Amount { low: change(self.low), high: change(self.high) }
     }
 
-    /// The larger of both, bound by bound.
+    /// The larger amount, bound by bound.
     pub fn max(self, other: Amount) -> Amount {
         Amount { low: self.low.max(other.low), high: self.high.max(other.high) }
     }
 
-    /// Where the sum of `amounts` lies nineteen times in twenty if each lies anywhere within its bounds, whatever the others
-    /// do: the middles add up, and the squares of the errors.
+    /// The 95 % interval of the sum of `amounts` if each lies anywhere within its bounds, independently of the others:
+    /// the middles add up, and so do the squares of the half-widths.
     pub fn together(amounts: impl IntoIterator<Item = Amount>) -> Amount {
-        /// 1.96 standard deviations, of which an even spread over ±1 has 1 ÷ √3.
+        /// 1.96 standard deviations, where the uniform distribution over ±1 has a standard deviation of 1 ÷ √3.
         const SURE: f64 = 1.13;
         let (mut middle, mut all, mut squares) = (0.0, 0.0, 0.0f64);
         for Amount { low, high } in amounts {
@@ -73,17 +73,17 @@ impl Amount {
         Amount { low: bytes(middle - half), high: bytes(middle + half) }
     }
 
-    /// From nothing up to this: it may not be there.
+    /// From zero up to the upper bound, for memory that may not be taken.
     pub fn maybe(self) -> Amount {
         Amount::up_to(self.high)
     }
 
-    /// In the middle between the bounds.
+    /// The middle between the bounds.
     pub fn middle(self) -> Bytes {
         Bytes(self.low.0 + (self.high.0 - self.low.0) / 2)
     }
 
-    /// Whether there is nothing in any case.
+    /// Whether it is zero even at the upper bound.
     pub fn is_nothing(self) -> bool {
         self.high.0 <= 0
     }

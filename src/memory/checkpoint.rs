@@ -1,4 +1,4 @@
-//! What loading and saving takes on a host for a while.
+//! Temporary memory for loading and saving checkpoints.
 //!
 //! DeepSpeed: `deepspeed/runtime/engine.py`, `_load_zero_checkpoint` (each rank `torch.load`s its own
 //! `*_optim_states.pt` to the CPU: master weights and two moments), `_zero3_consolidated_16bit_state_dict`,
@@ -10,7 +10,7 @@ use super::states::Job;
 use super::{Amount, Parameters, Width};
 
 impl Job<'_> {
-    /// What building the model takes in host memory.
+    /// Host memory for building the model.
     pub fn on_model_load(&self) -> Vec<Component> {
         let whole = self.model.parameters;
         match self.layout.checkpoint.weights {
@@ -24,14 +24,15 @@ impl Job<'_> {
         }
     }
 
-    /// What loading optimizer states takes on a host beside what is kept. Moments that were not there before are kept as
-    /// they were loaded and count there.
+    /// Host memory for loading optimizer states, beyond what is kept. Moments that did not exist before are kept as
+    /// loaded, so they count as kept.
     pub fn on_resume(&self) -> Vec<Component> {
         let checkpoint = self.layout.checkpoint;
         let (part, states) = (self.stepped(), self.states_width());
         let master = self.layout.precision.master.unwrap_or(Width::ZERO);
         let file = states.plus(master);
-        // Kept: on the host, and not there before. What is loaded for a device is copied there and freed.
+        // Loaded states are kept if they belong on the host and did not exist before. States for a device are copied
+        // there and freed.
         let kept = self.stepped_on_host().high > 0 && !self.layout.implementation.states_at_init;
         let freed = if kept { master } else { file };
         let mut parts = match checkpoint.resume {
@@ -61,7 +62,8 @@ impl Job<'_> {
             parts.push(self.of_ranks("copies of loaded states", part.at(states), format!("{part} × {states} bytes")));
         }
         if matches!(self.layout.sharding, Sharding::ZeroOne | Sharding::ZeroTwo) {
-            // `mp_rank_00_model_states.pt`, which every rank reads whole, before the optimizer's; freed or not by then.
+            // Every rank reads `mp_rank_00_model_states.pt` whole before the optimizer's states; it may or may not be
+            // freed by then.
             let whole = self.layout.on_rank(self.model);
             let width = self.layout.precision.weights;
             let formula = format!("up to {whole} × {width} bytes");
@@ -70,7 +72,7 @@ impl Job<'_> {
         parts
     }
 
-    /// What saving takes on the first host beside what is kept.
+    /// Host memory on the first host for saving, beyond what is kept.
     pub fn on_save(&self) -> Vec<Component> {
         let checkpoint = self.layout.checkpoint;
         let whole = self.model.parameters;
@@ -108,7 +110,7 @@ impl Job<'_> {
         parts
     }
 
-    /// What an export gathers on the first device: the largest module of stage 3.
+    /// Device memory that an export gathers on the first rank: the largest module of stage 3.
     pub fn gathered_for_save(&self) -> Vec<Component> {
         let layout = self.layout;
         if layout.checkpoint.export == Export::Nothing || layout.sharding != Sharding::ZeroThree {

@@ -1,4 +1,4 @@
-//! Other models and the inference engine on the devices and hosts of a training job.
+//! Memory of other models and of the inference engine on the devices and hosts of a training job.
 
 use super::component::Component;
 use super::layout::{Companion, Home, Sleep};
@@ -7,7 +7,7 @@ use super::{Amount, Parameters, samples};
 use crate::model::Bytes;
 
 impl Job<'_> {
-    /// What other models keep on a device; `at_work` where those that live on the host may be computing.
+    /// Memory of other models on a device; `at_work` means that those that live on the host may be computing.
     pub fn companions_on_device(&self, at_work: bool) -> Vec<Component> {
         let mut parts = Vec::new();
         for companion in &self.layout.companions {
@@ -44,7 +44,7 @@ impl Job<'_> {
         parts
     }
 
-    /// What other models keep on a host.
+    /// Memory of other models on a host.
     pub fn companions_on_host(&self) -> Vec<Component> {
         let mut parts = Vec::new();
         for companion in &self.layout.companions {
@@ -72,8 +72,8 @@ impl Job<'_> {
         Job { model: &companion.size, layout: self.layout }
     }
 
-    /// What the engine takes of a device at work: its share of the whole, or its weights and an unknown cache where the
-    /// device's memory is not known.
+    /// Device memory of the working engine: its share of the whole, or only its weights if the device's memory is
+    /// unknown.
     pub fn engine_at_work(&self) -> Vec<Component> {
         let Some(engine) = &self.layout.engine else { return Vec::new() };
         let cache = |capacity: Bytes| engine.cache("engine cache and activations", self.model, capacity);
@@ -81,7 +81,7 @@ impl Job<'_> {
         [weights].into_iter().chain(self.layout.cluster.device_memory.map(cache)).collect()
     }
 
-    /// What the engine takes while others compute.
+    /// Device memory of the engine while others compute.
     pub fn engine_at_rest(&self) -> Vec<Component> {
         match &self.layout.engine {
             None => Vec::new(),
@@ -93,7 +93,8 @@ impl Job<'_> {
         }
     }
 
-    /// What the engine takes while it receives weights: all of them, and its cache where that is not woken later.
+    /// Device memory of the engine while it receives weights: all of the weights, and perhaps its cache, which may be
+    /// woken only later.
     pub fn engine_in_sync(&self) -> Vec<Component> {
         let mut parts = self.engine_at_work();
         if self.layout.engine.as_ref().is_some_and(|engine| engine.sleep != Sleep::Never) {
@@ -104,7 +105,7 @@ impl Job<'_> {
         parts
     }
 
-    /// A whole tensor, or layer, gathered to be sent to the engine.
+    /// A whole tensor or layer, gathered to be sent to the engine.
     pub fn gathered_for_sync(&self) -> Vec<Component> {
         let (Some(_), true) = (&self.layout.engine, self.layout.sharding.splits_weights()) else { return Vec::new() };
         let width = self.layout.precision.weights;
@@ -116,7 +117,7 @@ impl Job<'_> {
         vec![Component::on_device("gathered weights", bytes, format!("largest tensor or layer × {width} bytes"))]
     }
 
-    /// Weights of sleeping engines on a host.
+    /// Weights of sleeping engines in host memory.
     pub fn engine_on_host(&self) -> Vec<Component> {
         let asleep = self.layout.engine.as_ref().filter(|engine| engine.sleep == Sleep::WeightsToHost);
         let Some(engine) = asleep else { return Vec::new() };
@@ -124,7 +125,7 @@ impl Job<'_> {
         vec![self.of_ranks_pinned("weights of sleeping engines", bytes, engine.weights_formula(self.model), true)]
     }
 
-    /// Samples on a host: images that ranks keep, and the object store as far as it is filled.
+    /// Samples in host memory: images that ranks keep, and the filled part of the object store.
     pub fn samples_on_host(&self) -> Vec<Component> {
         let mut parts = Vec::new();
         if let Some(images) = self.layout.samples.images {
@@ -139,7 +140,7 @@ impl Job<'_> {
         parts
     }
 
-    /// Samples that the first rank of a sequence sends from its device.
+    /// Samples that the first rank of a sequence sends through its device.
     pub fn samples_on_device(&self) -> Vec<Component> {
         let Some(tokens) = self.layout.samples.broadcast_tokens else { return Vec::new() };
         let formula = format!("{tokens} tokens × 16–17 bytes × 3");

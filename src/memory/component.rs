@@ -38,34 +38,31 @@ impl Place {
     }
 }
 
-/// What stays from one moment to the next, however a step goes.
+/// Components that stay from one moment to the next throughout a step.
 const STATES: [&str; 5] = ["weights", "adapter", "master weights", "gradients", "optimizer states"];
 
-/// What is written and not yet on the disk.
+/// Pages that are written but not yet on the disk.
 pub(super) const PAGE_CACHE: &str = "page cache of the checkpoint";
 
 impl Component {
-    /// Whether it stays from one moment to the next: the rest comes and goes within a moment.
+    /// Whether it stays from one moment to the next rather than coming and going within a moment.
     pub fn is_state(&self) -> bool {
         STATES.contains(&self.name.as_str())
     }
 
-    /// Whether the system takes it back before it lets anything die of want: page cache.
+    /// Whether the kernel reclaims it before anything is killed: page cache.
     pub fn is_reclaimable(&self) -> bool {
         self.name == PAGE_CACHE
     }
 
-    /// Something on a device.
     pub(super) fn on_device(name: impl Into<String>, bytes: Amount, formula: impl Into<String>) -> Component {
         Component { name: name.into(), bytes, formula: formula.into(), place: Place::Device }
     }
 
-    /// Something on a host.
     pub(super) fn on_host(name: impl Into<String>, bytes: Amount, formula: impl Into<String>) -> Component {
         Component { name: name.into(), bytes, formula: formula.into(), place: Place::Host }
     }
 
-    /// Something page-locked on a host.
     pub(super) fn pinned(name: impl Into<String>, bytes: Amount, formula: impl Into<String>) -> Component {
         Component { name: name.into(), bytes, formula: formula.into(), place: Place::HostPinned }
     }

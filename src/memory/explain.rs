@@ -1,39 +1,40 @@
-//! Which parts of a plan an observed figure is made of, and what cannot fit.
+//! Explains an observed figure as a sum of a plan's parts, and tells which states cannot fit.
 
 use super::component::{Component, Place};
 use super::plan::{Moment, MomentPlan, Plan, Step};
 use super::{Amount, Layout, ModelSize, Width, states::Job};
 use crate::model::Bytes;
 
-/// How far a sum may lie from a figure that it explains.
+/// The largest error, as a share of the figure, of a sum that explains it.
 const TOLERANCE: f64 = 0.05;
-/// A sum with wider bounds, as a share of the figure, explains too much.
+/// The widest bounds, as a share of the figure, of a sum that explains it: wider ones would match anything.
 const WIDEST: f64 = 0.5;
-/// Beyond as many parts, subsets are too many to try and prove nothing.
+/// The most parts whose subsets are tried: more are too many to try and prove nothing.
 const MOST_PARTS: usize = 14;
-/// As many explanations are worth reading.
+/// The most explanations that are worth reading.
 const MOST: usize = 3;
 
 /// An observed figure as a sum of parts.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Explanation {
-    /// Of which moment.
+    /// The moment of the sum.
     pub moment: Moment,
     /// Before or after the first step.
     pub step: Step,
     /// The parts that add up to it.
     pub parts: Vec<Component>,
-    /// What the plan has besides at that moment.
+    /// The other parts of the plan at that moment.
     pub left_out: Vec<Component>,
-    /// What the parts add up to.
+    /// The sum of the parts.
     pub sum: Amount,
-    /// How far the nearest bound of the sum lies above the observed figure, as a share of it; below is negative.
+    /// The distance from the observed figure to the nearest bound of the sum, as a share of the figure; negative if the
+    /// sum is below.
     pub error: f64,
-    /// The same in words and numbers.
+    /// The explanation as text.
     pub words: String,
 }
 
-/// What an observed figure is compared with.
+/// The memory that an observed figure is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Observed {
     /// Memory of one device.
@@ -48,8 +49,8 @@ impl Observed {
     }
 }
 
-/// The sums of parts of `plan` that explain `observed`, best first: near it, of few bounds, with few parts left out. What
-/// stays from moment to moment is part of every sum; the rest comes and goes. Only at `moment` where that is known.
+/// The sums of parts of `plan` that explain `observed`, best first: near it, with narrow bounds and few parts left out.
+/// States are part of every sum; other parts come and go. If `moment` is given, only that moment is tried.
 pub fn explain(observed: Bytes, at: Observed, moment: Option<Moment>, plan: &Plan) -> Vec<Explanation> {
     let mut found: Vec<(f64, Explanation)> = Vec::new();
     for planned in plan.moments.iter().filter(|planned| moment.is_none_or(|moment| moment == planned.moment)) {
@@ -65,7 +66,7 @@ pub fn explain(observed: Bytes, at: Observed, moment: Option<Moment>, plan: &Pla
             if error.abs() > TOLERANCE || spread > WIDEST {
                 continue;
             }
-            // A part left out, however small, needs a reason.
+            // Each part left out costs something, however small it is.
             let left_out = parts.iter().enumerate().filter(|(i, _)| !is_chosen(*i)).count();
             let cost = error.abs() + 0.1 * spread + 0.005 * left_out as f64;
             if found.len() >= MOST && found.last().is_some_and(|(worst, _)| *worst <= cost) {
@@ -78,7 +79,7 @@ pub fn explain(observed: Bytes, at: Observed, moment: Option<Moment>, plan: &Pla
                 taken
             };
             let explanation = explanation(observed, planned, split(true), split(false), sum, error);
-            // Moments share their parts: the first that has them speaks for all.
+            // Moments share parts; only the first moment with the same sum is reported.
             if found.iter().any(|(_, known)| known.words_alike(&explanation)) {
                 continue;
             }
@@ -116,7 +117,7 @@ fn joined(parts: &[Component]) -> String {
     parts.iter().map(Component::to_string).collect::<Vec<_>>().join(" + ")
 }
 
-/// How far `sum` lies above `observed`, as a share of it; 0 within its bounds.
+/// The distance from `observed` to the nearest bound of `sum`, as a share of `observed`; 0 within the bounds.
 fn error(observed: Bytes, sum: Amount) -> f64 {
     let off = match observed {
         observed if observed < sum.low => sum.low - observed,
@@ -126,20 +127,20 @@ fn error(observed: Bytes, sum: Amount) -> f64 {
     off.0 as f64 / observed.0.max(1) as f64
 }
 
-/// What the states of training take in all, wherever they lie: weights, gradients, master weights, optimizer states.
+/// The total of all training states, wherever they are: weights, gradients, master weights, optimizer states.
 #[derive(Debug, Clone, PartialEq)]
 pub struct States {
-    /// Bytes a trained parameter.
+    /// Bytes per trained parameter.
     pub width: Width,
-    /// All of them together, on all ranks.
+    /// Their total over all ranks.
     pub bytes: Amount,
     /// `8.03 B × 16 bytes`.
     pub formula: String,
 }
 
 impl States {
-    /// That they are more than `capacity`, of one device or of all that share them, in words and numbers; `None` where they are
-    /// not in any case.
+    /// A text saying that they exceed `capacity`, the memory of one device or of all that share them; `None` if they
+    /// may fit.
     pub fn beyond(&self, capacity: Bytes) -> Option<String> {
         (self.bytes.low > capacity).then(|| format!("{} = {} > {capacity}", self.formula, self.bytes))
     }
@@ -188,7 +189,7 @@ mod tests {
         let words = found.first().map(|found| found.words.as_str());
         let expected = "46.00 GiB at after_prepare = weights 14.96 GiB + master weights 29.92 GiB = 44.87 GiB (-2.5 %)";
         assert_eq!(words, Some(expected));
-        // Without a moment the parts tell it.
+        // Without a moment, the parts tell it.
         let found = explain(Bytes(61 << 30), Observed::Device, None, &plan);
         assert_eq!(
             found.first().map(|found| (found.moment, found.step)),

@@ -4,8 +4,8 @@ use super::{Amount, Engine, ModelSize, Width};
 use crate::knowledge::Shape;
 use crate::model::Bytes;
 
-/// Bytes that one token takes on one of `tensor_parallel` devices: keys and values of every layer, at least one head a device.
-/// Latent attention keeps one vector for all heads, whole on every device.
+/// Bytes per token on one of `tensor_parallel` devices: keys and values of every layer, with at least one head per
+/// device. Latent attention keeps one vector for all heads, whole on every device.
 pub fn kv_bytes_per_token(shape: &Shape, width: Width, tensor_parallel: u64) -> Amount {
     let numbers = match &shape.latent_attention {
         Some(latent) => latent.key_value_rank + latent.position_dim,
@@ -15,17 +15,18 @@ pub fn kv_bytes_per_token(shape: &Shape, width: Width, tensor_parallel: u64) -> 
 }
 
 impl Engine {
-    /// Its weights on one device.
+    /// Memory of its weights on one device.
     pub fn weights_on_device(&self, model: &ModelSize) -> Amount {
         model.parameters.shard(self.tensor_parallel).at(self.weights)
     }
 
-    /// All that it takes of a device of `capacity`: `memory_share` of the whole, whoever else is there.
+    /// Its total memory on a device of `capacity`: `memory_share` of the whole, regardless of other users.
     pub fn pool(&self, capacity: Bytes) -> Bytes {
         super::amount::scale(capacity, self.memory_share)
     }
 
-    /// What is left for its cache on a device of `capacity`, before activations and graphs; negative when nothing is.
+    /// The memory left for its cache on a device of `capacity`, before activations and graphs; negative if the weights
+    /// do not fit.
     pub fn cache_on_device(&self, model: &ModelSize, capacity: Bytes) -> Amount {
         let (pool, weights) = (self.pool(capacity), self.weights_on_device(model));
         Amount { low: pool - weights.high, high: pool - weights.low }

@@ -1,34 +1,35 @@
-//! What the head and the loss take.
+//! Memory of the output head and the loss.
 //!
-//! PyTorch's cross entropy keeps its log-softmax, and in backward makes the gradients of that and of its input in full: three
-//! of the logits' size at once (`LogSoftmax.cpp`, `LossNLL.cpp`). transformers casts the logits to fp32 for it; whoever
-//! holds the model's output holds its logits besides, in 16 bit or, where the head computes in fp32, in fp32.
+//! PyTorch's cross entropy keeps its log-softmax, and in backward creates the full gradients of that and of its input:
+//! three tensors of the logits' size at once (`LogSoftmax.cpp`, `LossNLL.cpp`). transformers casts the logits to fp32
+//! for it. A caller that holds the model's output also holds its logits, in 16 bit, or in fp32 if the head computes in
+//! fp32.
 
 use super::component::Component;
 use super::layout::{Layout, Logits, Precision};
 use super::{ModelSize, Parameters, Width};
 
-/// When logits are looked at.
+/// The stage at which logits are counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Head {
+pub(super) enum LogitsStage {
     /// At the end of forward, with the loss.
     Forward,
-    /// As backward goes through the loss.
+    /// In backward through the loss.
     Loss,
-    /// As backward goes through the layers: what the output still holds.
+    /// In backward through the layers: only what the model's output still holds.
     Held,
-    /// Without backward to come.
+    /// In a pass without backward.
     Inference,
 }
 
-/// Logits of one device. The head is split by tensor parallelism.
-pub(super) fn logits(model: &ModelSize, layout: &Layout, head: Head) -> Vec<Component> {
+/// Logits on one device; tensor parallelism splits the head.
+pub(super) fn logits(model: &ModelSize, layout: &Layout, stage: LogitsStage) -> Vec<Component> {
     let (Some(shape), Some(batch)) = (&model.shape, layout.batch) else { return Vec::new() };
     let tokens = batch.tokens(layout.parallel.sequence);
     if layout.logits == Logits::Fused {
-        return if head == Head::Held { Vec::new() } else { vec![chunk(layout, tokens, shape.hidden)] };
+        return if stage == LogitsStage::Held { Vec::new() } else { vec![chunk(layout, tokens, shape.hidden)] };
     }
-    let width = width(layout, head);
+    let width = width(layout, stage);
     if width.is_zero() {
         return Vec::new();
     }
@@ -37,32 +38,34 @@ pub(super) fn logits(model: &ModelSize, layout: &Layout, head: Head) -> Vec<Comp
     vec![Component::on_device("logits", bytes, formula)]
 }
 
-/// A fused linear cross entropy: so many tokens at once that their logits are about as large as the hidden states of all
-/// (Liger's `fused_linear_cross_entropy.py`), in 16 bit, in fp32 and as gradients, beside the gradient of the hidden states.
+/// A chunk of a fused linear cross entropy: as many tokens as make the logits about as large as the hidden states of
+/// all tokens (Liger's `fused_linear_cross_entropy.py`), in 16 bit, in fp32 and as gradients, together with the
+/// gradient of the hidden states.
 fn chunk(layout: &Layout, tokens: u64, hidden: u64) -> Component {
     let width = Width::between(0.0, 10.0 + layout.precision.compute.high);
     let bytes = Parameters::exactly(tokens * hidden).at(width);
     Component::on_device("logits", bytes, format!("one chunk: {tokens} tokens × {hidden} × {width} bytes"))
 }
 
-fn width(layout: &Layout, head: Head) -> Width {
+fn width(layout: &Layout, stage: LogitsStage) -> Width {
     let (forward, loss) = logits_widths(layout.logits, layout.precision);
-    match (head, layout.logits) {
-        (Head::Forward, _) => forward,
-        // As they come, cast, and a log-softmax that nothing keeps.
-        (Head::Inference, Logits::Upcast) => Width::between(6.0, 10.0),
-        (Head::Inference, _) => forward,
-        (Head::Loss, _) => loss,
-        (Head::Held, Logits::Upcast) => Width::between(0.0, layout.precision.residual.high),
-        (Head::Held, _) => Width::ZERO,
+    match (stage, layout.logits) {
+        (LogitsStage::Forward, _) => forward,
+        // The logits, their fp32 copy, and a log-softmax that is not kept.
+        (LogitsStage::Inference, Logits::Upcast) => Width::between(6.0, 10.0),
+        (LogitsStage::Inference, _) => forward,
+        (LogitsStage::Loss, _) => loss,
+        (LogitsStage::Held, Logits::Upcast) => Width::between(0.0, layout.precision.residual.high),
+        (LogitsStage::Held, _) => Width::ZERO,
     }
 }
 
-/// Bytes of each logit at the end of forward, and at most in backward.
+/// Bytes per logit at the end of forward, and at most in backward.
 ///
-/// - Upcast: 4 as they are cast and 4 for their log-softmax, up to 6 for the logits as they came and as transformers copied
-///   them to shift them (up to 4.45); in backward three times 4, and up to 4 where the output is held.
-/// - All in 16 bit: transformers casts them even so, but holds 2 at most; whoever does not has 2 for each.
+/// - Upcast: 4 for the fp32 copy and 4 for its log-softmax, and up to 6 for the original logits and the copy that
+///   transformers makes to shift them (up to 4.45); in backward three times 4, and up to 4 if the output is held.
+/// - All in 16 bit: transformers casts even then, but the held output takes only 2; without the cast, each tensor takes
+///   2.
 /// - In place: 2, and 2 to 4 for the gradient.
 pub fn logits_widths(logits: Logits, precision: Precision) -> (Width, Width) {
     match logits {
@@ -98,10 +101,10 @@ mod tests {
     #[test]
     fn logits_outweigh_what_is_left_by_recomputation() -> Result<(), KnowledgeError> {
         let (model, layout) = (qwen()?, layout(Logits::Upcast));
-        let loss = sum(logits(&model, &layout, Head::Loss));
-        // 4.64 GiB a byte: three times 4 in backward, up to 4 where the output is held.
+        let loss = sum(logits(&model, &layout, LogitsStage::Loss));
+        // 4.64 GiB per byte: three times 4 in backward, up to 4 if the output is held.
         assert!((loss.low.gib() - 55.7).abs() < 0.1 && (loss.high.gib() - 74.3).abs() < 0.1, "{loss}");
-        assert!(sum(logits(&model, &layout, Head::Forward)).high < loss.high);
+        assert!(sum(logits(&model, &layout, LogitsStage::Forward)).high < loss.high);
         assert!(sum(activations::kept(&model, &layout)).high < loss.low);
         Ok(())
     }
@@ -109,9 +112,9 @@ mod tests {
     #[test]
     fn a_fused_loss_has_a_chunk() -> Result<(), KnowledgeError> {
         let (model, layout) = (qwen()?, layout(Logits::Fused));
-        let chunk = sum(logits(&model, &layout, Head::Loss));
+        let chunk = sum(logits(&model, &layout, LogitsStage::Loss));
         assert!(chunk.high.gib() < 1.5 && !chunk.is_nothing(), "{chunk}");
-        assert!(logits(&model, &layout, Head::Held).is_empty());
+        assert!(logits(&model, &layout, LogitsStage::Held).is_empty());
         Ok(())
     }
 }

@@ -1,9 +1,9 @@
 //! The arithmetic of training and serving memory.
 //!
-//! In go a model's size and shape and how a job spreads it ([`Layout`]); out comes what each moment takes on a device and
-//! on a host ([`Plan`]), which figure that explains ([`explain`](explain())), and what a requested size was asked for
-//! ([`size_matches`]). Exact where the source is exact, bounds where something is unknown; nothing here reads a file, prints or knows
-//! a framework by its name.
+//! In go a model's size and shape and how a job spreads it ([`Layout`]). Out come the needs of each moment on a device
+//! and on a host ([`Plan`]), the parts that explain an observed figure ([`explain`](explain())), and the quantities
+//! that match a requested size ([`size_matches`]). Amounts are exact where the source is exact and have bounds where
+//! something is unknown. Nothing here reads a file, prints or knows a framework by name.
 
 mod activations;
 mod amount;
@@ -14,6 +14,7 @@ mod explain;
 mod kv_cache;
 mod layout;
 mod logits;
+mod model_size;
 mod offload;
 mod pinned;
 mod plan;
@@ -21,7 +22,6 @@ mod process;
 mod quantised;
 mod requested_size;
 mod serving;
-mod size;
 mod states;
 
 pub mod samples;
@@ -35,10 +35,10 @@ pub use layout::{
     Implementation, Layout, Logits, Offload, OffloadDevice, Optimizer, OptimizerKind, OptimizerOffload, Parallel,
     ParameterOffload, Precision, Recomputation, Resume, Samples, Sharding, Sleep, WeightsLoad,
 };
+pub use model_size::{ModelSize, Parameters, Width};
 pub use pinned::Pinning;
 pub use plan::{Moment, MomentPlan, Plan, Step};
 pub use quantised::Quantised;
 #[cfg(test)]
 pub use requested_size::Family;
 pub use requested_size::{Requested, Rounding, SizeMatch, size_matches};
-pub use size::{ModelSize, Parameters, Width};

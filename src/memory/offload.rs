@@ -1,4 +1,4 @@
-//! What offload keeps in host memory, buffer by buffer as the code allocates it.
+//! Host memory of offload, buffer by buffer as the code allocates it.
 //!
 //! ZeRO stage 3: `deepspeed/runtime/zero/stage3.py`, `_create_fp32_partitions` (master weights, pageable),
 //! `initialize_optimizer_states` (an fp32 gradient a sub-group), `_setup_for_real_optimizer` (one flat buffer of 16-bit
@@ -6,7 +6,7 @@
 //! `stage_1_and_2.py`, `weights_partition`, `single_grad_partition`, `param_buffer_of_bit16_for_cpu_offload_groups`,
 //! `accumulated_grads_in_cpu`. Adam's moments are ordinary memory from the first step on.
 //!
-//! Sub-groups and flat buffers are taken to be of even size; those of parameters without weight decay are small.
+//! Sub-groups and flat buffers are assumed to be of equal size; those of parameters without weight decay are small.
 
 use super::component::Component;
 use super::layout::{Layout, OffloadDevice, OptimizerOffload, Sharding};
@@ -15,7 +15,7 @@ use super::{Amount, Parameters, Pinning, Width};
 use crate::model::Bytes;
 
 impl Job<'_> {
-    /// Buffers of offload on one host that are there with the engine.
+    /// Buffers of offload on one host that exist from the engine's start.
     pub fn offloaded(&self) -> Vec<Component> {
         let mut parts = match (self.layout.offload.optimizer, self.layout.sharding) {
             (None, _) => Vec::new(),
@@ -43,7 +43,7 @@ impl Job<'_> {
         )]
     }
 
-    /// A second master copy of one sub-group while stage 3 sets up.
+    /// A second master copy of one sub-group during the setup of stage 3.
     pub fn cast_sub_group(&self) -> Vec<Component> {
         let is_cast = self.layout.sharding == Sharding::ZeroThree && self.stepped_on_host().high > 0;
         let (true, Some(master)) = (is_cast, self.layout.precision.master) else { return Vec::new() };
@@ -51,11 +51,11 @@ impl Job<'_> {
         vec![self.of_ranks("sub-group being cast", group.at(master), format!("{group} × {master} bytes"))]
     }
 
-    /// Parameters of a rank whose states are on the host.
+    /// The parameters of a rank whose states are on the host.
     pub fn stepped_on_host(&self) -> Parameters {
         let (all, kept) = (self.stepped(), self.stepped_on_device());
         match self.layout.offload.optimizer {
-            // A larger model may leave a sub-group more on the device.
+            // A larger model may keep one more sub-group on the device.
             Some(_) => Parameters::between(all.low - kept.low.min(all.low), all.high - kept.high.min(all.high)),
             None => Parameters::exactly(0),
         }
@@ -103,7 +103,7 @@ impl Job<'_> {
         parts
     }
 
-    /// FSDP's `CPUOffload`: what is stepped, and its gradient, unit by unit in pinned memory.
+    /// FSDP's `CPUOffload`: gradients, unit by unit in pinned memory.
     fn offloaded_otherwise(&self) -> Vec<Component> {
         let part = self.stepped();
         let precision = self.layout.precision;
@@ -119,7 +119,8 @@ impl Job<'_> {
         let width = layout.precision.weights;
         let part = self.kept_weights();
         if offload.device == OffloadDevice::Nvme {
-            // Five buffers of 1e8 elements and up to 1e9 elements kept (`buffer_count`, `buffer_size`, `max_in_cpu`).
+            // Five buffers of 1e8 elements, and up to 1e9 elements that stay in memory (`buffer_count`, `buffer_size`,
+            // `max_in_cpu`).
             let bytes = part.map(|count| count.min(1_500_000_000)).at(width).maybe();
             return vec![self.of_ranks_pinned(
                 "swap buffers of weights",
@@ -135,21 +136,21 @@ impl Job<'_> {
         vec![self.of_ranks_pinned("offloaded weights", bytes, format!("{part} × {width} bytes"), true)]
     }
 
-    /// Buffers through which a disk is reached: at most four of a sub-group in fp32 (`buffer_count`), pinned.
+    /// Pinned buffers for swapping to a disk: at most four of a sub-group in fp32 (`buffer_count`).
     fn swapped(&self) -> Vec<Component> {
         let group = self.stepped().map(|count| count.min(self.layout.offload.sub_group_size));
         let bytes = group.at(Width::FOUR).times(4).maybe();
         vec![self.of_ranks_pinned("swap buffers", bytes, format!("up to 4 × {group} × 4 bytes"), true)]
     }
 
-    /// What forward keeps, where that goes to the host: moved from `kept` on one device.
+    /// The host memory of offloaded activations; `kept` are the same on one device.
     pub fn offloaded_activations(&self, kept: Vec<Component>) -> Vec<Component> {
         let taken = |bytes| self.layout.implementation.pinning.taken_by_many(bytes);
         let moved = |part: Component| self.of_ranks_pinned(&part.name, taken(part.bytes), part.formula, true);
         kept.into_iter().map(moved).collect()
     }
 
-    /// What verl and EasyR1 move to the host between updates.
+    /// The states that verl and EasyR1 move to the host between updates.
     pub fn idle(&self) -> Vec<Component> {
         let layout = self.layout;
         let mut parts = Vec::new();
@@ -160,7 +161,7 @@ impl Job<'_> {
         }
         if layout.idle_offload.optimizer {
             let width = self.states_width().plus(layout.precision.master.unwrap_or(Width::ZERO));
-            // Each of the two states is a tensor of its own; an adapter's are many small ones.
+            // Each of the two states is a separate tensor; those of an adapter are many small ones.
             let bytes = match layout.adapter {
                 None => self.by_unit(width.times(0.5)).times(2),
                 Some(_) => layout.implementation.pinning.taken_by_many(self.stepped().at(width)),
@@ -171,13 +172,13 @@ impl Job<'_> {
         parts
     }
 
-    /// Weights that a rank keeps: all or its part.
+    /// The weights that a rank keeps: all, or its shard.
     fn kept_weights(&self) -> Parameters {
         let ways = if self.layout.sharding.splits_weights() { self.layout.shards() } else { 1 };
         self.layout.on_rank(self.model).shard(ways)
     }
 
-    /// The rank's part of all weights as pinned buffers, one for each layer and one for the rest.
+    /// The rank's shard of the weights in pinned buffers, one per layer and one for the rest.
     fn by_unit(&self, width: Width) -> Amount {
         let pinning = self.layout.implementation.pinning;
         let all = self.kept_weights();
@@ -197,12 +198,12 @@ impl Job<'_> {
         if pin { self.layout.implementation.pinning } else { Pinning::Exact }
     }
 
-    /// `bytes` for each rank of a host.
+    /// A component on a host that takes `bytes` for each of its ranks.
     pub fn of_ranks(&self, name: &str, bytes: Amount, formula: String) -> Component {
         self.of_ranks_pinned(name, bytes, formula, false)
     }
 
-    /// The same, page-locked where `pin`.
+    /// [`Self::of_ranks`], page-locked if `pin` is set.
     pub fn of_ranks_pinned(&self, name: &str, bytes: Amount, formula: String, pin: bool) -> Component {
         let ranks = self.layout.ranks_of_node();
         let formula = format!("{ranks} × {formula}");
@@ -214,7 +215,7 @@ impl Job<'_> {
 }
 
 impl Layout {
-    /// Ranks of one node.
+    /// The number of ranks on one node.
     pub fn ranks_of_node(&self) -> u64 {
         self.cluster.devices_per_node.max(1)
     }

@@ -1,27 +1,27 @@
 //! Page-locked host memory.
 //!
 //! Every pinned allocation of PyTorch (`pin_memory()`, `empty(pin_memory=True)`, copies from the device with
-//! `non_blocking=True`) comes from its `CachingHostAllocator`, which takes the next power of two and keeps it
-//! (`aten/src/ATen/core/CachingHostAllocator.h`).
+//! `non_blocking=True`) goes through its `CachingHostAllocator`, which rounds up to the next power of two and never
+//! frees (`aten/src/ATen/core/CachingHostAllocator.h`).
 
 use serde::{Deserialize, Serialize};
 
 use super::Amount;
 use crate::model::Bytes;
 
-/// How an allocator of pinned memory rounds.
+/// The rounding of an allocator of pinned memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Pinning {
-    /// Up to a power of two: PyTorch without `pinned_max_round_threshold_mb`.
+    /// Up to a power of two, as PyTorch does without `pinned_max_round_threshold_mb`.
     #[default]
     PowersOfTwo,
-    /// Not at all: DeepSpeed's own allocator, or ordinary memory.
+    /// None: DeepSpeed's own allocator, or ordinary memory.
     Exact,
 }
 
 impl Pinning {
-    /// What an allocation of `size` takes.
+    /// The memory that an allocation of `size` takes.
     pub fn taken(self, size: Bytes) -> Bytes {
         match (self, u64::try_from(size.0)) {
             (Pinning::PowersOfTwo, Ok(size @ 1..)) => {
@@ -32,8 +32,8 @@ impl Pinning {
         }
     }
 
-    /// What many allocations of unknown sizes take that are `sum` together: at least that, and where sizes lie anywhere
-    /// between two powers of two, 1/ln 2 of it on average.
+    /// The memory of many allocations of unknown sizes that add up to `sum`: at least the sum, and 1/ln 2 times it on
+    /// average if their sizes are spread evenly between powers of two.
     pub fn taken_by_many(self, sum: Amount) -> Amount {
         match self {
             Pinning::PowersOfTwo => {

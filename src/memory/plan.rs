@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::activations;
 use super::component::{Component, Place};
 use super::layout::{Layout, Recomputation, Resume, Sharding};
-use super::logits::{Head, logits};
+use super::logits::{LogitsStage, logits};
 use super::process;
 use super::states::Job;
 use super::{Amount, ModelSize};
@@ -40,7 +40,7 @@ pub enum Moment {
     CheckpointResume,
 }
 
-/// Every moment, as a job comes to it: its name, and the phase in which a job is then.
+/// Every moment in the order of a job, with its name and its phase.
 const MOMENTS: [(Moment, &str, Phase); 11] = [
     (Moment::Init, "init", Phase::ModelLoad),
     (Moment::AfterPrepare, "after_prepare", Phase::EngineInit),
@@ -56,7 +56,7 @@ const MOMENTS: [(Moment, &str, Phase); 11] = [
 ];
 
 impl Moment {
-    /// Every moment, as a job comes to it.
+    /// Every moment in the order of a job.
     pub fn all() -> impl Iterator<Item = Moment> {
         MOMENTS.into_iter().map(|(moment, ..)| moment)
     }
@@ -66,12 +66,12 @@ impl Moment {
         MOMENTS.iter().find(|row| row.0 == self).map_or("", |row| row.1)
     }
 
-    /// The phase it is of; what lies there after preparation belongs to none.
+    /// The phase of the moment; `None` for `AfterPrepare`, which belongs to no phase.
     pub fn phase(self) -> Option<Phase> {
         MOMENTS.iter().find(|row| row.0 == self && self != Moment::AfterPrepare).map(|row| row.2)
     }
 
-    /// The moment at which a job is in `phase`; `None` for phases whose memory is not computed.
+    /// The moment of `phase`; `None` for phases whose memory is not computed.
     pub fn of_phase(phase: Phase) -> Option<Moment> {
         MOMENTS.iter().find(|row| row.2 == phase).map(|row| row.0)
     }
@@ -104,23 +104,24 @@ pub struct MomentPlan {
 }
 
 impl MomentPlan {
-    /// On one device.
+    /// Memory on one device.
     pub fn device(&self) -> Amount {
         self.sum(|place| place == Place::Device)
     }
 
-    /// On one device within likely bounds, from the tensors alone to all that the driver counts for the process.
+    /// Likely bounds of memory in use on one device, from the tensors alone to everything that the driver counts for
+    /// the process.
     pub fn device_in_use(&self) -> Amount {
         self.likely(self.process.iter())
     }
 
-    /// The same, less what is given back when memory runs short.
+    /// [`Self::device_in_use`] without the blocks that are released when memory runs short.
     pub fn device_needed(&self) -> Amount {
         self.likely(self.process.iter().filter(|part| part.name != process::CACHED_BLOCKS))
     }
 
-    /// What is not known of the states is one unknown, as is what of the process is counted; what is not known of other
-    /// parts has nothing to do with each other.
+    /// Errors of the states are assumed to be one common error, as are those of the process; errors of the other parts
+    /// are independent.
     fn likely<'p>(&self, process: impl Iterator<Item = &'p Component>) -> Amount {
         let sum = |parts: Vec<&Component>| parts.into_iter().map(|part| part.bytes).sum::<Amount>();
         let tensors = self.components.iter().filter(|part| part.place == Place::Device);
@@ -129,18 +130,18 @@ impl MomentPlan {
         Amount::together(passing.into_iter().map(|part| part.bytes).chain(unknowns))
     }
 
-    /// On one host, page-locked or not.
+    /// Memory on one host, page-locked or not.
     pub fn host(&self) -> Amount {
         self.sum(Place::is_host)
     }
 
-    /// On one host, less what the system takes back before anything dies of want.
+    /// Memory on one host without what the kernel reclaims before anything is killed.
     pub fn host_kept(&self) -> Amount {
         let kept = |part: &&Component| part.place.is_host() && !part.is_reclaimable();
         self.components.iter().filter(kept).map(|part| part.bytes).sum()
     }
 
-    /// The part of this name on a device.
+    /// The component of this name on a device.
     pub fn on_device(&self, name: &str) -> Option<&Component> {
         self.components.iter().find(|part| part.name == name && !part.place.is_host())
     }
@@ -161,7 +162,7 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// What `model` in `layout` should need.
+    /// Computes the needs of `model` in `layout`.
     pub fn of(model: &ModelSize, layout: &Layout) -> Plan {
         let job = Job { model, layout };
         let mut moments = Vec::new();
@@ -177,24 +178,24 @@ impl Plan {
         Plan { moments, assumptions: assumptions(model, layout) }
     }
 
-    /// Whether a plan of `model` in `layout` has activations: without them its amounts are only the least.
+    /// Whether a plan of `model` in `layout` includes activations; otherwise its amounts are only lower limits.
     pub fn is_whole(model: &ModelSize, layout: &Layout) -> bool {
         model.shape.is_some() && layout.batch.is_some()
     }
 
-    /// A moment when training runs: after the first step where that makes a difference.
+    /// The plan of a moment in the course of training: after the first step, if that makes a difference.
     pub fn at(&self, moment: Moment) -> Option<&MomentPlan> {
         self.moments.iter().rfind(|plan| plan.moment == moment)
     }
 
-    /// A moment before or after the first step; the one that there is where there is but one.
+    /// The plan of a moment before or after the first step; the only one if both are the same.
     pub fn at_step(&self, moment: Moment, step: Step) -> Option<&MomentPlan> {
         let exact = self.moments.iter().find(|plan| plan.moment == moment && plan.step == step);
         exact.or_else(|| self.at(moment))
     }
 }
 
-/// Whether a job of this layout comes to a moment.
+/// Whether a job with this layout has this moment.
 fn comes(moment: Moment, layout: &Layout) -> bool {
     match moment {
         Moment::Rollout => layout.engine.is_some(),
@@ -205,7 +206,7 @@ fn comes(moment: Moment, layout: &Layout) -> bool {
     }
 }
 
-/// Before and after the first step, where states come with the first step and may be absent at the moment.
+/// The steps to plan: both if states are created by the first step and may be absent at the moment.
 fn steps(moment: Moment, layout: &Layout) -> &'static [Step] {
     let lazy = !layout.implementation.states_at_init;
     match moment {
@@ -216,12 +217,12 @@ fn steps(moment: Moment, layout: &Layout) -> &'static [Step] {
     }
 }
 
-/// Whether the optimizer's states are there.
+/// Whether the optimizer's states exist.
 fn has_states(layout: &Layout, step: Step) -> bool {
     step == Step::Later || layout.implementation.states_at_init
 }
 
-/// The hungriest of several states of a moment, which takes at least what the others do.
+/// The variant of a moment that needs the most; its lower bound is raised to the highest lower bound of all variants.
 fn hungriest<const N: usize>(states: [Vec<Component>; N]) -> Vec<Component> {
     let sum = |parts: &Vec<Component>| parts.iter().map(|part| part.bytes).sum::<Amount>();
     let least = states.iter().map(|parts| sum(parts).low).max().unwrap_or_default();
@@ -233,7 +234,7 @@ fn hungriest<const N: usize>(states: [Vec<Component>; N]) -> Vec<Component> {
     parts
 }
 
-/// Blocks that other moments of a step leave behind are there at the hungriest one too.
+/// Adds cached blocks of the other moments of a step to the moment that needs the most.
 fn add_cached_blocks(job: Job<'_>, moments: &mut [MomentPlan]) {
     const OF_A_STEP: [Moment; 3] = [Moment::Forward, Moment::Backward, Moment::OptimizerStep];
     let of_a_step = moments.iter().filter(|plan| OF_A_STEP.contains(&plan.moment));
@@ -246,40 +247,39 @@ fn add_cached_blocks(job: Job<'_>, moments: &mut [MomentPlan]) {
 }
 
 impl Job<'_> {
-    /// The parts of forward that differ from one of its moments to another: in the last layer, and at the loss.
+    /// The variants of forward: in the last layer, and at the loss.
     fn forwards(self) -> [Vec<Component>; 2] {
         let (model, layout) = (self.model, self.layout);
         let layer = match layout.recomputation == Recomputation::Full || layout.offload.activations {
             true => activations::computed(model, layout),
             false => Vec::new(),
         };
-        [[self.kept(), layer].concat(), [self.kept(), logits(model, layout, Head::Forward)].concat()]
+        [[self.kept(), layer].concat(), [self.kept(), logits(model, layout, LogitsStage::Forward)].concat()]
     }
 
-    /// The parts of backward that differ from one of its moments to another: at the loss, in the last layer, and when all
-    /// gradients are there.
+    /// The variants of backward: at the loss, in the last layer, and when all gradients exist.
     fn backwards(self) -> [Vec<Component>; 3] {
         let (model, layout) = (self.model, self.layout);
         let layer = || [activations::computed_again(model, layout), self.unit_gradients()].concat();
         [
-            [self.accumulated(), self.kept(), logits(model, layout, Head::Loss)].concat(),
-            [self.accumulated(), self.kept(), layer(), logits(model, layout, Head::Held)].concat(),
+            [self.accumulated(), self.kept(), logits(model, layout, LogitsStage::Loss)].concat(),
+            [self.accumulated(), self.kept(), layer(), logits(model, layout, LogitsStage::Held)].concat(),
             [self.late_gradients(), layer()].concat(),
         ]
     }
 
-    /// What forward keeps on the device for backward.
+    /// Activations that stay on the device for backward.
     fn kept(self) -> Vec<Component> {
         if self.layout.offload.activations { Vec::new() } else { activations::kept(self.model, self.layout) }
     }
 
-    /// Gradients that the passes before this one of a step left, where they come with backward.
+    /// Gradients left by earlier passes of the step, if gradients are created in backward.
     fn accumulated(self) -> Vec<Component> {
         let accumulates = self.layout.batch.is_some_and(|batch| batch.accumulation > 1);
         if accumulates { self.late_gradients() } else { Vec::new() }
     }
 
-    /// Gradients, where they come with backward.
+    /// Gradients, if they are created in backward.
     fn late_gradients(self) -> Vec<Component> {
         if self.keeps_gradients() { Vec::new() } else { self.gradients() }
     }
@@ -293,7 +293,7 @@ impl Job<'_> {
 fn on_device(job: Job<'_>, moment: Moment, step: Step) -> Vec<Component> {
     let layout = job.layout;
     let updates = matches!(moment, Moment::Forward | Moment::Backward | Moment::OptimizerStep);
-    // Between updates weights and states may be on the host; weights come back to compute or to be sent.
+    // Between updates, weights and states may be on the host; weights return to compute or to be sent.
     let weights_here = !layout.idle_offload.parameters || moment != Moment::Rollout;
     let states_here =
         updates || !layout.idle_offload.optimizer || matches!(moment, Moment::Init | Moment::AfterPrepare);
@@ -324,7 +324,7 @@ fn on_device(job: Job<'_>, moment: Moment, step: Step) -> Vec<Component> {
         Moment::Experience | Moment::Evaluation => {
             parts.extend(job.live(false));
             parts.extend(activations::of_inference(job.model, layout));
-            parts.extend(logits(job.model, layout, Head::Inference));
+            parts.extend(logits(job.model, layout, LogitsStage::Inference));
         }
         Moment::Forward => {
             parts.extend(job.live(false));
@@ -368,14 +368,14 @@ fn on_host(job: Job<'_>, moment: Moment, step: Step) -> Vec<Component> {
         parts.extend(job.offloaded_moments());
     }
     if moment == Moment::Init {
-        // Loading is over before the engine is set up: the larger of both.
+        // Loading ends before the engine is set up, so the larger of both counts.
         let loading = job.on_model_load();
         parts.extend(job.cast_sub_group());
         let sum = |parts: &[Component]| parts.iter().map(|part| part.bytes).sum::<Amount>().high;
         return if sum(&loading) > sum(&parts) { loading } else { parts };
     }
     parts.extend(job.companions_on_host());
-    // Pinned memory that was taken once stays taken, whether it is in use or not.
+    // Pinned memory is never returned, whether it is in use or not.
     if moment != Moment::AfterPrepare {
         parts.extend(job.idle());
         parts.extend(job.engine_on_host());

@@ -1,4 +1,4 @@
-//! What a process takes of a device besides its tensors.
+//! Device memory of a process besides its tensors.
 
 use std::collections::BTreeMap;
 
@@ -7,19 +7,19 @@ use super::layout::Layout;
 use super::{Amount, amount};
 use crate::model::Bytes;
 
-/// CUDA's context with the kernels that are loaded: 0.14 GiB on a T4, 0.3 to 0.5 on an A100, 0.67 measured on an H100; what
-/// lies between.
+/// CUDA's context with loaded kernels, taken between the values measured: 0.14 GiB on a T4, 0.3 to 0.5 on an A100, 0.67
+/// on an H100.
 const CONTEXT: Bytes = Bytes(400 << 20);
-/// The part of a plan that is given back when memory runs short.
+/// The component that is released when memory runs short.
 pub(super) const CACHED_BLOCKS: &str = "cached blocks";
-/// Share of what other moments of a step take that stays beside the hungriest one.
+/// The share of the other moments' memory that stays cached beside the largest moment.
 const REUSED: f64 = 0.75;
-/// Share of what is there that lies between blocks.
+/// The share of the memory held that is lost between blocks.
 const FRAGMENTED: f64 = 0.17;
-/// Buffers of NCCL's communicators, by their number.
+/// Buffers of NCCL's communicators, at most.
 const COMMUNICATORS: Bytes = Bytes(1 << 30);
 
-/// Its context, and communicators where there are several devices.
+/// The process's context, and communicators if there are several devices.
 pub(super) fn context(layout: &Layout) -> Vec<Component> {
     let part = |name: &str, bytes: Bytes| Component::on_device(name, Amount::up_to(bytes), format!("up to {bytes}"));
     let mut parts = vec![part("context", CONTEXT)];
@@ -29,9 +29,9 @@ pub(super) fn context(layout: &Layout) -> Vec<Component> {
     parts
 }
 
-/// Blocks that PyTorch's allocator keeps beside the `held` tensors of the hungriest moment. It gives none back unless memory
-/// runs out, and what is of another size it can use but in part: where each of `parts` had its own at its largest, a half to
-/// three quarters of that stayed, and 1 to 21 per cent of all that there is (measured on an H100).
+/// Blocks that PyTorch's allocator caches beside the `held` tensors of the largest moment. It releases none until
+/// memory runs out, and can reuse blocks of another size only in part: of the sum of all `parts` at their largest, a
+/// half to three quarters stayed cached, and 1 to 21 per cent of the total (measured on an H100).
 pub(super) fn cached_blocks(parts: &[Component], held: Amount) -> Component {
     let mut largest: BTreeMap<&str, Bytes> = BTreeMap::new();
     for part in parts.iter().filter(|part| !part.place.is_host()) {

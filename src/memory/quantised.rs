@@ -1,9 +1,9 @@
-//! Weights that lie quantised beneath an adapter.
+//! Widths of quantised weights beneath an adapter.
 
 use super::{Precision, Width};
 use crate::knowledge::Shape;
 
-/// How weights beneath an adapter are quantised. Embedding, head and norms are not.
+/// The quantisation of weights beneath an adapter. Embedding, head and norms are not quantised.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(clippy::enum_variant_names, reason = "they are called so")]
 pub enum Quantised {
@@ -16,7 +16,7 @@ pub enum Quantised {
 }
 
 impl Quantised {
-    /// As the fact `config.quantization` names it.
+    /// Parses the value of the fact `config.quantization`.
     pub fn named(name: &str) -> Option<Quantised> {
         Some(match name {
             "4bit" => Quantised::FourBit,
@@ -26,7 +26,7 @@ impl Quantised {
         })
     }
 
-    /// Bytes of a quantised weight without its scales.
+    /// Bytes per quantised weight without its scales.
     pub fn nominal(self) -> f64 {
         match self {
             Quantised::FourBit => 0.5,
@@ -35,8 +35,8 @@ impl Quantised {
         }
     }
 
-    /// Bytes of a quantised weight: in 4 bits with an fp32 scale for every 64, or one of 8 bits that has its own for every
-    /// 256 (bitsandbytes' double quantisation); in 8 bits with a scale a row.
+    /// Bytes per quantised weight with its scales: in 4 bits one fp32 scale per 64 weights, or one of 8 bits that has
+    /// an fp32 scale per 256 (bitsandbytes' double quantisation); in 8 bits one scale per row.
     fn matrix(self) -> Width {
         match self {
             Quantised::FourBit => Width::between(0.5 + 1.0 / 64.0, 0.5 + 4.0 / 64.0),
@@ -45,8 +45,8 @@ impl Quantised {
         }
     }
 
-    /// Bytes of a weight on average where a model's shape is not known; embedding and head stay in 16 bit, which small models
-    /// feel most.
+    /// Average bytes per weight if the model's shape is unknown; embedding and head stay in 16 bit, which matters most
+    /// in small models.
     pub fn of_any_shape(self) -> Width {
         match self {
             Quantised::FourBit => Width::between(0.55, 0.85),
@@ -55,10 +55,10 @@ impl Quantised {
         }
     }
 
-    /// `precision` of a model of `shape`, where that is known, with its matrices quantised, a weight on average.
+    /// `precision` with the weights' average width after the matrices of `shape`, if known, are quantised.
     ///
-    /// Whoever prepares such a model as peft does (`prepare_model_for_kbit_training`) casts all that is not quantised to
-    /// fp32, and so the stream between layers; others leave it in 16 bit.
+    /// peft's `prepare_model_for_kbit_training` casts everything that is not quantised to fp32, and with it the
+    /// residual stream; without it they stay in 16 bit.
     pub fn beneath(self, shape: Option<&Shape>, precision: Precision) -> Precision {
         let Some(shape) = shape else { return Precision { weights: self.of_any_shape(), ..precision } };
         let others = match precision.is_all_16_bit() {

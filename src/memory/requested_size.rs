@@ -1,7 +1,7 @@
-//! What a requested size was asked for.
+//! Finds what a requested size was allocated for.
 //!
-//! A request of 2.32 GiB is 4096 × 152064 × 4 bytes: logits of 4096 tokens in fp32. A size that many quantities could give
-//! proves little, so every match says how likely it is to come about by chance.
+//! A request of 2.32 GiB is 4096 × 152064 × 4 bytes: logits of 4096 tokens in fp32. A size that many quantities could
+//! produce proves little, so every match states how likely it is to arise by chance.
 
 mod quantities;
 
@@ -12,29 +12,29 @@ use super::layout::Layout;
 use super::{ModelSize, Parameters, Width};
 use crate::model::Bytes;
 
-/// A requested size as it was printed, and how the allocator had rounded it.
+/// A requested size within the bounds of its printed digits, and how the allocator rounds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Requested {
     /// At least.
     pub low: Bytes,
     /// At most.
     pub high: Bytes,
-    /// How the allocator rounds what it is asked for.
+    /// How the allocator rounded the request.
     pub rounding: Rounding,
 }
 
-/// How an allocator rounds what it is asked for before it says so.
+/// How an allocator rounds a request before it reports it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Rounding {
-    /// PyTorch's caching allocator (`c10/cuda/CUDACachingAllocator.cpp`, `get_allocation_size`): up to 1 MiB asks for 2 MiB,
-    /// below 10 MiB for 20 MiB, above for the next multiple of 2 MiB.
+    /// PyTorch's caching allocator (`c10/cuda/CUDACachingAllocator.cpp`, `get_allocation_size`): sizes up to 1 MiB
+    /// become 2 MiB, below 10 MiB 20 MiB, and larger ones the next multiple of 2 MiB.
     Caching,
-    /// Not at all.
+    /// No rounding.
     Exact,
 }
 
 impl Rounding {
-    /// What is asked for where `size` is needed.
+    /// The size that is requested if `size` is needed.
     pub fn asked(self, size: Bytes) -> Bytes {
         const MIB: i64 = Bytes::MIB.0;
         match (self, size.0) {
@@ -55,8 +55,8 @@ impl Rounding {
 }
 
 impl Requested {
-    /// `bytes` that were printed as `text`: half a unit of the last decimal to either side (`2.32 GiB`). Text without a
-    /// decimal point is exact.
+    /// The bounds of `bytes` that were printed as `text`: half a unit of the last decimal to either side (`2.32 GiB`).
+    /// Text without a decimal point is exact.
     pub fn printed(bytes: Bytes, text: &str, rounding: Rounding) -> Requested {
         let digits = text.find(|c: char| c.is_ascii_digit()).map_or("", |at| &text[at..]);
         let number = digits.split(|c: char| !c.is_ascii_digit() && c != '.').next().unwrap_or("").trim_end_matches('.');
@@ -71,12 +71,12 @@ impl Requested {
         Requested { low: Bytes(bytes.0 - half), high: Bytes(bytes.0 + half), rounding }
     }
 
-    /// Whether a need of `size` prints so.
+    /// Whether a need of `size` would be printed like this.
     fn fits(&self, size: Bytes) -> bool {
         (self.low..=self.high).contains(&self.rounding.asked(size))
     }
 
-    /// How many sizes print alike, in bytes: of small requests nearly all.
+    /// The width, in bytes, of the range of sizes that are printed alike; for small requests this is nearly everything.
     fn window(&self) -> f64 {
         if self.rounding == Rounding::Caching && self.low.0 <= 20 * Bytes::MIB.0 {
             return self.high.0 as f64;
@@ -88,23 +88,24 @@ impl Requested {
 /// A quantity that has the requested size.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SizeMatch {
-    /// What it is.
+    /// The quantity, in words.
     pub quantity: &'static str,
-    /// What that belongs to.
+    /// The quantity's family.
     pub family: Family,
-    /// How the size comes about: `4096 tokens × 152064 vocabulary × 4 bytes`.
+    /// The computation of the size: `4096 tokens × 152064 vocabulary × 4 bytes`.
     pub formula: String,
     /// Its exact size.
     pub bytes: Bytes,
-    /// The number that was not known: tokens, or the length of a sequence.
+    /// The number that was solved for: tokens, or the length of a sequence.
     pub multiple: Option<u64>,
-    /// How likely some quantity would have such a size by chance, 0–1: for one of known size the share of sizes around it that
-    /// print alike, for a multiple of something the same for the roundest multiple, times the number of quantities tried.
+    /// The probability, 0–1, that some quantity has such a size by chance. For a quantity of known size it is the share
+    /// of sizes around it that are printed alike, for a multiple the same among the multiples that are as round; both
+    /// times the number of quantities tried.
     pub chance: f64,
 }
 
-/// The quantities of `model` in `layout` that have the requested size, the least likely to match by chance first. What
-/// matches by chance as likely as not is left out.
+/// The quantities of `model` in `layout` that have the requested size, the least likely to match by chance first.
+/// Matches with a chance of a half or more are left out.
 pub fn size_matches(requested: &Requested, model: &ModelSize, layout: &Layout) -> Vec<SizeMatch> {
     let mut matches = Vec::new();
     let quantities = quantities(model, layout);
@@ -121,7 +122,7 @@ pub fn size_matches(requested: &Requested, model: &ModelSize, layout: &Layout) -
     }
     matches.retain(|found| found.chance < 0.5);
     matches.sort_by(|a, b| a.chance.total_cmp(&b.chance));
-    // Tokens that are known and tokens that come out are one match.
+    // Known tokens and solved-for tokens give the same match.
     let mut said: Vec<String> = Vec::new();
     matches.retain(|found| {
         let is_new = !said.contains(&found.formula);
@@ -133,7 +134,7 @@ pub fn size_matches(requested: &Requested, model: &ModelSize, layout: &Layout) -
 
 fn fixed(requested: &Requested, quantity: &Quantity, count: Parameters, width: Width) -> Option<SizeMatch> {
     let amount = count.at(width);
-    // A size known within bounds fits as soon as one within them does, and that proves so much less.
+    // A size with bounds matches if any size within them does, which proves correspondingly less.
     let nearest = Bytes(requested.high.0 - requested.high.0.rem_euclid((requested.rounding.step() as i64).max(1)));
     let mut sizes = [amount.low, amount.high, nearest.max(amount.low).min(amount.high)].into_iter();
     let size = sizes.find(|size| requested.fits(*size))?;
@@ -170,7 +171,7 @@ fn square(requested: &Requested, quantity: &Quantity, times: u64, width: u64) ->
     let (least, most) = bounds(requested, root);
     let length = roundest(least, most, |length| size(length).is_some_and(|size| requested.fits(size)))?;
     let power = power_of_two_in(length) as f64;
-    // The next length as round lies so far away.
+    // The distance to the next equally round length.
     let spacing = (each as f64) * (2.0 * length as f64 * power + power * power);
     Some(SizeMatch {
         quantity: quantity.name,
@@ -186,21 +187,21 @@ fn bytes(size: u64) -> Option<Bytes> {
     i64::try_from(size).ok().map(Bytes)
 }
 
-/// Counts between which all lie whose sizes may print so.
+/// The range of counts whose sizes may be printed like this.
 fn bounds(requested: &Requested, count_of: impl Fn(u64) -> u64) -> (u64, u64) {
     let below = requested.low.0.saturating_sub(requested.rounding.step() as i64);
-    // Small requests are rounded up by more than a step.
+    // The allocator rounds small requests up by more than a step.
     let below = if requested.low.0 <= 20 * Bytes::MIB.0 && requested.rounding == Rounding::Caching { 0 } else { below };
     let unsigned = |bytes: i64| u64::try_from(bytes).unwrap_or(0);
     (count_of(unsigned(below)).max(1), count_of(unsigned(requested.high.0)).saturating_add(1))
 }
 
-/// Of the counts from `least` to `most` that fit, the one that the largest power of two divides.
+/// Of the matching counts from `least` to `most`, the one divisible by the largest power of two.
 fn roundest(least: u64, most: u64, fits: impl Fn(u64) -> bool) -> Option<u64> {
     let of_power = |power: u32| {
         let step = 1u64 << power;
         let first = least.div_ceil(step).checked_mul(step)?;
-        // Within the bounds lie few multiples of the largest power that any of them has.
+        // The range contains few multiples of the largest power of two that divides any of its counts.
         (first <= most).then_some(())?;
         (0..64)
             .map_while(|n| first.checked_add(step.checked_mul(n)?).filter(|count| *count <= most))

@@ -1,10 +1,10 @@
-//! Samples on their way: processed images on hosts, sequences sent between ranks.
+//! Memory of samples: processed images on hosts, and sequences sent between ranks.
 
 use super::Amount;
 use crate::model::Bytes;
 
-/// A processed image of Qwen2-VL's processor: for every 14×14 patch 1176 numbers (3 colours × 2 frames × 14 × 14) in fp32.
-/// `pixels` is what is left after resizing, at most `max_pixels`.
+/// An image processed by Qwen2-VL's processor: 1176 numbers (3 colours × 2 frames × 14 × 14) in fp32 per 14×14 patch.
+/// `pixels` counts after resizing, at most `max_pixels`.
 pub fn processed_image(pixels: u64) -> Bytes {
     const PATCH: u64 = 14 * 14;
     const NUMBERS: u64 = 3 * 2 * PATCH;
@@ -12,14 +12,14 @@ pub fn processed_image(pixels: u64) -> Bytes {
     Bytes(i64::try_from(bytes).unwrap_or(i64::MAX))
 }
 
-/// What `tokens` take as they are sent: identifiers and mask as int64, perhaps an action mask of one byte.
+/// Memory of `tokens` being sent: identifiers and mask as int64, perhaps an action mask of one byte.
 pub fn sent_samples(tokens: u64) -> Amount {
     let bytes = |each: u64| Bytes(i64::try_from(tokens.saturating_mul(each)).unwrap_or(i64::MAX));
     Amount { low: bytes(16), high: bytes(17) }
 }
 
-/// What sending takes on the device of the sender: the tensors, each one's bytes, and all bytes in a row
-/// (`broadcast_object_list` of `torch/distributed/distributed_c10d.py`, with NCCL on the device).
+/// Device memory of the sender: the tensors, the bytes of each, and all bytes concatenated (`broadcast_object_list` of
+/// `torch/distributed/distributed_c10d.py`, with NCCL on the device).
 pub fn sent_on_source(tokens: u64) -> Amount {
     sent_samples(tokens).times(3)
 }

@@ -1,11 +1,12 @@
-//! What an engine needs that only serves: its weights, and a cache of keys and values in what its share of a device leaves.
+//! The plan of an engine that only serves: its weights, and a cache of keys and values in the rest of its share of a
+//! device.
 
 use super::component::Component;
 use super::{Engine, Layout, ModelSize, Moment, MomentPlan, Plan, Step, Width, kv_bytes_per_token};
 use crate::model::Bytes;
 
 impl Plan {
-    /// What `model` served in `layout` should need. `share` of a device's memory is the engine's, where that is known.
+    /// Computes the needs of serving `model` in `layout`. `share` is the engine's share of a device's memory, if known.
     pub fn of_engine(model: &ModelSize, layout: &Layout, share: Option<f64>) -> Plan {
         let engine = Engine {
             tensor_parallel: layout.parallel.model_ranks(),
@@ -42,7 +43,7 @@ impl Plan {
     }
 }
 
-/// What the cache takes at least, where nobody knows how much of a device it may: one request of the longest.
+/// The least that the cache takes if the engine's share of a device is unknown: one request of maximum length.
 fn longest_request(model: &ModelSize, layout: &Layout) -> Option<Component> {
     let (shape, batch) = (model.shape.as_ref()?, layout.batch?);
     let token = kv_bytes_per_token(shape, Width::TWO, layout.parallel.tensor);
@@ -53,17 +54,17 @@ fn longest_request(model: &ModelSize, layout: &Layout) -> Option<Component> {
 }
 
 impl Engine {
-    /// Its weights on a device, called `name`.
+    /// Its weights on a device, as a component called `name`.
     pub(super) fn weights(&self, name: &str, model: &ModelSize) -> Component {
         Component::on_device(name, self.weights_on_device(model), self.weights_formula(model))
     }
 
-    /// How its weights on a device come about.
+    /// The formula of its weights on a device.
     pub(super) fn weights_formula(&self, model: &ModelSize) -> String {
         format!("{} ÷ {} × {} bytes", model.parameters, self.tensor_parallel, self.weights)
     }
 
-    /// All that its share of a device of `capacity` leaves beside its weights, called `name`.
+    /// The rest of its share of a device of `capacity` beside its weights, as a component called `name`.
     pub(super) fn cache(&self, name: &str, model: &ModelSize, capacity: Bytes) -> Component {
         let left = self.cache_on_device(model, capacity).map(|bytes| bytes.max(Bytes(0)));
         Component::on_device(name, left, format!("{} × {capacity} − weights", self.memory_share))

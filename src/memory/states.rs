@@ -1,11 +1,11 @@
-//! What training keeps on a device: weights, gradients, the optimizer's states, and what passes through buffers.
+//! Device memory of training: weights, gradients, the optimizer's states, and transient buffers.
 
 use super::component::Component;
 use super::layout::{Layout, OffloadDevice, OptimizerKind, Recomputation, Sharding};
 use super::{Amount, ModelSize, Parameters, Width};
 use crate::model::Bytes;
 
-/// A model in a layout, and what follows for one rank.
+/// A model in a layout, seen from one rank.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Job<'j> {
     pub model: &'j ModelSize,
@@ -13,24 +13,24 @@ pub(super) struct Job<'j> {
 }
 
 impl Job<'_> {
-    /// Ranks that share what `is_split`.
+    /// The number of ranks that share a state; 1 unless `is_split`.
     fn ways(&self, is_split: bool) -> u64 {
         if is_split { self.layout.shards() } else { 1 }
     }
 
-    /// Trained parameters whose optimizer states one rank keeps.
+    /// The trained parameters whose optimizer states one rank keeps.
     pub fn stepped(&self) -> Parameters {
         self.layout.trained_on_rank(self.model).shard(self.ways(self.layout.sharding.splits_optimizer()))
     }
 
-    /// Bytes of optimizer state a trained parameter, master weights not included.
+    /// Bytes of optimizer state per trained parameter, without master weights.
     pub fn states_width(&self) -> Width {
         let precision = self.layout.precision;
         self.layout.optimizer.states(precision.stepped(), precision.weights)
     }
 
-    /// Share of the stepped parameters whose states stay on the device: all without offload; with a ratio below 1 the
-    /// sub-groups before `int((1 − ratio) · n)`, computed as DeepSpeed does (`stage3.py`, `subgroup_to_device`).
+    /// The stepped parameters whose states stay on the device: all without offload; with a ratio below 1 the sub-groups
+    /// before `int((1 − ratio) · n)`, computed as DeepSpeed does (`stage3.py`, `subgroup_to_device`).
     pub fn stepped_on_device(&self) -> Parameters {
         let Some(offload) = self.layout.offload.optimizer else { return self.stepped() };
         if self.layout.sharding != Sharding::ZeroThree || offload.device == OffloadDevice::Nvme {
@@ -44,7 +44,7 @@ impl Job<'_> {
         })
     }
 
-    /// How a number of parameters comes about: `7.62 B ÷ 8`.
+    /// The formula of a rank's parameters: `7.62 B ÷ 8`.
     pub fn shared_out(&self, parameters: Parameters, is_split: bool) -> String {
         match self.ways(is_split) {
             1 => parameters.to_string(),
@@ -52,7 +52,7 @@ impl Job<'_> {
         }
     }
 
-    /// The weights that a rank keeps; none where they are offloaded.
+    /// The weights that a rank keeps; none if they are offloaded.
     pub fn weights(&self) -> Vec<Component> {
         let layout = self.layout;
         let split = layout.sharding.splits_weights();
@@ -100,7 +100,7 @@ impl Job<'_> {
         }
     }
 
-    /// A second copy of the weights, shared out among few near ranks (`zero_hpz_partition_size`).
+    /// A second copy of the weights, sharded over a few neighbouring ranks (`zero_hpz_partition_size`).
     pub fn secondary_weights(&self) -> Vec<Component> {
         let Some(ranks) = self.layout.secondary_shards.filter(|ranks| *ranks > 1) else { return Vec::new() };
         let (whole, width) = (self.layout.on_rank(self.model), self.layout.precision.compute);
@@ -108,8 +108,8 @@ impl Job<'_> {
         vec![Component::on_device("secondary weights", whole.shard(ranks).at(width), formula)]
     }
 
-    /// Gradients after backward. Stage 3 keeps them from the start in one flat buffer, on the host with offload; with
-    /// offload stages 1 and 2 hand each gradient on (stage 1 after all are there).
+    /// Gradients after backward. Stage 3 keeps them from the start in one flat buffer, which offload places on the
+    /// host. With offload, stages 1 and 2 pass each gradient on (stage 1 only once all exist).
     pub fn gradients(&self) -> Vec<Component> {
         let layout = self.layout;
         let split = layout.sharding.splits_gradients();
@@ -122,7 +122,7 @@ impl Job<'_> {
         if bytes.is_nothing() { Vec::new() } else { vec![Component::on_device("gradients", bytes, formula)] }
     }
 
-    /// The largest gradient, on its way to the host.
+    /// The largest gradient, being copied to the host.
     fn passing_gradient(&self) -> Vec<Component> {
         let Some(shape) = &self.model.shape else { return Vec::new() };
         let width = self.layout.precision.compute;
@@ -130,7 +130,7 @@ impl Job<'_> {
         vec![Component::on_device("passing gradient", bytes, format!("largest parameter × {width} bytes"))]
     }
 
-    /// Buffers in which gradients travel. `steady` is what stays between steps: stage 3 keeps its bucket.
+    /// Buffers for communicating gradients. `steady` selects what stays between steps: stage 3 keeps its bucket.
     pub fn buckets(&self, steady: bool) -> Vec<Component> {
         let layout = self.layout;
         let trained = layout.trained_on_rank(self.model);
@@ -160,7 +160,7 @@ impl Job<'_> {
         }
     }
 
-    /// The largest matrix of quantised weights as it computes.
+    /// The largest quantised matrix, dequantised to compute.
     pub fn dequantised(&self) -> Vec<Component> {
         let (layout, Some(shape)) = (self.layout, self.model.shape.as_ref()) else { return Vec::new() };
         let width = layout.precision.compute;
@@ -171,14 +171,14 @@ impl Job<'_> {
         vec![Component::on_device("dequantised matrix", matrix.at(width), format!("{matrix} × {width} bytes"))]
     }
 
-    /// Weights gathered to compute with them.
+    /// Weights gathered or cast to compute.
     pub fn live(&self, in_backward: bool) -> Vec<Component> {
         let layout = self.layout;
         let whole = layout.on_rank(self.model);
         let width = layout.precision.compute;
         if !layout.sharding.splits_weights() && width.high < layout.precision.weights.high {
-            // Autocast keeps what it has cast to the end of its region, backward what it needs of that: where layers are
-            // computed again, only the head's.
+            // Autocast keeps cast weights to the end of its region, and backward keeps those that it needs: only the
+            // head's if layers are recomputed.
             let is_dropped = in_backward && layout.recomputation == Recomputation::Full;
             let head = self.model.shape.as_ref().map(|shape| Parameters::exactly(shape.embedding_parameters()));
             let cast = head.filter(|_| is_dropped).unwrap_or(whole);
@@ -200,7 +200,7 @@ impl Job<'_> {
                 vec![Component::on_device("gathered weights", whole.at(width), format!("{whole} × {width} bytes"))]
             }
             Sharding::FsdpFull | Sharding::FsdpHybrid => {
-                // The largest unit: a layer, or all outside of layers; a second one where it is fetched ahead.
+                // The largest unit is a layer, or everything outside of layers; a second one may be prefetched.
                 let unit = shape.map_or(Amount::up_to(most), |shape| {
                     of(shape.largest_layer().max(shape.parameters_outside_layers()))
                 });
@@ -217,7 +217,7 @@ impl Job<'_> {
         }
     }
 
-    /// Whole gradients of a unit before they are shared out (FSDP).
+    /// The unsharded gradients of a unit before they are reduced (FSDP).
     pub fn unit_gradients(&self) -> Vec<Component> {
         let (layout, Some(shape)) = (self.layout, self.model.shape.as_ref()) else { return Vec::new() };
         if !layout.sharding.is_fsdp() || layout.shards() == 1 || layout.adapter.is_some() {
@@ -229,7 +229,7 @@ impl Job<'_> {
         vec![Component::on_device("gradients of one unit", bytes, format!("largest unit × {bounds} bytes"))]
     }
 
-    /// What a step needs besides, freed behind it.
+    /// Temporary buffers of the optimizer's step.
     pub fn step_buffers(&self) -> Vec<Component> {
         let layout = self.layout;
         let on_device = self.stepped_on_device();
@@ -238,7 +238,7 @@ impl Job<'_> {
             let stepped = layout.precision.stepped();
             let is_cast = layout.precision.gradients.high < stepped.high && !layout.steps_on_host();
             if layout.sharding.is_zero() && is_cast {
-                // They are flattened before they are cast.
+                // Gradients are flattened before they are cast.
                 let flat = stepped.plus(layout.precision.gradients);
                 let (count, width, formula) = match layout.sharding {
                     Sharding::ZeroThree => {
@@ -251,7 +251,7 @@ impl Job<'_> {
                 let formula = format!("{formula} × {width} bytes");
                 parts.push(Component::on_device("gradients cast for the step", count.at(width), formula));
             }
-            // PyTorch's own AdamW does so unless it is fused: one copy, up to 2.0 two.
+            // PyTorch's own AdamW uses `foreach` unless it is fused: one copy, up to PyTorch 2.0 two.
             let may_be = !layout.sharding.is_zero() && layout.optimizer.kind == OptimizerKind::AdamW;
             let width = match layout.optimizer.foreach {
                 true => stepped,
@@ -276,7 +276,7 @@ impl Job<'_> {
         parts
     }
 
-    /// Gradients of zeros that DeepSpeed steps or sets up its optimizer with when it starts.
+    /// The zero gradients with which DeepSpeed steps or sets up its optimizer at the start.
     pub fn start_buffers(&self) -> Vec<Component> {
         let layout = self.layout;
         if !layout.sharding.is_zero() || self.stepped_on_device().high == 0 {

@@ -1,4 +1,4 @@
-//! Where a knob is set, or would be, and the edits that set it.
+//! Finds where a knob is set or could be set, and makes the edits that set it.
 
 use std::cmp::Reverse;
 
@@ -7,8 +7,8 @@ use crate::knowledge::{Knob, Target, plain_name};
 use crate::launch::{JobConfig, Setting};
 use crate::model::{Edit, Given, Scalar};
 
-/// The edit that sets `knob` to `to`: where it is set, else in the configuration of its framework. `None` where there is no
-/// such file, or only the user knows the value.
+/// The edit that sets `knob` to `to`, where it is set already, else in a configuration of its framework. `None` if
+/// there is no such file, or if only the user knows the value.
 pub(super) fn edit(
     launch: &JobConfig<'_>,
     knob: &Knob,
@@ -41,12 +41,13 @@ pub(super) fn edit(
     in_its_configuration.or_else(|| of_launcher(launch, knob, spelling, to).find(is_possible)).map(|(_, edit)| edit)
 }
 
-/// Whether `edits` can be made in `document`, one after the other, and change it.
+/// Whether `edits`, applied in turn, are possible in `document` and change it.
 pub(super) fn can_be_made(document: &Document, edits: &[Edit]) -> bool {
     applied(document, edits).is_some()
 }
 
-/// How `knob` is written in `document`: in TOML without dashes, and of its names the first of those for which most sections are there.
+/// The key for `knob` in `document`. In TOML it has no dashes; of the knob's names, the one with the most existing
+/// sections is taken.
 fn key_in(document: &Document, knob: &Knob, spelling: &str) -> String {
     if document.format() != Format::Toml {
         return spelling.to_owned();
@@ -55,8 +56,9 @@ fn key_in(document: &Document, knob: &Knob, spelling: &str) -> String {
     names.min_by_key(|name| Reverse(document.reaches(name))).unwrap_or_default()
 }
 
-/// The edits that give `knob`, an option of what starts the job, to that where a script has it: its line names the command,
-/// `docker run --shm-size={to} …`, or begins as a scheduler's directives do, `#SBATCH --mem={to}`.
+/// The edits that give `knob`, an option of the program that starts the job, to that program in a script. The knob's
+/// line names the command, `docker run --shm-size={to} …`, or begins like a scheduler's directive, `#SBATCH
+/// --mem={to}`.
 fn of_launcher<'a>(
     launch: &'a JobConfig<'_>,
     knob: &'a Knob,
@@ -80,8 +82,8 @@ fn of_launcher<'a>(
     })
 }
 
-/// The same as `edit` for the other commands of its script that run the same with the same value: a job started twice, on two GPUs
-/// or nodes, is to be mended twice.
+/// Repeats `edit` for the other commands of the script that run the same program with the same value: a job started
+/// twice, on two GPUs or nodes, must be changed twice.
 pub(super) fn alike(launch: &JobConfig<'_>, edit: &Edit) -> Vec<Edit> {
     let Some(document) = launch.documents().iter().find(|document| *document.path() == edit.file) else {
         return Vec::new();
@@ -98,7 +100,8 @@ pub(super) fn alike(launch: &JobConfig<'_>, edit: &Edit) -> Vec<Edit> {
     others.filter(is_alike).map(|number| Edit { command: Some(number), ..edit.clone() }).collect()
 }
 
-/// The test in a launch script that decides whether one of `edits` counts, where whoever launches it has a say in that.
+/// The test in a launch script that decides whether one of `edits` takes effect, if its outcome depends on how the
+/// script is launched.
 pub(super) fn choice(launch: &JobConfig<'_>, edits: &[Edit]) -> Option<String> {
     edits.iter().find_map(|edit| {
         let document = launch.documents().iter().find(|document| *document.path() == edit.file)?;
@@ -107,7 +110,7 @@ pub(super) fn choice(launch: &JobConfig<'_>, edits: &[Edit]) -> Option<String> {
     })
 }
 
-/// The diff that `edits` make of the files of the job, each file's behind the other's; `None` where one cannot be made.
+/// The diff of all files that `edits` change; `None` if an edit is impossible.
 pub(super) fn diff(launch: &JobConfig<'_>, edits: &[Edit]) -> Option<String> {
     let mut diff = String::new();
     for document in launch.documents() {
@@ -119,12 +122,12 @@ pub(super) fn diff(launch: &JobConfig<'_>, edits: &[Edit]) -> Option<String> {
     (!diff.is_empty()).then_some(diff)
 }
 
-/// The text of `document` after `edits`, one after the other; `None` where one of them cannot be made or changes nothing.
+/// The text of `document` after applying `edits` in turn; `None` if one is impossible or nothing changes.
 fn applied(document: &Document, edits: &[Edit]) -> Option<String> {
     apply(document.format(), document.path(), document.text(), edits).filter(|text| text != document.text())
 }
 
-/// `text` of `path` after `edits`, one after the other; `None` where one of them cannot be made.
+/// The `text` of the file `path` after applying `edits` in turn; `None` if one is impossible.
 pub fn apply(format: Format, path: &str, text: &str, edits: &[Edit]) -> Option<String> {
     let mut text = text.to_owned();
     for Edit { key, to, given, command, .. } in edits {
@@ -162,7 +165,8 @@ fn kind(given: Given) -> EntryKind {
     }
 }
 
-/// How a setting of this kind is given; a variable of a script is none of the processes it starts.
+/// How a setting of this kind is given. `None` for a script's variable, which does not reach the processes that it
+/// starts.
 fn given(kind: EntryKind) -> Option<Given> {
     Some(match kind {
         EntryKind::Setting => Given::Setting,

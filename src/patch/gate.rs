@@ -1,7 +1,7 @@
-//! The one gate that every change passes before anybody sees it.
+//! The gate that every change must pass before it is shown.
 //!
-//! In goes a change that a knob could make; out comes what must still hold for it, or why it is no advice here. What a knob
-//! or a lever needs stands with it in `rules/`; what is the same for all of them stands here.
+//! In goes a change that a knob could make; out come the conditions that remain open, or the reason why it is not
+//! advised here. The needs of a particular knob or lever are stated in `rules/`; the checks here apply to all of them.
 
 use std::ops::Deref;
 
@@ -12,55 +12,57 @@ use crate::knowledge::{Condition, Constraint, Direction, Knob, NotAdvisedRow, No
 use crate::launch::{device_memory, host_memory};
 use crate::model::{Bytes, Kind, Partner, PatchEffect, Phase};
 
-/// A change that is up for judgement.
+/// A change to be judged.
 pub(super) struct Change<'c> {
     /// The row of the cause that asks for it.
     pub row: &'c PatchRow,
-    /// What is turned.
+    /// The knob to turn.
     pub knob: &'c Knob,
-    /// How.
+    /// The way in which it is turned.
     pub turn: &'c Turn,
-    /// To what.
+    /// The value that it is turned to.
     pub goal: &'c Goal,
-    /// What it is now.
+    /// Its current value.
     pub from: Option<&'c str>,
-    /// What is set with it.
+    /// The knobs that are set along with it.
     pub partners: &'c [(&'c Knob, Partner)],
-    /// What it moves at the incident's moment: asked last, as it takes a prediction.
+    /// Its effect at the incident's moment; computed last, since that takes a prediction.
     pub effect: &'c dyn Fn() -> PatchEffect,
-    /// The facts with it.
+    /// The facts after the change.
     pub then: &'c dyn Deref<Target = Facts>,
 }
 
-/// Why a change is no advice.
+/// Why a change is not advised.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Refusal {
-    /// The lever does nothing here, or fills what ran out.
+    /// The lever has no effect here, or takes more of the memory that ran out.
     Lever,
-    /// It frees memory at other moments only.
+    /// It frees memory only at other moments.
     Elsewhere,
-    /// A note of its own refuses it: not of this trainer, strategy, algorithm, version or launcher, or without effect.
+    /// One of the knob's own constraints refuses it: wrong trainer, strategy, algorithm, version or launcher, or no
+    /// effect.
     Note(String),
-    /// It is so already.
+    /// The knob already has this value.
     AlreadySo,
-    /// The same cause says that it does not help.
+    /// The rule of the same cause advises against it.
     NotAdvised,
-    /// It takes more of what ran out.
+    /// It takes more of the memory that ran out.
     FillsWhatRanOut,
-    /// It takes more of a device or host than there is.
+    /// It takes more memory than a device or a host has.
     Overfills,
 }
 
-/// What is known of a change that passed.
+/// The remarks on a change that passed.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Passed {
-    /// What must hold for it to work and is not known to.
+    /// Conditions that it requires and that are not known to hold.
     pub open: Vec<String>,
-    /// What is worth knowing besides.
+    /// Further remarks.
     pub notes: Vec<String>,
 }
 
-/// Judges `change` for the job and incident of `bench`. `against` are the rows of the same cause that say what does not help.
+/// Judges `change` for the job and the incident of `bench`. `against` are the rows of the cause that say what does not
+/// help.
 pub(super) fn pass(bench: &Workbench<'_>, change: &Change<'_>, against: &[&NotAdvisedRow]) -> Result<Passed, Refusal> {
     let lever = bench.knowledge.levers.iter().find(|lever| lever.name == change.row.lever);
     let is_idle = lever.and_then(|lever| lever.unless.as_ref()).is_some_and(|unless| bench.holds(unless));
@@ -87,12 +89,12 @@ pub(super) fn pass(bench: &Workbench<'_>, change: &Change<'_>, against: &[&NotAd
     Ok(Passed { open, notes: notes(bench, change) })
 }
 
-/// Whether `turn` frees memory at other moments only than `phase`.
+/// Whether `turn` frees memory only at moments other than `phase`.
 pub(super) fn is_elsewhere(turn: &Turn, phase: Phase) -> bool {
     phase != Phase::Unknown && !turn.phases.is_empty() && !turn.phases.contains(&phase)
 }
 
-/// Whether `row` says that such a change does not help: of the knob, or of all that turn the lever.
+/// Whether `row` advises against this change, by naming the knob or its lever.
 pub(super) fn advises_against(row: &NotAdvisedRow, change: &Change<'_>) -> bool {
     let name = row.knob.rsplit_once('/').map_or(&*row.knob, |(_, knob)| knob);
     let is_meant = *change.knob.id == *name || *change.row.lever == *name;
@@ -103,15 +105,15 @@ pub(super) fn advises_against(row: &NotAdvisedRow, change: &Change<'_>) -> bool 
 fn is_already_so(bench: &Workbench<'_>, change: &Change<'_>) -> bool {
     let Change { knob, turn, goal, from, .. } = change;
     let Some(to) = goal.words() else { return false };
-    // What nobody is known to set is as it usually is, off or on.
+    // A knob that is not known to be set has its default, off or on.
     let usual = knob.default_at(bench.launch.version_of(knob)).filter(|_| is_off(turn, to) || turn.to == To::On);
     let is_usual = from.is_none() && usual.is_some_and(|usual| super::turn::is_at(knob, usual, to));
     let is_known = bench.launch.setting(knob).is_none() && bench.launch.is_known_to_be(bench.facts, knob, to);
     is_usual || is_known || from.is_some_and(|from| super::turn::is_at(knob, from, to))
 }
 
-/// What `change` must have to work, as far as that is not known to hold. What is
-/// switched off needs nothing but to do something now.
+/// The requirements of `change` that are not known to hold. Switching something off requires only that it has an effect
+/// now.
 fn open(bench: &Workbench<'_>, change: &Change<'_>) -> Result<Vec<String>, Refusal> {
     let Change { knob, turn, goal, .. } = change;
     let is_off = goal.words().is_some_and(|to| is_off(turn, to));
@@ -125,7 +127,7 @@ fn open(bench: &Workbench<'_>, change: &Change<'_>) -> Result<Vec<String>, Refus
         let words = || said(bench, text);
         let ask = |condition: &str| evaluator.as_ref().map(|evaluator| evaluator.ask(condition));
         match (unless, only) {
-            // Whether it belongs to the job is asked of the job as it is.
+            // Whether the knob belongs to the job is also asked of the facts before the change.
             (_, Some(only)) if !bench.holds(only) && ask(only) != Some(Answer::Yes) => {
                 return Err(Refusal::Note(words()));
             }
@@ -144,7 +146,7 @@ fn open(bench: &Workbench<'_>, change: &Change<'_>) -> Result<Vec<String>, Refus
     Ok(open)
 }
 
-/// What is worth knowing of `change` besides; of what is switched off there is nothing.
+/// Further remarks on `change`; none for switching something off.
 fn notes(bench: &Workbench<'_>, change: &Change<'_>) -> Vec<String> {
     let Change { knob, turn, goal, .. } = change;
     if goal.words().is_some_and(|to| is_off(turn, to)) {
@@ -155,18 +157,18 @@ fn notes(bench: &Workbench<'_>, change: &Change<'_>) -> Vec<String> {
     said.filter(|words| !words.is_empty()).collect()
 }
 
-/// Whether there is nothing to say: another knob that is changed along sees to it, or it is about other jobs.
+/// Whether a remark does not apply: another knob in the change settles it, or it is about other jobs.
 fn is_idle(bench: &Workbench<'_>, change: &Change<'_>, when: Option<&Condition>, settled_by: Option<&str>) -> bool {
     change.partners.iter().any(|(partner, _)| settled_by == Some(&*partner.id))
         || when.is_some_and(|when| bench.evaluator.ask(when) == Answer::No)
 }
 
-/// `text` of this incident; nothing where it names a fact that nobody knows.
+/// `text` filled in with facts of this incident; empty if it names an unknown fact.
 fn said(bench: &Workbench<'_>, text: &Words) -> String {
     bench.facts.fill(text.in_language(bench.language), bench.language).unwrap_or_default()
 }
 
-/// Whether it takes more of what ran out, far enough to count.
+/// Whether it takes more of the memory that ran out.
 fn fills(kind: Kind, effect: &PatchEffect) -> bool {
     let more = |moved: Option<Bytes>| moved.is_some_and(|moved| moved > Bytes(0));
     match kind {
@@ -176,7 +178,7 @@ fn fills(kind: Kind, effect: &PatchEffect) -> bool {
     }
 }
 
-/// Whether it takes more of a device or of the host than there is.
+/// Whether it takes more memory than a device or the host has.
 fn overfills(bench: &Workbench<'_>, effect: &PatchEffect) -> bool {
     let beyond = |moved: Option<Bytes>, room: Option<Bytes>| moved.zip(room).is_some_and(|(moved, room)| moved > room);
     beyond(effect.gpu_bytes, device_memory(bench.facts)) || beyond(effect.host_bytes, host_memory(bench.facts))

@@ -1,4 +1,4 @@
-//! What a knob is turned to: a value, a step from what nobody knows, or an amount that the log or the arithmetic gives.
+//! The target of a knob: a value, a step from an unknown value, or an amount taken from the log or the memory plan.
 
 use super::{Workbench, turn};
 use crate::facts::Facts;
@@ -7,26 +7,26 @@ use crate::launch::{host_memory, host_used};
 use crate::model::{Bytes, Change, Scalar};
 use crate::parse::granted;
 
-/// More than what is needed, so that a little more does not kill the job again: one part in ten.
+/// A margin of a tenth over the need, so that slightly higher use does not kill the job again.
 const MARGIN: f64 = 1.1;
-/// What was reached when it was killed is no bound of what is needed: a quarter more is a step worth trying.
+/// The use at the time of the kill is only a lower limit of the need: a quarter more is a step worth trying.
 const FURTHER: f64 = 1.25;
 
-/// What a knob is turned to.
+/// The target of a knob.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Goal {
-    /// To this value.
+    /// This value.
     Value(String),
-    /// To no less than this.
+    /// At least this value.
     AtLeast(String),
-    /// By this much.
+    /// A relative change.
     Step(Change),
-    /// To more; nobody knows how much.
+    /// An unknown amount more.
     More,
 }
 
 impl Goal {
-    /// The value that a file can hold.
+    /// The value to write into a file, if there is one.
     pub fn words(&self) -> Option<&str> {
         match self {
             Goal::Value(words) | Goal::AtLeast(words) => Some(words),
@@ -34,7 +34,7 @@ impl Goal {
         }
     }
 
-    /// The value as reports have it, of the knob's type, and what is said of it beside that.
+    /// The value of the knob's type, as reports show it, or the change that they describe instead.
     pub fn told(&self, knob: &Knob) -> (Option<Scalar>, Option<Change>) {
         match self {
             Goal::Value(words) => (Some(scalar(knob, words)), None),
@@ -61,7 +61,8 @@ pub(super) fn scalar(knob: &Knob, words: &str) -> Scalar {
     typed.unwrap_or_else(|| Scalar::Text(words.to_owned()))
 }
 
-/// What `row` turns `knob` to, from what it is; `None` where it is there already, or where it cannot go as far as it must.
+/// The target to which `row` turns `knob` from its current value; `None` if it is there already or cannot go as far as
+/// necessary.
 pub(super) fn goal(
     bench: &Workbench<'_>,
     row: &PatchRow,
@@ -80,7 +81,7 @@ pub(super) fn goal(
     turn::to(knob, turn, from)
 }
 
-/// `amount` as the knob writes it, rounded to where it suffices; `None` where that is beyond its limit.
+/// `amount` as a value of the knob, rounded to the safe side; `None` if it exceeds the knob's limit.
 fn exactly(knob: &Knob, turn: &Turn, from: Option<&str>, amount: f64) -> Option<String> {
     use crate::knowledge::Direction::Raise;
     let is_raised = turn.direction == Some(Raise);
@@ -99,14 +100,14 @@ fn exactly(knob: &Knob, turn: &Turn, from: Option<&str>, amount: f64) -> Option<
     })
 }
 
-/// The host's memory that the job needs, with a margin; else somewhat more than it had.
+/// The host memory that the job needs, with a margin; if that is unknown, somewhat more than it had.
 fn needed(bench: &Workbench<'_>, knob: &Knob, from: Option<&str>) -> Option<Goal> {
     let (reached, limit) = (reached(bench.facts), host_memory(bench.facts));
     let predicted = bench.prediction.and_then(|prediction| prediction.needs(bench.phase).host);
-    // What the job is known to have used refutes an arithmetic that wants less.
+    // A prediction below the observed use is wrong.
     let need = predicted.map(|need| need.bytes).filter(|need| reached.is_none_or(|reached| *need >= reached));
     let own = from.and_then(granted).filter(|own| *own > Bytes(0));
-    // A part of the limit, as of each CPU, grows as the limit must.
+    // A setting for part of the limit, such as memory per CPU, grows in proportion to the limit.
     let part = match (own, limit) {
         _ if is_whole(knob) => Some(1.0),
         (Some(own), Some(limit)) if limit > Bytes(0) => Some(own.0 as f64 / limit.0 as f64),
@@ -119,30 +120,30 @@ fn needed(bench: &Workbench<'_>, knob: &Knob, from: Option<&str>) -> Option<Goal
         (None, Some(reached), Some(part)) => Goal::AtLeast(goal(reached, FURTHER, part)),
         _ => Goal::More,
     };
-    // A setting that is as high already is not what was reached.
+    // A setting that is already this high was not the limit that was reached.
     let is_enough = own.zip(goal.words().and_then(granted)).is_some_and(|(own, to)| own >= to);
     (!is_enough).then_some(goal)
 }
 
-/// Whether the knob is all of the host's memory that a job may use, not that of a CPU or a GPU.
+/// Whether the knob covers all host memory of the job, rather than that per CPU or GPU.
 fn is_whole(knob: &Knob) -> bool {
     knob.fact.is_some()
 }
 
-/// The memory that was in use when it ran out: what is needed is more.
+/// The memory in use when it ran out, a lower limit of the need.
 fn reached(facts: &Facts) -> Option<Bytes> {
     let held = ["consumers.sum", "figures.memcg_limit"].into_iter().filter_map(|name| facts.number(name));
     let held = held.map(|bytes| Bytes(bytes as i64));
     host_used(facts).into_iter().chain(held).max()
 }
 
-/// An amount of memory as the user, or else the knob, writes it, in whole units.
+/// An amount of memory in whole units: the user's unit, else the knob's.
 fn size(knob: &Knob, from: Option<&str>, bytes: f64) -> String {
     let digits = |c: char| c.is_ascii_digit() || c == '.' || c == ' ';
     let own = from.map(|from| from.trim_start_matches(digits)).filter(|unit| !unit.is_empty());
     let unit = own.or(knob.unit.as_deref()).unwrap_or("GiB");
     let one = granted(&format!("1{unit}")).unwrap_or(Bytes::GIB);
-    // A limit in MiB is rounded to whole GiB all the same.
+    // Even a limit in MiB is rounded to whole GiB.
     let step = (Bytes::GIB.0 as f64 / one.0 as f64).max(1.0);
     let steps = (bytes / (one.0 as f64 * step)).ceil();
     format!("{}{unit}", (steps * step).round())

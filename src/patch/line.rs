@@ -1,11 +1,11 @@
-//! What to type or to write where no file was given that sets a knob.
+//! The line to type or to write if no given file sets the knob.
 
 use crate::config::{Command, EntryKind, Format};
 use crate::knowledge::{Knob, Launchers, Target};
 use crate::launch::JobConfig;
 use crate::model::Scalar;
 
-/// The line that sets `knob` to `to`, ready to be pasted where its like stands.
+/// The line that sets `knob` to `to`, ready to be pasted beside similar ones.
 pub(super) fn line(launch: &JobConfig<'_>, knob: &Knob, spelling: &str, to: &Scalar) -> String {
     if let Some(line) = &knob.line {
         return line.replace("{to}", &to.to_string());
@@ -21,7 +21,7 @@ pub(super) fn line(launch: &JobConfig<'_>, knob: &Knob, spelling: &str, to: &Sca
     }
 }
 
-/// `export NAME=value`; an option within a variable goes behind those that stand there.
+/// `export NAME=value`. An option within a variable is appended to those that are set.
 fn export(launch: &JobConfig<'_>, spelling: &str, to: &Scalar) -> String {
     let Some((name, option)) = spelling.split_once('.') else {
         return format!("export {spelling}={}", in_words(to));
@@ -42,7 +42,7 @@ fn export(launch: &JobConfig<'_>, spelling: &str, to: &Scalar) -> String {
     format!("export {name}={}", options.join(","))
 }
 
-/// The option, on the command as a log or a script has it.
+/// The option, behind the command if a log or a script shows it.
 fn flag(launch: &JobConfig<'_>, spelling: &str, to: &Scalar) -> String {
     let dashed = if spelling.starts_with('-') { spelling.to_owned() } else { format!("--{spelling}") };
     let option = match to {
@@ -60,7 +60,7 @@ fn flag(launch: &JobConfig<'_>, spelling: &str, to: &Scalar) -> String {
 fn nested(spelling: &str, to: &Scalar) -> String {
     let steps: Vec<&str> = spelling.split('.').collect();
     let indented = steps.iter().enumerate().map(|(depth, step)| format!("{}{step}:", "  ".repeat(depth)));
-    // A list or a mapping is written as it is.
+    // A list or a mapping is not quoted.
     let words = to.to_string();
     let value = if words.starts_with(['[', '{']) { words } else { in_words(to) };
     format!("{} {value}", indented.collect::<Vec<_>>().join("\n"))
@@ -73,14 +73,14 @@ fn in_sections(spelling: &str, to: &Scalar) -> serde_json::Value {
         .fold(value, |inner, step| serde_json::Value::Object([(step.to_owned(), inner)].into_iter().collect()))
 }
 
-/// In quotes where a shell would read more into it.
+/// Quoted if a shell would interpret it.
 fn in_words(to: &Scalar) -> String {
     let words = to.to_string();
     let is_plain = |c: char| c.is_alphanumeric() || "._-/:+,%=".contains(c);
     if words.chars().all(is_plain) { words } else { format!("'{words}'") }
 }
 
-/// As Python writes it.
+/// The value in Python's notation.
 fn python(to: &Scalar) -> String {
     match to {
         Scalar::Flag(flag) => in_python(&flag.to_string()),
@@ -97,7 +97,7 @@ fn in_python(words: &str) -> String {
 }
 
 impl JobConfig<'_> {
-    /// The command that starts the job, as far as a script or a log shows it: `deepspeed train.py`.
+    /// The command that starts the job, if a script or a log shows it: `deepspeed train.py`.
     fn command(&self) -> Option<String> {
         let scripts =
             self.documents().iter().filter(|document| matches!(document.format(), Format::Shell | Format::Log));
@@ -106,7 +106,7 @@ impl JobConfig<'_> {
         commands.find(|command| programs.is_of_jobs(&command.program)).map(Command::typed)
     }
 
-    /// Whether keys of the knob's framework are given on its command line.
+    /// Whether the command line overrides keys in the same top section as the knob.
     fn takes_overrides(&self, knob: &Knob) -> bool {
         let is_override = |key: &str| knob.names().any(|name| name.split('.').next() == key.split('.').next());
         let entries = self.documents().iter().flat_map(|document| document.entries());

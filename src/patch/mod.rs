@@ -1,23 +1,23 @@
-//! From a lever to the edit of the user's own file.
+//! Turns the levers of a cause into edits of the user's own files.
 //!
-//! In go a cause's levers, the knobs of `rules/knobs/`, and what the job was launched with; out come patches: the knob as
-//! the user's framework version spells it, its value now and then, the edit as a diff where the file is known, else the line
-//! to type. What is no advice for this job and this incident does not pass the `gate`; where no patch suffices alone, the
-//! `set` that does is found.
+//! In go a cause's levers, the knobs of `rules/knobs/`, and what the job was launched with. Out come patches: the knob
+//! as the user's framework version spells it, its old and new value, and the edit as a diff, or the line to type if the
+//! file is unknown. A change that is not advised for this job and incident does not pass the `gate`; if no patch
+//! suffices alone, the cheapest sufficient set is determined.
 
+mod contradictions;
 mod edit;
 mod gate;
 mod goal;
 mod line;
+mod patch_set;
 mod section;
-mod set;
-mod settle;
 #[cfg(test)]
 mod tests;
 mod turn;
 
+pub use contradictions::drop_contradictions;
 pub use edit::apply;
-pub use settle::settle;
 
 use std::cell::{LazyCell, OnceCell};
 use std::ops::Deref;
@@ -26,49 +26,49 @@ use crate::facts::{Answer, Evaluator, Facts};
 use crate::knowledge::{
     CauseRule, Condition, Direction, Knob, Knowledge, Language, NotAdvisedRow, PatchRow, To, Turn, plain_name,
 };
-use crate::launch::{JobConfig, Moved, Prediction, device_memory, host_memory, host_used};
+use crate::launch::{JobConfig, MemoryChange, Prediction, device_memory, host_memory, host_used};
 use crate::model::{Bytes, Edit, Kind, Need, NotAdvised, Partner, Patch, PatchEffect, PatchNeeds, PatchSet, Phase};
 use gate::Passed;
 use goal::Goal;
 
-/// More patches than this for one cause are no advice.
+/// The most patches for one cause; more would be no advice.
 const MOST: usize = 6;
-/// As many settings of the user's are changed for one lever.
+/// The most of the user's settings that are changed for one lever.
 const MOST_EDITS: usize = 2;
 
-/// More than this on every device is more than many have.
+/// A patch that takes more than this on every device of unknown size may well not fit.
 const DOUBTFUL: Bytes = Bytes(24 << 30);
 
-/// What turns levers into patches: one incident of a job.
+/// Everything needed to turn levers into patches, for one incident of a job.
 pub struct Workbench<'a> {
-    /// What can be turned.
+    /// The rules with their levers and knobs.
     pub knowledge: &'a Knowledge,
     /// What the job was launched with.
     pub launch: &'a JobConfig<'a>,
-    /// What is known of the incident.
+    /// The facts of the incident.
     pub facts: &'a Facts,
-    /// The same, to be asked.
+    /// Evaluates conditions on the facts.
     pub evaluator: &'a Evaluator<'a>,
-    /// What dialects decide of it, once that was asked for.
+    /// Caches what dialects derive from the facts.
     pub decided: OnceCell<Facts>,
-    /// What it should have needed.
+    /// The predicted memory of the job, if known.
     pub prediction: Option<&'a Prediction>,
     /// What ran out.
     pub kind: Kind,
     /// When it happened.
     pub phase: Phase,
-    /// How sure that is, 0–1.
+    /// The confidence in the phase, 0–1.
     pub phase_confidence: f64,
-    /// Of titles and prices.
+    /// The language of texts.
     pub language: Language,
 }
 
-/// What helps against a cause.
+/// The remedies for a cause.
 #[derive(Debug, Default)]
 pub struct Remedies {
     /// What to change, most useful first.
     pub patches: Vec<Patch>,
-    /// Those that suffice together, where the first does not alone.
+    /// Patches that suffice together, if the first one does not alone.
     pub set: Option<PatchSet>,
     /// What not to change, and why.
     pub not_advised: Vec<NotAdvised>,
@@ -79,7 +79,7 @@ pub struct Remedies {
 struct Candidate<'k> {
     knob: &'k Knob,
     turn: &'k Turn,
-    /// Whether it frees memory in other phases only.
+    /// Whether it frees memory only in other phases.
     is_elsewhere: bool,
     /// Whether the user's own files set it.
     is_set: bool,
@@ -95,7 +95,7 @@ struct Proposed<'k> {
 type Turned<'k> = (Vec<(&'k Knob, Partner)>, Vec<(&'k Knob, String)>);
 
 impl<'a> Workbench<'a> {
-    /// What to change against the cause of `rule`, most useful first, and what not.
+    /// The changes against the cause of `rule`, most useful first, and the changes that are not advised.
     pub fn remedies(&self, rule: &'a CauseRule) -> Remedies {
         let against: Vec<&NotAdvisedRow> =
             rule.not_advised.iter().filter(|row| row.when.as_ref().is_none_or(|when| self.holds(when))).collect();
@@ -107,20 +107,20 @@ impl<'a> Workbench<'a> {
         proposed.sort_by_key(|proposed| self.may_overfill(&proposed.patch.effect));
         proposed.truncate(MOST);
         let set = self.set(&proposed).map(|(places, set)| {
-            // What is proposed stands first.
+            // The patches of the set go first.
             let mut place = 0..;
             proposed.sort_by_cached_key(|_| place.next().is_none_or(|place: usize| !places.contains(&place)));
             set
         });
         let patches: Vec<Patch> = proposed.into_iter().map(|proposed| proposed.patch).collect();
-        // One that suffices alone is proposed as it is.
+        // A set of one is shown as an ordinary patch.
         let set = set.filter(|set| set.knobs.len() > 1);
         let not_advised = self.not_advised(&against, &patches);
         Remedies { patches, set, not_advised }
     }
 
-    /// The patches of one row that are not `known`: one knob a lever, but all that the user's own files set of its
-    /// framework, as in `offload_params` and `offload_optimizer`.
+    /// The patches of one row that are not in `known`: one knob per lever, but all knobs of its framework that the
+    /// user's own files set, such as `offload_params` and `offload_optimizer`.
     fn proposed(&self, row: &'a PatchRow, against: &[&NotAdvisedRow], known: &[Proposed<'a>]) -> Vec<Proposed<'a>> {
         let is_new = |new: &Proposed<'a>| !known.iter().any(|known| known.patch.knob == new.patch.knob);
         let mut candidates = self.candidates(row).into_iter();
@@ -135,7 +135,7 @@ impl<'a> Workbench<'a> {
         [patched].into_iter().chain(more).take(MOST_EDITS).collect()
     }
 
-    /// What `against` says of what people change; nothing of what `patches` change.
+    /// The changes that the rows `against` name, without those that `patches` make.
     fn not_advised(&self, against: &[&NotAdvisedRow], patches: &[Patch]) -> Vec<NotAdvised> {
         let changed = patches.iter().flat_map(|patch| {
             [&patch.knob].into_iter().chain(patch.with.iter().map(|partner| &partner.knob)).map(|knob| plain_name(knob))
@@ -152,13 +152,13 @@ impl<'a> Workbench<'a> {
         self.evaluator.ask(condition) == Answer::Yes
     }
 
-    /// The phase, where it is known well enough to rule out what frees memory in others.
+    /// The phase, if its confidence suffices to rule out changes that free memory in other phases.
     fn sure_phase(&self) -> Phase {
         const SURE: f64 = 0.85;
         if self.phase_confidence >= SURE { self.phase } else { Phase::Unknown }
     }
 
-    /// Whether the options of `framework` do anything for the job.
+    /// Whether options of `framework` have an effect on the job.
     fn counts(&self, framework: &str) -> bool {
         let Some(known) = self.knowledge.frameworks.iter().find(|known| &*known.name == framework) else { return true };
         let is_idle = known.unless.as_ref().is_some_and(|unless| self.holds(unless));
@@ -166,7 +166,7 @@ impl<'a> Workbench<'a> {
         is_of_job && !is_idle
     }
 
-    /// The user's own word for a knob or lever; nothing where the job has no such thing.
+    /// The job's name for a knob or lever; `None` if the job has no such knob.
     fn spelled(&self, name: &str) -> Option<String> {
         let name = name.rsplit_once('/').map_or(name, |(_, knob)| knob);
         let is_named = |knob: &Knob| *knob.id == *name || knob.lever.iter().any(|turn| *turn.name == *name);
@@ -177,7 +177,8 @@ impl<'a> Workbench<'a> {
         self.spelling(knob)
     }
 
-    /// How the job spells `knob`: in the user's own word, as the failure names it, or as its version does.
+    /// The job's spelling of `knob`: as the user writes it, as the failure names it, or as the framework's version
+    /// does.
     fn spelling(&self, knob: &Knob) -> Option<String> {
         let setting = self.launch.setting(knob);
         let written =
@@ -190,7 +191,7 @@ impl<'a> Workbench<'a> {
             Some(_) => &*knob.spelling_at(version)?.name,
             None => knob.spelling_for_all()?,
         };
-        // A variable that the message itself names is the one that this version reads.
+        // If the error message names a variable, this version reads that one.
         let message = self.facts.text("message").unwrap_or_default();
         let is_variable = |name: &&str| name.split('.').next().is_some_and(|base| message.contains(base));
         let is_env = knob.target == crate::knowledge::Target::Env;
@@ -198,17 +199,17 @@ impl<'a> Workbench<'a> {
         Some(named.unwrap_or(spelled).to_owned())
     }
 
-    /// The knobs for a lever: those that free memory in this phase first, then those that the user has set, then by
-    /// nearness to the user.
+    /// The knobs for a lever: first those that free memory in this phase, then those that the user has set, then in the
+    /// order of the framework's stack.
     fn candidates(&self, row: &'a PatchRow) -> Vec<Candidate<'a>> {
         let is_named =
             |knob: &Knob| row.knob.as_deref().is_none_or(|name| name == format!("{}.{}", knob.framework, knob.id));
         let all = self.knowledge.knobs_for(self.launch.framework(), &row.lever, row.direction);
-        // Where the job's configuration is known, what any script may have is not its own.
+        // If the job's configuration is known, generic knobs do not belong to it.
         let is_known = self.launch.framework().is_some_and(|framework| self.launch.is_configured(framework));
         let is_own = |knob: &Knob| !(is_known && knob.is_generic()) || row.knob.is_some();
         let mut nearer: Vec<&Knob> = Vec::new();
-        // An option that a framework has of its own takes its own values, not those of what it stands on.
+        // A framework's own option hides the option of the same name of a framework beneath it.
         let mut is_first = |knob: &'a Knob| {
             let is_taken = nearer
                 .iter()
@@ -252,7 +253,7 @@ impl<'a> Workbench<'a> {
             gate::Change { row, knob, turn, goal: &goal, from, partners: &partners, effect: &effect, then: &then };
         let Passed { mut open, mut notes } = gate::pass(self, &change, against).ok()?;
         let (effect, needs) = *price;
-        notes.extend(self.beside(&change, against));
+        notes.extend(self.opposite_way(&change, against));
         if let Some(moved) = effect.gpu_bytes.filter(|_| self.may_overfill(&effect)) {
             open.insert(0, self.say(format!("{moved} more on every GPU."), format!("每张 GPU 需再多 {moved}。")));
         }
@@ -299,16 +300,16 @@ impl<'a> Workbench<'a> {
         Some(Proposed { patch, turned })
     }
 
-    /// Whether the job sets what `knob` sets through another knob, which is the one to turn: the batch of a `DataLoader` is
-    /// that of `--per_device_train_batch_size`.
+    /// Whether the job sets the fact of `knob` through another knob, which is then the one to turn: the batch size of a
+    /// `DataLoader` comes from `--per_device_train_batch_size`.
     fn is_set_otherwise(&self, knob: &Knob) -> bool {
         let is_same = |other: &&Knob| other.fact == knob.fact && other.r#type != crate::knowledge::Type::File;
         let mut others = self.launch.knobs().filter(|_| knob.fact.is_some()).filter(is_same);
         others.any(|other| self.launch.setting(other).is_some_and(|setting| setting.is_own()))
     }
 
-    /// The knobs that must be set with `knob` and are not, and all that is turned then; `None` where the job's version has
-    /// one of them not.
+    /// The knobs that must be set along with `knob` and are not, and the list of all knobs turned; `None` if the job's
+    /// version lacks one of them.
     fn partners(&self, knob: &'a Knob, turn: &'a Turn, goal: &Goal) -> Option<Turned<'a>> {
         let mut turned: Vec<(&Knob, String)> = goal.words().map(|to| (knob, to.to_owned())).into_iter().collect();
         let mut partners = Vec::new();
@@ -332,7 +333,7 @@ impl<'a> Workbench<'a> {
         Some((partners, turned))
     }
 
-    /// `set` as much more as `knob` becomes less, where both are whole numbers.
+    /// Multiplies `set` by the factor by which `knob` shrinks, if both are whole numbers.
     fn in_return(&self, knob: &Knob, goal: &Goal, set: &str) -> Option<String> {
         let from: u64 = self.launch.setting(knob)?.entry.value.to_string().parse().ok()?;
         let to: u64 = goal.words()?.parse().ok()?;
@@ -340,7 +341,7 @@ impl<'a> Workbench<'a> {
         (from > to && to > 0 && from.is_multiple_of(to)).then(|| (set * (from / to)).to_string())
     }
 
-    /// The edits of the user's files that set `knob` and its partners, and the diff that they make.
+    /// The edits of the user's files that set `knob` and its partners, and their diff.
     fn edits(
         &self,
         knob: &Knob,
@@ -361,14 +362,14 @@ impl<'a> Workbench<'a> {
         Some((edits, Some(diff)))
     }
 
-    /// What `against` says of turning the same knob the other way.
-    fn beside(&self, change: &gate::Change<'_>, against: &[&NotAdvisedRow]) -> Option<String> {
+    /// The remark in `against` on turning the same knob the other way.
+    fn opposite_way(&self, change: &gate::Change<'_>, against: &[&NotAdvisedRow]) -> Option<String> {
         let is_other_way = |row: &&&NotAdvisedRow| row.direction.is_some() && *row.knob == *change.knob.id;
         let row = against.iter().find(is_other_way)?;
         self.facts.fill(row.why.in_language(self.language), self.language)
     }
 
-    /// Sentences as one text; `None` where there is none.
+    /// Joins sentences into one text; `None` if there are none.
     fn in_one<'w>(&self, sentences: impl Iterator<Item = &'w String>) -> Option<String> {
         let sentences: Vec<&str> = sentences.map(String::as_str).collect();
         (!sentences.is_empty()).then(|| sentences.join(self.language.blank()))
@@ -381,7 +382,7 @@ impl<'a> Workbench<'a> {
         }
     }
 
-    /// The facts as they are once all of `turned` is set, one after the other.
+    /// The facts after all of `turned` are set, one after the other.
     fn with<'k>(&self, turned: impl IntoIterator<Item = &'k (&'k Knob, String)>) -> Facts {
         let mut turned = turned.into_iter();
         let Some((knob, to)) = turned.next() else { return self.facts.clone() };
@@ -389,19 +390,20 @@ impl<'a> Workbench<'a> {
         turned.fold(first, |facts, (knob, to)| self.launch.turned(&facts, &OnceCell::new(), knob, to))
     }
 
-    /// Whether it takes so much of a device of unknown size that it may well not fit.
+    /// Whether it takes so much memory that it may not fit on a device of unknown size.
     fn may_overfill(&self, effect: &PatchEffect) -> bool {
         effect.gpu_bytes.is_some_and(|moved| moved > DOUBTFUL) && device_memory(self.facts).is_none()
     }
 
-    /// What it moves at the incident's moment, and what that needs then, as far as the arithmetic knows; `then` are the facts
-    /// with it.
+    /// The change in memory at the incident's moment and the resulting needs, as far as they can be predicted; `then`
+    /// are the facts after the change.
     fn price(&self, then: &dyn Deref<Target = Facts>) -> (PatchEffect, PatchNeeds) {
         let after = self.prediction.and_then(|_| self.launch.predict(then));
         let Some((before, after)) = self.prediction.zip(after) else { return Default::default() };
-        let moved = before.moved(&after, self.phase);
-        let mut needs = if moved == Moved::default() { PatchNeeds::default() } else { after.needs(self.phase) };
-        // Others use the host, too, and nobody knows how much more was asked for: the larger of both counts.
+        let moved = before.change_to(&after, self.phase);
+        let mut needs = if moved == MemoryChange::default() { PatchNeeds::default() } else { after.needs(self.phase) };
+        // Other processes use the host as well, and the size of the failed request is unknown, so the larger of both
+        // counts.
         if let Some((used, moved)) = host_used(self.facts).zip(moved.host) {
             let left = Bytes(used.0.saturating_add(moved.0));
             let bytes = needs.host.map_or(left, |need| need.bytes.max(left));
@@ -410,7 +412,7 @@ impl<'a> Workbench<'a> {
         (PatchEffect { gpu_bytes: moved.device, host_bytes: moved.host }, needs)
     }
 
-    /// What it costs this way: a knob's price is that of its usual way.
+    /// The cost of this turn. A knob's own cost applies only to its usual direction.
     fn cost<'k>(&self, knob: &'k Knob, turn: &'k Turn, to: Option<&str>) -> Option<&'k str> {
         let is_off = to.is_some_and(|to| is_off(turn, to));
         let usual = (!is_off && turn.direction != Some(Direction::Raise)).then_some(&knob.cost);
@@ -418,7 +420,7 @@ impl<'a> Workbench<'a> {
     }
 }
 
-/// Whether a knob is switched off.
+/// Whether this turn switches the knob off.
 fn is_off(turn: &Turn, to: &str) -> bool {
     turn.to == To::Off || to == "none"
 }

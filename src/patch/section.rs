@@ -1,4 +1,4 @@
-//! What a knob needs besides its value where nothing of it is set: a volume and its mount, in each pod of a manifest.
+//! Writes the whole section that a knob needs if none of it exists: a volume and its mount, in each pod of a manifest.
 
 use crate::config::{Document, Entry, EntryKind, Format, Value};
 use crate::knowledge::{Knob, Section};
@@ -32,7 +32,7 @@ fn of_document(document: &Document, section: &Section, to: &Scalar) -> Vec<Edit>
     places.into_iter().flat_map(keys).collect()
 }
 
-/// What stands in `key` above the section `name`, where it leads through one.
+/// The part of `key` above the section `name`, if the key leads through one.
 fn above<'k>(key: &'k str, name: &str) -> Option<&'k str> {
     let mut places = key.match_indices(name).map(|(at, _)| key.split_at(at));
     places
@@ -40,7 +40,7 @@ fn above<'k>(key: &'k str, name: &str) -> Option<&'k str> {
         .map(|(above, _)| above)
 }
 
-/// `key`, below `place`, with the first free number for `+`.
+/// `key` below `place`, with `[+]` replaced by the first free index.
 fn behind_last(document: &Document, place: &str, key: &str) -> String {
     let Some((list, rest)) = key.split_once("[+]") else { return key.to_owned() };
     let start = format!("{place}{list}[");

@@ -1,4 +1,4 @@
-//! The gate, asked one question at a time.
+//! The gate's rules, one at a time.
 
 use std::cell::OnceCell;
 use std::error::Error;
@@ -23,7 +23,7 @@ moves = { en = "x", zh = "x" }
 cost = { en = "x", zh = "x" }
 "#;
 
-/// What is known of the incident, as `name=value`, beside a knob that is as `constraints` say.
+/// A knob with `constraints` and `against`, and the facts of an incident as `name=value`.
 struct Case<'c> {
     kind: Kind,
     phase: Phase,
@@ -44,7 +44,7 @@ const CASE: Case<'static> = Case {
     effect: PatchEffect { gpu_bytes: None, host_bytes: None },
 };
 
-/// What the gate says; the notes that are open where it lets the change pass.
+/// The gate's decision; the open notes where it lets the change pass.
 fn judged(case: Case<'_>) -> Result<Result<Vec<String>, Refusal>, Box<dyn Error>> {
     let knowledge = Knowledge::shipped()?;
     let launch = JobConfig::new(&knowledge, &Job::default(), Vec::<Document>::new(), Vec::new());
@@ -130,7 +130,7 @@ fn a_note_refuses_where_it_holds_and_is_said_where_nobody_knows() -> Outcome {
     assert_eq!(judged(Case { constraints: &unless, facts: &[("config.zero_stage", "0")], ..CASE })?, refused());
     assert_eq!(judged(Case { constraints: &unless, facts: &[("config.zero_stage", "2")], ..CASE })?, Ok(Vec::new()));
     assert_eq!(judged(Case { constraints: &unless, ..CASE })?, Ok(vec!["note".to_owned()]));
-    // What belongs to some jobs only is refused where nothing shows that this is one.
+    // A knob of certain jobs only is refused where nothing shows that this is such a job.
     let only = constraint("only = 'job.slurm'");
     assert_eq!(judged(Case { constraints: &only, ..CASE })?, refused());
     assert_eq!(judged(Case { constraints: &only, facts: &[("job.slurm", "true")], ..CASE })?, Ok(Vec::new()));

@@ -1,10 +1,10 @@
-//! How far a knob is turned.
+//! Computes how far a knob is turned.
 
 use super::goal::Goal;
 use crate::knowledge::{Knob, To, Turn, Type};
 use crate::model::{Bytes, Change};
 
-/// What to turn a knob to, from what it is; a step where that is not known. `None` where it can go no further.
+/// The target of a knob from its current value, or a relative step if that is unknown. `None` if it cannot go further.
 pub(super) fn to(knob: &Knob, turn: &Turn, from: Option<&str>) -> Option<Goal> {
     Some(match &turn.to {
         To::On => Goal::Value(switched(knob, true)),
@@ -22,13 +22,13 @@ pub(super) fn to(knob: &Knob, turn: &Turn, from: Option<&str>) -> Option<Goal> {
     })
 }
 
-/// Whether `knob` at `from` is at `to` already.
+/// Whether the values `from` and `to` mean the same to `knob`.
 pub(super) fn is_at(knob: &Knob, from: &str, to: &str) -> bool {
     let same_number = from.parse::<f64>().ok().zip(to.parse::<f64>().ok()).is_some_and(|(from, to)| from == to);
     from.eq_ignore_ascii_case(to) || knob.meaning(from) == knob.meaning(to) || same_number
 }
 
-/// A step from `from`, not beyond the limit; `None` where the limit is reached or there is nothing to count from.
+/// One step from `from`, not beyond the limit; `None` if the limit is reached or `from` is not a positive number.
 fn stepped(knob: &Knob, turn: &Turn, from: &str, step: impl Fn(f64) -> f64) -> Option<String> {
     let size = || crate::parse::memory_size(from).map(|Bytes(bytes)| bytes as f64);
     let plain = from.replace('_', "").parse::<f64>().ok();
@@ -43,21 +43,21 @@ fn stepped(knob: &Knob, turn: &Turn, from: &str, step: impl Fn(f64) -> f64) -> O
     let written = match knob.r#type {
         Type::Integer if number < 0.0 => return None,
         Type::Integer => format!("{}", limited.floor().max(1.0)),
-        // In the unit that it had.
+        // Keep the unit.
         _ if plain.is_none() => in_unit(from, limited / number)?,
         _ => format!("{}", (limited * 1000.0).round() / 1000.0),
     };
     (!reached && written != from).then_some(written)
 }
 
-/// `500GiB` times `factor`, in its own unit.
+/// Multiplies `500GiB` by `factor`, keeping its unit.
 fn in_unit(words: &str, factor: f64) -> Option<String> {
     let unit = words.find(|c: char| !c.is_ascii_digit() && c != '.')?;
     let number: f64 = words[..unit].parse().ok()?;
     Some(format!("{}{}", (number * factor * 100.0).round() / 100.0, &words[unit..]))
 }
 
-/// The value that means on or off: a choice has words of its own for them.
+/// The value that means on or off; a choice may have its own words for them.
 fn switched(knob: &Knob, on: bool) -> String {
     let (words, plain): (&[&str], &str) =
         if on { (&["true", "True", "1", "on"], "true") } else { (&["false", "False", "0", "off", "none"], "false") };

@@ -20,7 +20,7 @@ use crate::knowledge::{Knowledge, KnowledgeError};
 use crate::model::{InputSummary, Role};
 use crate::parse::{Extractor, Grammars};
 use crate::scan::{Extent, LineSink, RawLine, Scanner, Totals};
-use crate::snapshot::{Recording, Shown};
+use crate::snapshot::{Recording, SnapshotFindings};
 use crate::source::{Input, SourceError, read_blocks, record};
 
 /// The contents of all inputs.
@@ -35,7 +35,7 @@ pub(crate) struct Reading {
     /// Memory snapshots.
     pub snapshots: Vec<Recording>,
     /// What memory snapshots that were read on other nodes show.
-    pub shown: Vec<Shown>,
+    pub shown: Vec<SnapshotFindings>,
     /// Inputs that could not be read.
     pub unreadable: Vec<SourceError>,
     /// Inputs that could not be read on other nodes, as reports list them.
@@ -79,9 +79,10 @@ impl Reading {
     }
 
     /// Takes what the snapshots show.
-    pub fn take_shown(&mut self, knowledge: &Knowledge) -> Result<Vec<Shown>, KnowledgeError> {
+    pub fn take_shown(&mut self, knowledge: &Knowledge) -> Result<Vec<SnapshotFindings>, KnowledgeError> {
         let own = std::mem::take(&mut self.snapshots);
-        let own: Vec<Shown> = own.iter().map(|recording| Shown::of(recording, knowledge)).collect::<Result<_, _>>()?;
+        let own: Vec<SnapshotFindings> =
+            own.iter().map(|recording| SnapshotFindings::of(recording, knowledge)).collect::<Result<_, _>>()?;
         Ok(own.into_iter().chain(std::mem::take(&mut self.shown)).collect())
     }
 

@@ -1,11 +1,12 @@
-//! Masks secrets in what leaves the process: what is stored and what is sent. What is printed here stays verbatim.
+//! Masks secrets in what leaves the process: what is stored and what is sent. What is printed locally stays verbatim.
 //!
-//! In go texts, or whatever has some ([`Texts`]), and the rows of `rules/redaction/`; out comes the same with masks like
-//! `‹hf-token›`. Secrets are looked for in a text as it stands and as a reader would take it (`view.rs`), and masked where they
-//! stand. Citations that were changed say so. Figures, line numbers and names of our own are no texts: they stay as they are.
+//! In go texts, or anything that contains some ([`Texts`]), and the rows of `rules/redaction/`; out comes the same with
+//! masks like `‹hf-token›`. Secrets are searched in a text as it is written and as a reader would understand it
+//! (`view.rs`), and masked where they are written. Changed citations are marked. Figures, line numbers and names of our
+//! own are not texts and stay as they are.
 
-mod lines;
-mod row;
+mod across_lines;
+mod secret_kind;
 mod view;
 
 use std::borrow::Cow;
@@ -16,11 +17,11 @@ use thiserror::Error;
 
 use crate::knowledge::Secret;
 use crate::model::{Text, Texts};
-use lines::{Lines, Pieces};
-use row::Row;
+use across_lines::{CitedLines, SecretPieces};
+use secret_kind::SecretKind;
 use view::View;
 
-/// Why nothing could be masked.
+/// Why secrets cannot be searched.
 #[derive(Debug, Error)]
 pub enum RedactError {
     /// There are too many triggers.
@@ -30,31 +31,31 @@ pub enum RedactError {
 
 /// Finds secrets and masks them.
 pub struct Redactor {
-    rows: Vec<Row>,
-    /// The triggers of all rows at once: nearly every text holds none.
+    rows: Vec<SecretKind>,
+    /// One search for the triggers of all rows, since nearly every text contains none.
     triggers: AhoCorasick,
     /// The row of each trigger.
     row_of: Vec<usize>,
-    /// Rows that every text is asked for.
+    /// Rows without triggers, which are tried on every text.
     always: Vec<usize>,
 }
 
 /// A secret in a text.
 #[derive(Debug)]
-struct Found {
-    /// Where what tells of it begins.
+struct Match {
+    /// The start of the whole match, including the words before the secret.
     from: usize,
     secret: Range<usize>,
     row: usize,
 }
 
 impl Redactor {
-    /// Masks what `secrets` describe.
+    /// A redactor for `secrets`.
     pub fn new(secrets: &[Secret]) -> Result<Redactor, RedactError> {
         let triggers =
             || secrets.iter().enumerate().flat_map(|(row, secret)| secret.triggers.iter().map(move |t| (row, t)));
         Ok(Redactor {
-            rows: secrets.iter().map(Row::new).collect(),
+            rows: secrets.iter().map(SecretKind::new).collect(),
             triggers: AhoCorasick::builder()
                 .ascii_case_insensitive(true)
                 .build(triggers().map(|(_, trigger)| trigger))?,
@@ -63,14 +64,14 @@ impl Redactor {
         })
     }
 
-    /// `text` without its secrets; borrowed where it holds none.
+    /// `text` with its secrets masked; borrowed if it has none.
     pub fn text<'t>(&self, text: &'t str) -> Cow<'t, str> {
         self.without(text, self.secrets(text))
     }
 
-    /// Masks all secrets in the texts of `it`; how many texts had some.
+    /// Masks all secrets in the texts of `it`; returns the number of texts that had some.
     pub fn mask(&self, it: &mut impl Texts) -> usize {
-        let mut lines = Lines::default();
+        let mut lines = CitedLines::default();
         it.texts(&mut |text| lines.add(&text));
         let lines = lines.search(self);
         let mut masked = 0;
@@ -78,7 +79,7 @@ impl Redactor {
         masked
     }
 
-    fn mask_text(&self, text: Text<'_>, lines: &Pieces) -> bool {
+    fn mask_text(&self, text: Text<'_>, lines: &SecretPieces) -> bool {
         match text {
             Text::Own(words) | Text::Lines(words) => replace(words, |words| self.text(words)),
             Text::Shared(words) => replace(words, |words| self.text(words)),
@@ -95,8 +96,8 @@ impl Redactor {
         }
     }
 
-    /// All secrets of `text`: as it is meant, with what was torn in one piece, and what they have more as it stands, where escapes are part
-    /// of them.
+    /// All secrets of `text`: in its plain view, in the view with torn values joined, and, where secrets include
+    /// escapes, the rest of them in the verbatim text.
     fn secrets(&self, text: &str) -> Vec<(Range<usize>, usize)> {
         let plain = View::plain(text);
         let origin = |range: &Range<usize>| plain.as_ref().map_or(range.clone(), |plain| plain.origin(range));
@@ -124,9 +125,10 @@ impl Redactor {
         secrets
     }
 
-    /// Whether what was `found` goes on over one of `joints`, and is not a secret that ends there beside other words.
-    fn is_torn(&self, found: &Found, text: &str, joints: &[usize], is_known: bool) -> bool {
-        let Found { from, secret, row } = found;
+    /// Whether `found` really continues over one of `joints`, rather than being a secret that ends there beside other
+    /// words.
+    fn is_torn(&self, found: &Match, text: &str, joints: &[usize], is_known: bool) -> bool {
+        let Match { from, secret, row } = found;
         let first = joints.partition_point(|joint| joint <= from);
         let last = joints.partition_point(|joint| *joint < secret.end).max(first);
         let joints = &joints[first..last];
@@ -136,8 +138,8 @@ impl Redactor {
         !joints.is_empty() && pieces.all(|piece| is_of_a_token(piece) && looks_random(piece, is_only_whole))
     }
 
-    /// What stands in `text` as it is.
-    fn find(&self, text: &str) -> Vec<Found> {
+    /// The secrets in the verbatim `text`.
+    fn find(&self, text: &str) -> Vec<Match> {
         let mut found = Vec::new();
         let mut asked = vec![false; self.rows.len()];
         self.always.iter().for_each(|row| asked[*row] = true);
@@ -145,12 +147,13 @@ impl Redactor {
             asked[self.row_of[hit.pattern().as_usize()]] = true;
         }
         for (row, _) in asked.iter().enumerate().filter(|(_, asked)| **asked) {
-            self.rows[row].find(text, &mut |from, secret| found.push(Found { from, secret, row }));
+            self.rows[row].find(text, &mut |from, secret| found.push(Match { from, secret, row }));
         }
         found
     }
 
-    /// `secrets` in order, those that overlap as one: of two, one that is told by its own shape says what it is.
+    /// `secrets` in order, with overlapping ones merged. A kind that is recognised by its own shape takes precedence
+    /// over one that is recognised by its name.
     fn merged(&self, mut secrets: Vec<(Range<usize>, usize)>) -> Vec<(Range<usize>, usize)> {
         secrets.sort_by_key(|(range, row)| (range.start, *row));
         let rank = |row: usize| (self.rows[row].secret.is_named, row);
@@ -169,7 +172,7 @@ impl Redactor {
 
     /// `text` with masks in place of `secrets`.
     fn without<'t>(&self, text: &'t str, mut secrets: Vec<(Range<usize>, usize)>) -> Cow<'t, str> {
-        // Masks stay masks.
+        // Masks are not masked again.
         secrets.retain(|(range, _)| !text[range.clone()].contains('‹') && !range.is_empty());
         if secrets.is_empty() {
             return Cow::Borrowed(text);
@@ -186,14 +189,15 @@ impl Redactor {
     }
 }
 
-/// Puts what `mask` makes of `words` in their place, if it is another text.
+/// Replaces `words` by the result of `mask`, if it is different; returns whether it is.
 fn replace<T: AsRef<str> + From<String>>(words: &mut T, mask: impl Fn(&str) -> Cow<'_, str>) -> bool {
     let Cow::Owned(masked) = mask(words.as_ref()) else { return false };
     *words = masked.into();
     true
 }
 
-/// Writes `mask` for `secret`: once in each of its lines, so that there are as many as before, behind their indentation and a diff's sign.
+/// Writes `mask` for `secret` once per line, so that the number of lines stays the same, behind indentation and the
+/// sign of a diff.
 fn cover(secret: &str, mask: &str, out: &mut String) {
     for (place, line) in secret.split_inclusive('\n').enumerate() {
         let words = line.trim_end_matches(['\r', '\n']);
@@ -206,14 +210,14 @@ fn cover(secret: &str, mask: &str, out: &mut String) {
     }
 }
 
-/// Whether `piece` has only what tokens are made of.
+/// Whether `piece` has only characters that occur in tokens.
 fn is_of_a_token(piece: &str) -> bool {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"+/_-.~".contains(&byte);
     piece.trim_end_matches('=').bytes().all(is_plain)
 }
 
-/// Whether `piece` is no word of a language and no figure: letters and digits that change often. Where it `completes` a token, fewer or
-/// letters alone are enough.
+/// Whether `piece` looks random rather than like a word or a figure: letters and digits that alternate often. If it
+/// `completes` a token, fewer changes, or letters alone, suffice.
 fn looks_random(piece: &str, completes: bool) -> bool {
     let kind = |byte: u8| match byte {
         b'a'..=b'z' => 1,

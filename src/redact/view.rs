@@ -1,19 +1,19 @@
-//! A text as a reader would take it, each byte still knowing where it stands: without what hides a secret from patterns.
+//! A text as a reader would understand it, without what hides a secret from patterns. Each byte knows its origin.
 
 use std::ops::Range;
 
 use crate::parse::terminal_code;
 
-/// Stands for a line's end that a backslash takes away; no text has one otherwise, since control characters are taken out.
+/// Stands for a line end that is escaped by a backslash. It is unambiguous, since control characters are removed.
 const CONTINUED: &str = "\u{b}";
 
-/// A text without some of what stands in another one, or with other words for it.
+/// A text with parts of its original removed or replaced.
 pub(super) struct View {
     pub text: String,
     runs: Vec<Run>,
 }
 
-/// Bytes of a view that come from the same place: as they stand there, or as what they mean.
+/// Bytes of a view with a common origin, copied verbatim or replaced by their meaning.
 struct Run {
     at: usize,
     from: Range<usize>,
@@ -21,7 +21,7 @@ struct Run {
 }
 
 impl View {
-    /// Where what stands at `range` comes from.
+    /// The span of the original that `range` comes from.
     pub fn origin(&self, range: &Range<usize>) -> Range<usize> {
         let run =
             |at: usize| self.runs.partition_point(|run| run.at <= at).checked_sub(1).map(|place| &self.runs[place]);
@@ -33,8 +33,8 @@ impl View {
         start..end.max(start)
     }
 
-    /// `text` without colours, zero-width characters and control characters, with what its escapes stand for: those of JSON, Python, shells,
-    /// addresses and HTML, and full-width forms. Nothing where that is `text` itself.
+    /// `text` without colours, zero-width and control characters, and with escapes decoded: those of JSON, Python,
+    /// shells, URLs and HTML, and full-width forms. `None` if nothing changes.
     pub fn plain(text: &str) -> Option<View> {
         let first = text.bytes().position(is_special)?;
         let mut view = Builder::new(text);
@@ -48,8 +48,8 @@ impl View {
         view.is_changed.then_some(view.view)
     }
 
-    /// `text` with each value that goes on behind a line's end or a closed quote in one piece, and where the pieces meet; nothing where there is
-    /// nothing of that kind.
+    /// `text` with values joined that continue behind a line end or a closed quote, and the offsets of the joints.
+    /// `None` if there are none.
     pub fn joined(text: &str) -> Option<(View, Vec<usize>)> {
         let mut view = Builder::new(text);
         let mut joints = Vec::new();
@@ -73,7 +73,7 @@ impl View {
 
 struct Builder<'t> {
     of: &'t str,
-    /// So much of it was taken.
+    /// The number of bytes consumed.
     at: usize,
     view: View,
     is_changed: bool,
@@ -85,14 +85,14 @@ impl<'t> Builder<'t> {
         Builder { of, at: 0, view, is_changed: false }
     }
 
-    /// Takes all up to `end` as it stands.
+    /// Copies everything up to `end`.
     fn until(&mut self, end: usize) {
         if end > self.at {
             self.push(end, true, &self.of[self.at..end]);
         }
     }
 
-    /// Takes `meaning` for so many bytes.
+    /// Replaces the next `length` bytes by `meaning`.
     fn replace(&mut self, length: usize, meaning: &str) {
         self.is_changed = true;
         match meaning.is_empty() {
@@ -108,21 +108,21 @@ impl<'t> Builder<'t> {
     }
 }
 
-/// Whether something other than itself may begin with `byte`.
+/// Whether a sequence with a special meaning may begin with `byte`.
 fn is_special(byte: u8) -> bool {
     byte >= 0x7f || (byte < b' ' && byte != b'\n' && byte != b'\t') || b"\\%&[^#".contains(&byte)
 }
 
-/// How many bytes from `at` on are to be taken as they stand, the first one in any case.
+/// The number of bytes from `at` on to copy verbatim, at least one character.
 fn next_special(text: &str, at: usize) -> usize {
     let first = text[at..].chars().next().map_or(1, char::len_utf8);
-    // All backslashes of a run mean the same.
+    // A run of backslashes is copied as a whole.
     let first = first.max(text.as_bytes()[at..].iter().take_while(|byte| **byte == b'\\').count());
     let rest = &text.as_bytes()[at + first..];
     first + rest.iter().position(|byte| is_special(*byte)).unwrap_or(rest.len())
 }
 
-/// What stands at `at` means something else than itself: how many bytes, and what.
+/// The length and the meaning of the sequence at `at`, if it has a special meaning.
 fn meaning(text: &str, at: usize) -> Option<(usize, &'static str)> {
     let rest = &text.as_bytes()[at..];
     if rest.starts_with(b"\r") {
@@ -155,14 +155,14 @@ const ENTITIES: [(&str, &str); 8] = [
     ("&equals;", "="),
 ];
 
-/// What begins with a backslash, however often it was escaped.
+/// An escape sequence with any number of backslashes.
 fn escaped(rest: &[u8]) -> Option<(usize, &'static str)> {
     let slashes = rest.iter().take_while(|byte| **byte == b'\\').count();
     let behind = &rest[slashes..];
     let number = |digits: usize| ascii(behind.get(1..=digits)?).map(|c| (slashes + 1 + digits, c));
     match behind.first()? {
         b'\n' => Some(continued(slashes, behind)),
-        // The same within JSON.
+        // A continued line within JSON.
         b'n' if slashes == 3 => Some(continued(slashes, behind)),
         b'n' | b'r' => Some((slashes + 1, "\n")),
         b't' => Some((slashes + 1, "\t")),
@@ -173,14 +173,14 @@ fn escaped(rest: &[u8]) -> Option<(usize, &'static str)> {
     }
 }
 
-/// A line that goes on in the next one, also within a diff: its end behind so many backslashes, and how the next one is indented.
+/// A continued line, also within a diff: the backslashes, the line end, and the indentation of the next line.
 fn continued(slashes: usize, behind: &[u8]) -> (usize, &'static str) {
     let sign = usize::from(matches!(behind.get(1), Some(b'+' | b'-')));
     let blanks = behind[1 + sign..].iter().take_while(|byte| matches!(byte, b' ' | b'\t')).count();
     (slashes + 1 + sign + blanks, CONTINUED)
 }
 
-/// `%3D`, also where its percent sign is encoded itself.
+/// `%3D`, also if the percent sign is encoded itself.
 fn encoded(rest: &[u8]) -> Option<(usize, &'static str)> {
     let again = rest[1..].chunks_exact(2).take_while(|pair| *pair == b"25").count();
     let again = if ascii(rest.get(1 + 2 * again..3 + 2 * again)?).is_some() { again } else { again.checked_sub(1)? };
@@ -188,7 +188,7 @@ fn encoded(rest: &[u8]) -> Option<(usize, &'static str)> {
     ascii(&rest[length - 2..length]).map(|c| (length, c))
 }
 
-/// The printable character that hexadecimal digits name.
+/// The printable ASCII character with this hexadecimal code.
 fn ascii(digits: &[u8]) -> Option<&'static str> {
     let code = u32::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()?;
     ascii_of(u8::try_from(code).ok()?)
@@ -201,7 +201,7 @@ fn ascii_of(byte: u8) -> Option<&'static str> {
     PRINTABLE.get(place..=place)
 }
 
-/// What a character outside of ASCII is shown as, where that is nothing or ASCII.
+/// The replacement of a character outside of ASCII that is displayed as nothing or like ASCII.
 fn unusual(c: char) -> Option<&'static str> {
     match c {
         // Zero-width, direction marks, soft hyphens, variations.
@@ -219,8 +219,8 @@ fn unusual(c: char) -> Option<&'static str> {
     }
 }
 
-/// What lies between two pieces of one value, of which the first ends before or at `at` but not before `from`: a line's end with what frames and indents
-/// lines, or a string's end and the next one's beginning. Empty where nothing does.
+/// The gap between two pieces of one value, found at the line end or quote at `at` but not reaching back before `from`:
+/// a line end with frames and indentation, or the end of one string and the start of the next. Empty if there is none.
 fn gap(text: &str, at: usize, from: usize) -> Range<usize> {
     const FRAME: [char; 7] = [' ', '\t', '\r', '│', '┃', '|', '\\'];
     match text.as_bytes()[at] {

@@ -1,13 +1,13 @@
-//! Sums of memory in words: what a figure is made of.
+//! Sums of memory in words: the parts that explain a figure.
 
-use super::parts::part_name;
-use super::texts;
+use super::component_names::part_name;
+use super::wording;
 use crate::knowledge::{Language, in_terms};
 use crate::launch::{Comparison, Contradiction};
 use crate::memory::{Explanation, Moment, States};
 use crate::model::{Bytes, Memory};
 
-/// What the arithmetic says, as reports keep it.
+/// The comparison of predicted and observed memory, as reports keep it.
 pub fn memory(comparison: Comparison, language: Language) -> Memory {
     let Comparison { predicted, explained, beyond, contradiction } = comparison;
     let sums = explained.iter().filter_map(|(figure, found)| Some(sum(figure.bytes?, found, language)));
@@ -18,7 +18,7 @@ pub fn memory(comparison: Comparison, language: Language) -> Memory {
     Memory { predicted, observed, explains: (!words.is_empty()).then(|| words.join("\n")) }
 }
 
-/// `44.87 GiB after setup = weights 14.96 GiB + master weights 29.92 GiB`, and how far off that is.
+/// `44.87 GiB after setup = weights 14.96 GiB + master weights 29.92 GiB`, followed by the error of the sum.
 fn sum(observed: Bytes, found: &Explanation, language: Language) -> String {
     let off = match found.error {
         error if error.abs() < 0.0005 => String::new(),
@@ -42,7 +42,7 @@ fn too_much(states: &States, capacity: Bytes, language: Language) -> String {
     }
 }
 
-/// That the job cannot be laid out as its configuration says.
+/// The sentence that the job's layout does not match its configuration.
 fn refuted(Contradiction { observed, predicted, is_more }: Contradiction, language: Language) -> String {
     match (language, is_more) {
         (Language::En, true) => {
@@ -62,8 +62,8 @@ fn refuted(Contradiction { observed, predicted, is_more }: Contradiction, langua
 
 fn at(moment: Moment, language: Language) -> String {
     match (moment.phase(), language) {
-        (Some(phase), Language::En) => texts::during(phase, language).trim_start().to_owned(),
-        (Some(phase), Language::Zh) => format!("{}时", texts::phase(phase, language)),
+        (Some(phase), Language::En) => wording::during(phase, language).trim_start().to_owned(),
+        (Some(phase), Language::Zh) => format!("{}时", wording::phase(phase, language)),
         (None, Language::En) => "after setup".to_owned(),
         (None, Language::Zh) => "初始化完成后".to_owned(),
     }

@@ -1,17 +1,17 @@
-//! A few lines for whoever only glances: an annotation, a message in a chat.
+//! A summary of a few lines, for an annotation or a chat message.
 
-use super::details::{shorten, strip, sure};
+use super::details::{percent, shorten, strip};
 use super::phrases::{describe, title};
-use super::texts;
+use super::wording;
 use super::{change, numbered, telling};
 use crate::knowledge::Language;
 use crate::model::Report;
 
-/// The verdict, who was hit, why, what to change, and the line that proves it: a line each, without control characters.
+/// The verdict, the victim, the cause, the changes and the proving line: one line each, without control characters.
 pub fn brief(report: &Report, language: Language) -> String {
     let mut lines = vec![title(report, language)];
     if let Some(incident) = report.incidents.first() {
-        lines.extend(incident.ignored.as_ref().map(texts::labels(language).ignored));
+        lines.extend(incident.ignored.as_ref().map(wording::labels(language).ignored));
         if !incident.victim.is_unknown() {
             lines.push(describe(&incident.victim, language));
         }
@@ -20,7 +20,7 @@ pub fn brief(report: &Report, language: Language) -> String {
             causes
                 .iter()
                 .take(1)
-                .map(|diagnosis| format!("{} {}: {}", sure(diagnosis), diagnosis.title, diagnosis.why)),
+                .map(|diagnosis| format!("{} {}: {}", percent(diagnosis), diagnosis.title, diagnosis.why)),
         );
         lines.extend((1..).zip(numbered(incident)).map(|(number, patch)| format!("{number}. {}", change(patch))));
     }

@@ -1,18 +1,18 @@
-//! What a comment says of the run that it speaks of.
+//! The lines of a comment about its CI run.
 
-use super::texts;
+use super::wording;
 use crate::knowledge::Language;
 
-/// The last line of a comment: the run's address and its commit, where they are known. Both come from the pipeline.
+/// The last line of a comment: the run's address and its commit, as far as the pipeline gives them.
 pub fn run(address: Option<&str>, commit: Option<&str>, language: Language) -> String {
-    let link = address.map(|address| format!("[{}]({address})", texts::labels(language).this_run));
+    let link = address.map(|address| format!("[{}]({address})", wording::labels(language).this_run));
     let commit = commit.map(short);
     link.into_iter().chain(commit).collect::<Vec<_>>().join(" · ")
 }
 
-/// What stands above what was, and the words that open that.
+/// The heading of a comment on a solved problem, and the title of the folded earlier text.
 pub fn solved(address: Option<&str>, commit: Option<&str>, language: Language) -> (String, &'static str) {
-    let labels = texts::labels(language);
+    let labels = wording::labels(language);
     let run = run(address, commit, language);
     let run = if run.is_empty() { run } else { format!(": {run}") };
     (format!("### {}\n\n{}{run}", labels.solved, labels.later_run), labels.what_it_was)

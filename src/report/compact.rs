@@ -1,4 +1,4 @@
-//! The report in less than four thousand bytes, for agents and pipelines that pay by the word.
+//! The report in at most four thousand bytes, for assistants and pipelines with a limited context.
 
 use serde::Serialize;
 
@@ -9,13 +9,13 @@ use crate::model::{
     Patch, PatchEffect, Phase, Report, Scalar, Snapshot, Victim,
 };
 
-/// No answer is longer, in bytes.
+/// The longest answer, in bytes.
 const MOST: usize = 4000;
-/// Cited words, in characters, where there is room.
+/// The longest cited text, in characters.
 const WORDS: usize = 200;
-/// The words that state a figure, in characters.
+/// The longest text of a figure, in characters.
 const FIGURE: usize = 80;
-/// The summary, in characters.
+/// The longest summary, in characters.
 const SUMMARY: usize = 500;
 const CAUSES: usize = 3;
 const CITES: usize = 2;
@@ -103,7 +103,7 @@ pub struct Cite {
 }
 
 impl Cite {
-    /// `cite`, as long as there is room.
+    /// `cite` with its text cut to [`WORDS`] characters.
     pub fn of(cite: &Citation) -> Cite {
         let text = cite.text.chars().take(WORDS).collect();
         Cite { path: cite.location.path.to_string(), line: cite.location.line.0, text }
@@ -136,7 +136,7 @@ pub fn compact(report: &Report) -> Result<String, serde_json::Error> {
     serde_json::to_string(&compacted(report, MOST)?)
 }
 
-/// What is left of `report` in at most so many bytes of JSON: what is least needed is left out first.
+/// `report` in at most `most` bytes of JSON; the least important parts are dropped first.
 pub fn compacted(report: &Report, most: usize) -> Result<Compact<'_>, serde_json::Error> {
     let mut compact = Compact::of(report);
     let shorter: [fn(&mut Compact<'_>); 10] = [
@@ -195,13 +195,13 @@ impl Compact<'_> {
         }
     }
 
-    /// Cuts all cited words to so many characters.
+    /// Cuts all cited text to `width` characters.
     fn cites(&mut self, width: usize) {
         let all = self.causes.iter_mut().flat_map(|cause| &mut cause.evidence).chain(&mut self.evidence);
         all.for_each(|cite| cite.text = cite.text.chars().take(width).collect());
     }
 
-    /// What names files is left out: their names alone may be longer than an answer.
+    /// Drops citations and shortens paths, which alone may be longer than an answer.
     fn forget_places(&mut self) {
         self.figures.clear();
         self.causes.iter_mut().for_each(|cause| cause.evidence.clear());

@@ -1,5 +1,5 @@
-//! The lines beside those that prove a report, for whoever reads it away from the log: read once more where they stand, since
-//! an analysis keeps none of what it does not cite.
+//! Adds the lines around those that prove a report, for readers without the log. They are read again from the files,
+//! since an analysis keeps only the lines that it cites.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -12,28 +12,28 @@ use memchr::{memchr, memchr_iter, memmem};
 use crate::model::{Citation, Column, LineNumber, Location, Report};
 use crate::source::{Input, Places};
 
-/// As many lines before and after.
+/// The number of lines before and after a cited line.
 pub(super) const BESIDE: u64 = 2;
-/// So many more are read, to tell what a line goes on with; nobody is shown them.
+/// Further lines that are read only to find secrets that continue over several lines; they are not shown.
 const MARGIN: u64 = 1;
-/// Beside as many citations of each kind.
+/// The most citations of each kind that get context.
 const CITES: usize = 50;
-/// Behind so many bytes of an input nobody looks: reading it twice must not take long.
+/// The end of the part of an input that is read again, in bytes, so that it does not take long.
 const FARTHEST: u64 = 256 << 20;
-/// A longer line is cut at so many bytes.
+/// The length in bytes at which a line is cut.
 const LONGEST: usize = 400;
-/// As much of a cited line is compared with its citation.
+/// The most bytes of a line that are compared with its citation.
 const COMPARED: usize = 64 << 10;
-/// A private key has fewer lines.
+/// More lines than a private key has.
 const LONGEST_KEY: u64 = 128;
 
-/// Adds the lines beside those that prove what `report` says. Standard input, pipes and what has changed since have none.
+/// Adds context lines to `report`. Standard input, pipes and files that have changed get none.
 pub fn neighbours(report: &mut Report, paths: &[String], places: Places<'_>) {
     let cites = proof(report).flat_map(|cites| cites.iter().filter(|cite| cite.location.is_line()).take(CITES));
     report.neighbours = beside_all(cites, paths, places, "");
 }
 
-/// The lines beside `cites`, as far as what `paths` name in `places` holds them; `prefix` stands before each path in citations.
+/// The lines around `cites` in what `paths` name in `places`; `prefix` stands before each path in citations.
 pub fn beside_all<'c>(
     cites: impl Iterator<Item = &'c Citation>,
     paths: &[String],
@@ -52,7 +52,7 @@ pub fn beside_all<'c>(
     for file in files {
         let holds =
             |path: &Arc<str>| path.strip_prefix(&file).is_some_and(|rest| rest.is_empty() || rest.starts_with('!'));
-        // Opening a pipe a second time waits for somebody who writes.
+        // Opening a pipe a second time would block.
         let is_there = || places.is_elsewhere(&file) || fs::metadata(&file).is_ok_and(|metadata| metadata.is_file());
         if !wanted.keys().any(holds) || !is_there() {
             continue;
@@ -72,12 +72,12 @@ pub fn beside_all<'c>(
     if prefix.is_empty() { found.into_iter().collect() } else { found.into_iter().map(told).collect() }
 }
 
-/// Leaves out the lines that were only read to tell what others go on with.
+/// Drops the lines that were read only to find secrets.
 pub(super) fn narrow(report: &mut Report) {
     report.neighbours = beside_proof(&report.neighbours, report);
 }
 
-/// Those of `lines` that stand beside what proves `report`.
+/// The `lines` near a citation that proves `report`.
 pub fn beside_proof(lines: &[Citation], report: &Report) -> Vec<Citation> {
     let cited: BTreeSet<(&str, u64)> = proof(report)
         .flatten()
@@ -87,18 +87,18 @@ pub fn beside_proof(lines: &[Citation], report: &Report) -> Vec<Citation> {
     lines.iter().filter(is_beside).cloned().collect()
 }
 
-/// The lines up to `far` beside that of this number, and itself.
+/// The numbers of the lines up to `far` before and after `line`, including it.
 fn around(line: u64, far: u64) -> RangeInclusive<u64> {
     line.saturating_sub(far).max(1)..=line.saturating_add(far)
 }
 
-/// What a report is proven with, less what its diagnoses go by.
+/// The citations that prove a report, without those of its diagnoses.
 fn proof(report: &Report) -> impl Iterator<Item = &Vec<Citation>> {
     let root = report.incidents.first().into_iter().flat_map(|incident| [&incident.phase.evidence, &incident.evidence]);
     root.chain(report.other_failure.iter().map(|failure| &failure.evidence))
 }
 
-/// The lines beside `cites`, all of one input. Where a cited line is another one by now, none are taken.
+/// The lines around `cites`, all of one input. Citations whose line has changed are skipped.
 fn beside(input: Input<'_>, cites: &[&Citation]) -> Vec<Citation> {
     let path = input.path.clone();
     let lines: BTreeSet<u64> = cites.iter().map(|cite| cite.location.line.0).collect();
@@ -119,14 +119,15 @@ fn beside(input: Input<'_>, cites: &[&Citation]) -> Vec<Citation> {
     read.into_iter().filter(|(number, _)| still.contains(number)).map(cite).collect()
 }
 
-/// The beginnings of the lines `near`, less those of private keys: nobody could tell what a single line of one is.
+/// The beginnings of the lines with the numbers `near`. Lines within private keys are left out, since a single one
+/// cannot be recognised as secret.
 fn read(input: Input<'_>, near: &BTreeSet<u64>) -> BTreeMap<u64, Vec<u8>> {
     let mut found = BTreeMap::new();
     let (Some(first), Some(last)) = (near.first(), near.last()) else { return found };
     let from = first.saturating_sub(LONGEST_KEY);
     let mut bytes = BufReader::with_capacity(1 << 20, input.take(FARTHEST));
     let (mut number, mut line, mut is_key) = (1, Vec::new(), false);
-    // What cannot be read was said by the analysis.
+    // The analysis has already reported read errors.
     while let Ok(block) = bytes.fill_buf() {
         if block.is_empty() || number > *last {
             break;
@@ -152,7 +153,7 @@ fn read(input: Input<'_>, near: &BTreeSet<u64>) -> BTreeMap<u64, Vec<u8>> {
     found
 }
 
-/// Ends `line`.
+/// Finishes `line`: stores it if it is wanted and not part of a private key.
 fn keep(found: &mut BTreeMap<u64, Vec<u8>>, near: &BTreeSet<u64>, number: u64, line: &mut Vec<u8>, is_key: &mut bool) {
     let ends = memmem::find(line, b"PRIVATE KEY-----").is_some() && memmem::find(line, b"-----END ").is_some();
     let begins = memmem::find(line, b"PRIVATE KEY-----").is_some() && !ends;

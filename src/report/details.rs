@@ -1,16 +1,16 @@
-//! What renderers say in the same words beside the first lines, and what of a report a screen may show.
+//! Wording that several renderers share below the lead, and the sanitising of reports for a screen.
 
 use super::phrases::describe;
-use super::texts::{self, Labels};
+use super::wording::{self, Labels};
 use crate::knowledge::{Language, in_installation};
 use crate::model::{
     Bytes, Call, Consumer, Diagnosis, End, InputSummary, Job, Patch, Report, Text, Texts, Victim, one_line,
 };
 
-/// A cited line is cut to this many characters.
+/// The most characters of a cited line.
 const WIDTH: usize = 150;
 
-/// What the job is: `openrlhf up to 0.10.1.post2, Qwen2.5-72B, 8 ranks`.
+/// The job in a line: `openrlhf up to 0.10.1.post2, Qwen2.5-72B, 8 ranks`.
 pub(super) fn describe_job(job: &Job, labels: &Labels) -> Option<String> {
     let framework = job.framework.as_deref().map(|name| {
         let version = job.framework_version.as_deref().map(|version| format!(" {version}"));
@@ -23,20 +23,20 @@ pub(super) fn describe_job(job: &Job, labels: &Labels) -> Option<String> {
     (!parts.is_empty()).then(|| parts.join(labels.comma))
 }
 
-/// What a patch costs, what it needs to work, and what else is worth knowing, each with its label.
+/// The cost of a patch, its requirements, and further remarks, each with its label.
 pub(super) fn remarks<'p>(patch: &'p Patch, labels: &Labels) -> impl Iterator<Item = (&'static str, &'p str)> {
     let remarks =
         [(labels.cost, patch.cost.as_deref()), (labels.needs, patch.condition()), (labels.note, patch.note.as_deref())];
     remarks.into_iter().filter_map(|(label, words)| Some((label, words?)))
 }
 
-/// How sure a diagnosis is: `97%`.
-pub(super) fn sure(diagnosis: &Diagnosis) -> String {
+/// The confidence in a diagnosis: `97%`.
+pub(super) fn percent(diagnosis: &Diagnosis) -> String {
     format!("{:.0}%", diagnosis.confidence * 100.0)
 }
 
-/// Holders of one role together, who holds most first.
-pub(super) fn alike(consumers: &[Consumer]) -> Vec<Vec<&Consumer>> {
+/// The consumers grouped by role, the group with the largest consumer first.
+pub(super) fn consumers_by_role(consumers: &[Consumer]) -> Vec<Vec<&Consumer>> {
     let mut groups: Vec<Vec<&Consumer>> = Vec::new();
     for consumer in consumers {
         match groups.iter_mut().find(|group| consumer.role.is_some() && group[0].role == consumer.role) {
@@ -48,8 +48,8 @@ pub(super) fn alike(consumers: &[Consumer]) -> Vec<Vec<&Consumer>> {
     groups
 }
 
-/// What holders of one role hold together: `451.27 GiB  2 × ray::WorkerDict  largest 260.26 GiB (pid 12)`.
-pub(super) fn alike_words(group: &[&Consumer], labels: &Labels) -> String {
+/// The memory of one role: `451.27 GiB  2 × ray::WorkerDict  largest 260.26 GiB (pid 12)`.
+pub(super) fn role_in_words(group: &[&Consumer], labels: &Labels) -> String {
     let sum = Bytes(group.iter().map(|consumer| consumer.bytes.0).sum()).to_string();
     let Some(largest) = group.first() else { return sum };
     let role = shorten(largest.role.as_deref().unwrap_or_default());
@@ -60,26 +60,28 @@ pub(super) fn alike_words(group: &[&Consumer], labels: &Labels) -> String {
     }
 }
 
-/// Where a call stands: `train.py:42`; of a package below the folder in which packages are installed.
+/// The place of a call: `train.py:42`. Paths of packages are relative to the folder in which packages are installed.
 pub(super) fn place_of(call: &Call) -> String {
     let file = in_installation(&call.file).unwrap_or(&call.file);
     call.file_line.map_or_else(|| file.to_owned(), |line| format!("{file}:{line}"))
 }
 
-/// Which processes ended, how and when: `ranks 0–4, 6, 7 failed with an NCCL timeout, 12 s later`.
-pub(super) fn ended(end: &End, language: Language) -> String {
+/// Which processes ended, how, and when: `ranks 0–4, 6, 7 failed with an NCCL timeout, 12 s later`.
+pub(super) fn end_in_words(end: &End, language: Language) -> String {
     let when = match (end.seconds_after, &end.time) {
-        (Some(after), _) if after >= 1.0 => (texts::labels(language).later)(after),
-        (_, Some(time)) => time.split_once('T').map(|(_, time)| (texts::labels(language).at)(time)).unwrap_or_default(),
+        (Some(after), _) if after >= 1.0 => (wording::labels(language).later)(after),
+        (_, Some(time)) => {
+            time.split_once('T').map(|(_, time)| (wording::labels(language).at)(time)).unwrap_or_default()
+        }
         _ => String::new(),
     };
-    texts::ended(&end.ending, &who(end, language), end.count, &when, language)
+    wording::ended(&end.ending, &who(end, language), end.count, &when, language)
 }
 
-/// `ranks 0–4, 6, 7`; else pids, else what the processes are called.
+/// The processes as `ranks 0–4, 6, 7`, else by pids, else by name.
 fn who(end: &End, language: Language) -> String {
     const PIDS: usize = 4;
-    let labels = texts::labels(language);
+    let labels = wording::labels(language);
     let rest = end.count.saturating_sub(end.processes.len());
     let rest = |shown: usize| match rest + end.processes.len().saturating_sub(shown) {
         0 => String::new(),
@@ -104,7 +106,7 @@ fn who(end: &End, language: Language) -> String {
     }
 }
 
-/// Numbers in order, those in a row as one: `0–4, 6, 7`.
+/// Sorted numbers with consecutive ones as ranges: `0–4, 6, 7`.
 fn ranges(numbers: &[u32]) -> String {
     let mut runs: Vec<(u32, u32)> = Vec::new();
     for number in numbers {
@@ -121,12 +123,12 @@ fn ranges(numbers: &[u32]) -> String {
     runs.into_iter().map(run).collect::<Vec<_>>().join(", ")
 }
 
-/// One line, cut where it gets long.
+/// `text` as one line of at most [`WIDTH`] characters.
 pub(super) fn shorten(text: &str) -> String {
     shorten_to(text, WIDTH)
 }
 
-/// One line of at most so many characters.
+/// `text` as one line of at most `width` characters.
 pub(super) fn shorten_to(text: &str, width: usize) -> String {
     let words = strip(text);
     let words = words.trim();
@@ -136,13 +138,14 @@ pub(super) fn shorten_to(text: &str, width: usize) -> String {
     }
 }
 
-/// Without what a terminal or a browser would obey: control sequences, line ends, changes of the direction of writing.
+/// `text` without what a terminal or a browser would interpret: control sequences, line ends, changes of writing
+/// direction.
 pub(super) fn strip(text: &str) -> String {
     one_line(&anstream::adapter::strip_str(text).to_string())
 }
 
-/// `report` with the folder that all its inputs share left out of every citation: who named it knows it.
-pub(super) fn nearby(mut report: Report) -> Report {
+/// `report` with paths in citations relative to the folder that all inputs share, which the user named and knows.
+pub(super) fn without_shared_folder(mut report: Report) -> Report {
     let folder = |path: &str| path.rfind('/').map_or(0, |slash| slash + 1);
     let is_read = |input: &&InputSummary| input.warning.is_none() || input.lines > 0;
     let paths: Vec<&str> = report.inputs.iter().filter(is_read).map(|input| &*input.path).collect();
@@ -164,7 +167,7 @@ pub(super) fn nearby(mut report: Report) -> Report {
     report
 }
 
-/// `report` as a screen may show it: whatever stems from inputs is lines of our own making, and obeyed by nobody.
+/// `report` with all text from inputs made safe for a screen.
 pub(super) fn printable(report: &Report) -> Report {
     let mut report = report.clone();
     report.texts(&mut |text| match text {

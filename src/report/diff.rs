@@ -1,6 +1,6 @@
-//! What stands in a unified diff.
+//! Reads unified diffs.
 
-/// Where in the old file a diff changes something first: the number of the line, from 1.
+/// The number of the first line of the old file that a diff changes, from 1.
 pub(super) fn first_changed_line(diff: &str) -> Option<u64> {
     let mut lines = diff.lines().skip_while(|line| !line.starts_with("@@ -"));
     let header = lines.next()?.strip_prefix("@@ -")?;
@@ -10,7 +10,7 @@ pub(super) fn first_changed_line(diff: &str) -> Option<u64> {
     Some((start + kept.len() as u64).max(1))
 }
 
-/// The class of a line of a diff.
+/// The CSS class for a line of a diff.
 pub(super) fn class(line: &str) -> &'static str {
     match line.as_bytes().first() {
         Some(b'+') => "added",

@@ -4,13 +4,13 @@
 
 use std::path::Path;
 
+use super::annotation_place::annotation_place;
 use super::brief::brief;
 use super::phrases::title;
-use super::place::place;
 use crate::knowledge::Language;
 use crate::model::Report;
 
-/// One annotation on the line of the launch configuration under `root`, or on no file; nothing for a healthy job.
+/// One annotation, on the line of the launch configuration under `root` or on no file; empty for a healthy job.
 pub fn github(report: &Report, language: Language, root: &Path) -> String {
     let root_incident = report.incidents.first();
     let level = match root_incident {
@@ -20,17 +20,18 @@ pub fn github(report: &Report, language: Language, root: &Path) -> String {
         None if report.other_failure.is_some() => "warning",
         None => return String::new(),
     };
-    let place = place(report, root).map(|place| format!("file={},line={},", property(&place.file), place.line));
+    let place =
+        annotation_place(report, root).map(|place| format!("file={},line={},", property(&place.file), place.line));
     let title = title(report, language);
     format!("::{level} {}title={}::{}\n", place.unwrap_or_default(), property(&title), data(&brief(report, language)))
 }
 
-/// The words behind `::`.
+/// Escapes the message behind `::`.
 fn data(text: &str) -> String {
     text.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
 }
 
-/// A value before `::`, where colons and commas mean something too.
+/// Escapes a value before `::`, where colons and commas have a meaning.
 fn property(text: &str) -> String {
     data(text).replace(':', "%3A").replace(',', "%2C")
 }

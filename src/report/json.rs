@@ -2,7 +2,7 @@ use serde::Serialize;
 
 use crate::model::Report;
 
-/// Name of the format of several reports in one answer.
+/// The name of the format for several reports in one answer.
 const SCHEMA: &str = "oomdoc.reports/1";
 
 /// Reports of several jobs.
@@ -17,7 +17,7 @@ pub fn json(report: &Report) -> Result<String, serde_json::Error> {
     serde_json::to_string_pretty(report)
 }
 
-/// The reports of several jobs as one JSON object; of one job its report.
+/// The reports of several jobs as one JSON object; a single report is written as itself.
 pub fn json_of_jobs(reports: &[Report]) -> Result<String, serde_json::Error> {
     match reports {
         [report] => json(report),

@@ -1,17 +1,18 @@
-//! The first three lines: what ran out, why, and what to do now. Who reads no further knows the rest of the day.
+//! The first three lines of a report: what ran out, why, and what to do now. They must suffice for readers who stop
+//! there.
 
 use super::phrases::{amount, describe, effects, title, together};
 use super::selection::{change, proposed, telling};
-use super::texts::{self, Amounts, Labels};
+use super::wording::{self, Amounts, Labels};
 use crate::diagnosis::UNKNOWN;
 use crate::knowledge::Language;
 use crate::model::{Diagnosis, FigureName, Incident, Phase, Report};
 
-/// What a report says first.
+/// The lead of a report.
 pub(super) struct Lead<'a> {
-    /// What ran out, when, whose, and how much was missing.
+    /// What ran out, in which phase, for which process, and how much was missing.
     pub what: String,
-    /// That it is accepted, where it is.
+    /// The sentence that the incident is accepted, if it is.
     pub ignored: Option<String>,
     /// The likeliest cause.
     pub why: Option<&'a Diagnosis>,
@@ -21,17 +22,17 @@ pub(super) struct Lead<'a> {
 
 /// What to do now.
 pub(super) enum Action {
-    /// Change this.
+    /// Make this change.
     Change(String),
-    /// The cause is open; this helps most often.
+    /// Try this change, which helps most often: the cause is uncertain.
     Try(String),
-    /// Record this, so that the next report can tell.
+    /// Record this next time, so that the cause can be told.
     Record(String),
 }
 
 impl Action {
-    /// The word before it, and its own words.
-    pub fn told(&self, labels: &Labels) -> (&'static str, &str) {
+    /// The label of the action, and its text.
+    pub fn labelled(&self, labels: &Labels) -> (&'static str, &str) {
         match self {
             Action::Change(words) => (labels.action, words),
             Action::Try(words) => (labels.attempt, words),
@@ -41,14 +42,14 @@ impl Action {
 }
 
 impl Lead<'_> {
-    /// Of `report`, whose words are in `language`.
+    /// The lead of `report`, in `language`.
     pub fn of(report: &Report, language: Language) -> Lead<'_> {
         let Some(root) = report.incidents.first() else {
             return Lead { what: title(report, language), ignored: None, why: None, action: None };
         };
         Lead {
             what: what(root, language),
-            ignored: root.ignored.as_ref().map(texts::labels(language).ignored),
+            ignored: root.ignored.as_ref().map(wording::labels(language).ignored),
             why: telling(&root.diagnoses).first().copied(),
             action: action(root, language),
         }
@@ -57,29 +58,29 @@ impl Lead<'_> {
     /// What happened and why, in a sentence.
     pub fn summary(&self, language: Language) -> String {
         let Lead { what, why, .. } = self;
-        why.map_or_else(|| what.clone(), |why| (texts::labels(language).summary)(what, &why.title, why.confidence))
+        why.map_or_else(|| what.clone(), |why| (wording::labels(language).summary)(what, &why.title, why.confidence))
     }
 }
 
 /// `GPU out of memory in the backward pass: rank 3, GPU 3; 2.00 GiB requested, 1.10 GiB of 79.15 GiB free`
 fn what(root: &Incident, language: Language) -> String {
-    /// A phase that is less likely is no part of a headline.
+    /// The least confidence for a phase to be in the headline.
     const LIKELY: f64 = 0.5;
-    let labels = texts::labels(language);
+    let labels = wording::labels(language);
     let phase = Some(&root.phase).filter(|phase| phase.name != Phase::Unknown && phase.confidence >= LIKELY);
-    let during = phase.map(|phase| texts::during(phase.name, language)).unwrap_or_default();
+    let during = phase.map(|phase| wording::during(phase.name, language)).unwrap_or_default();
     let others = root.victims.len().saturating_sub(1);
     let others = if others > 0 { (labels.others)(others) } else { String::new() };
     let victim = (!root.victim.is_unknown()).then(|| format!("{}{others}", describe(&root.victim, language)));
     let recovered = if root.recovered { labels.and_went_on } else { "" };
     let details: Vec<String> = victim.into_iter().chain(amounts(root, language)).collect();
-    // `Host out of memory` and when, before by whom it was killed.
-    let headline = texts::headline(root.kind, language);
+    // The phase goes behind `Host out of memory`, before what killed the process.
+    let headline = wording::headline(root.kind, language);
     let (ran_out, how) = headline.split_at(headline.find([':', ',', '：', '，']).unwrap_or(headline.len()));
     (labels.headline)(&format!("{ran_out}{during}{how}{recovered}"), &details)
 }
 
-/// What was asked for and what there was: only what the log states.
+/// The amounts that the log states: what was requested and what was available.
 fn amounts(root: &Incident, language: Language) -> Option<String> {
     use FigureName::{
         AnonRss, GpuFree, GpuTotal, KvCacheAvailable, MemcgLimit, NodeTotal, NodeUsed, ProcessInUse, Requested,
@@ -101,11 +102,11 @@ fn amounts(root: &Incident, language: Language) -> Option<String> {
             (None, None, None) => return None,
         },
     };
-    Some(texts::amounts(&amounts, language))
+    Some(wording::amounts(&amounts, language))
 }
 
 fn action(root: &Incident, language: Language) -> Option<Action> {
-    let labels = texts::labels(language);
+    let labels = wording::labels(language);
     let proposed = proposed(root);
     let changes: Vec<String> = proposed.iter().map(|patch| change(patch)).collect();
     if changes.is_empty() {
@@ -121,7 +122,7 @@ fn action(root: &Incident, language: Language) -> Option<Action> {
     Some(if is_known { Action::Change(words) } else { Action::Try(words) })
 }
 
-/// What happened and why, in a sentence of `language`.
+/// The summary of `report` in `language`.
 pub(super) fn summary(report: &Report, language: Language) -> String {
     Lead::of(report, language).summary(language)
 }

@@ -1,8 +1,10 @@
 //! The report and its renderings.
 //!
-//! In go what was read and what happened; out comes one [`Report`], the same for every reader, and one file a format that
-//! renders it. A renderer decides how a thing is shown, never whether it is so.
+//! In goes what was read and what happened. Out comes one [`Report`], the same for every reader, and its renderings,
+//! one file per format. A renderer decides how something is shown, never whether it is true.
 
+#[cfg(feature = "render")]
+mod annotation_place;
 mod arithmetic;
 #[cfg(feature = "render")]
 mod brief;
@@ -10,6 +12,8 @@ mod brief;
 mod ci_run;
 #[cfg(feature = "render")]
 mod compact;
+mod component_names;
+mod connectives;
 #[cfg(feature = "render")]
 mod context_lines;
 #[cfg(feature = "render")]
@@ -20,7 +24,6 @@ mod diff;
 mod github;
 #[cfg(feature = "render")]
 mod html;
-mod joints;
 #[cfg(feature = "render")]
 mod json;
 mod lead;
@@ -31,10 +34,7 @@ mod names;
 mod outgoing;
 #[cfg(feature = "render")]
 mod outline;
-mod parts;
 mod phrases;
-#[cfg(feature = "render")]
-mod place;
 mod ranks;
 #[cfg(feature = "render")]
 mod sarif;
@@ -43,7 +43,7 @@ mod selection;
 mod snapshot;
 #[cfg(feature = "render")]
 mod text;
-mod texts;
+mod wording;
 
 use crate::knowledge::Language;
 use crate::model::{Collapse, Incident, InputSummary, Job, Kind, OtherFailure, Report, Role, SCHEMA};
@@ -70,14 +70,14 @@ pub use json::{json, json_of_jobs};
 pub use markdown::{markdown, markdown_of_jobs};
 #[cfg(feature = "server")]
 pub(crate) use names::figure as figure_name;
-/// Words of a log as Markdown that shows them and does nothing else.
+/// Text from logs as inert Markdown.
 #[cfg(feature = "server")]
 pub mod escape {
     pub use super::markdown::{block, code, inline};
 }
+pub(crate) use component_names::part_name;
 #[cfg(feature = "render")]
 pub use outgoing::outgoing;
-pub(crate) use parts::part_name;
 pub use ranks::in_words;
 #[cfg(feature = "render")]
 pub use ranks::rank_rows;
@@ -86,9 +86,9 @@ pub use sarif::sarif;
 pub use selection::{change, numbered, proposed, telling};
 #[cfg(feature = "render")]
 pub use text::{Length, text, text_of_jobs};
-pub(crate) use texts::phase as phase_name;
+pub(crate) use wording::phase as phase_name;
 
-/// The report on what was read and what happened.
+/// Assembles the report.
 pub fn assemble(
     inputs: Vec<InputSummary>,
     job: Job,
@@ -118,12 +118,12 @@ pub fn assemble(
     Report { summary: lead::summary(&report, language), ..report }
 }
 
-/// Whether any line of a log was read, or a memory snapshot.
+/// Whether any log line or memory snapshot was read.
 pub fn has_log(report: &Report) -> bool {
     report.inputs.iter().any(is_read)
 }
 
-/// Whether lines of `input` were read, or the memory snapshot that it is.
+/// Whether lines of `input` were read, or it is a readable memory snapshot.
 pub fn is_read(input: &InputSummary) -> bool {
     input.lines > 0 || input.role == Role::Snapshot && input.warning.is_none()
 }

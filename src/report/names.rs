@@ -1,4 +1,4 @@
-//! What kinds of incident, phases, figures and failures are called, in every language.
+//! The names of kinds of incident, phases, figures and failures in every language.
 
 use crate::knowledge::{Language, phase_in_words};
 use crate::model::{FigureName, Kind, OtherFailureName, Phase};
@@ -30,12 +30,12 @@ pub(super) fn headline(kind: Kind, language: Language) -> &'static str {
     choose(language, en, zh)
 }
 
-/// A phase as a label: its name, or its Chinese word.
+/// A phase as a label: its name, or its Chinese name.
 pub(crate) fn phase(phase: Phase, language: Language) -> &'static str {
     choose(language, phase.as_str(), phase_in_words(phase, Language::Zh))
 }
 
-/// When it was, as part of a headline: ` in the backward pass`.
+/// The phase as part of a headline: ` in the backward pass`.
 pub(super) fn during(phase: Phase, language: Language) -> &'static str {
     let (en, zh) = match phase {
         Phase::Setup => (" during setup", "（初始化时）"),
@@ -58,7 +58,7 @@ pub(super) fn during(phase: Phase, language: Language) -> &'static str {
     choose(language, en, zh)
 }
 
-/// What a figure measures.
+/// The name of a figure.
 pub(crate) fn figure(name: FigureName, language: Language) -> &'static str {
     let (en, zh) = match name {
         FigureName::Requested => ("requested", "请求大小"),

@@ -2,7 +2,7 @@ use super::context_lines::narrow;
 use crate::model::Report;
 use crate::redact::Redactor;
 
-/// `report` as it may leave the process, its secrets masked, and how many of its texts had some.
+/// `report` with its secrets masked, so that it may leave the process, and the number of texts that had some.
 pub fn outgoing(report: &Report, redactor: &Redactor) -> (Report, usize) {
     let mut sent = report.clone();
     let masked = redactor.mask(&mut sent);

@@ -1,26 +1,26 @@
-//! What people are told, in one order for every page; a writer decides how each piece looks.
+//! The content of a report in the order common to all pages; a writer decides how each item looks.
 
-use super::details::{alike, describe_job};
+use super::details::{consumers_by_role, describe_job};
 use super::lead::Lead;
 use super::ranks;
 use super::selection::{self, numbered, proposed, telling};
 use super::snapshot;
-use super::texts::{self, About, Labels};
+use super::wording::{self, Labels, Topic};
 use crate::diagnosis::UNKNOWN;
 use crate::knowledge::Language;
 use crate::model::{
     Call, Citation, Consumer, Diagnosis, End, Figure, Incident, InputSummary, Job, NotAdvised, Patch, Report,
 };
 
-/// How many of each a page has room for; the rest is counted.
+/// The most items of each kind on a page; the rest is only counted.
 pub(super) struct Limits {
-    /// Causes beside the first that are named.
+    /// Causes other than the first.
     pub other_causes: usize,
-    /// Lines that support a cause.
+    /// Citations that support a cause.
     pub evidence: usize,
     /// Figures.
     pub figures: usize,
-    /// Who held the memory.
+    /// Holders of memory.
     pub holders: usize,
     /// Sums of memory.
     pub sums: usize,
@@ -28,21 +28,21 @@ pub(super) struct Limits {
     pub calls: usize,
     /// Memory snapshots.
     pub snapshots: usize,
-    /// Lines of the program in each of them.
+    /// Lines of the program per memory snapshot.
     pub snapshot_lines: usize,
     /// Ends of processes.
     pub ends: usize,
     /// Rows of the grid of ranks.
     pub nodes: usize,
-    /// Changes that do not help.
+    /// Changes that are not advised.
     pub useless: usize,
-    /// Lines of proof.
+    /// Citations that prove the incident.
     pub proof: usize,
     /// Incidents that only followed.
     pub followers: usize,
-    /// What to record next time.
+    /// Hints what to record next time.
     pub hints: usize,
-    /// What was read.
+    /// Inputs.
     pub inputs: usize,
 }
 
@@ -65,7 +65,7 @@ impl Limits {
         hints: 1,
         inputs: 0,
     };
-    /// All that a person may want.
+    /// Everything that a person may want.
     pub const FULL: Limits = Limits {
         other_causes: 4,
         evidence: 4,
@@ -87,25 +87,25 @@ impl Limits {
 
 /// A page.
 pub(super) struct Outline<'a> {
-    /// Its first three lines.
+    /// The first three lines.
     pub lead: Lead<'a>,
-    /// What stands below, in order; none is empty.
+    /// The sections below, in order; none is empty.
     pub sections: Vec<Section<'a>>,
-    /// Whether something was left out.
+    /// Whether items were left out.
     pub is_cut: bool,
 }
 
-/// What belongs under one heading.
+/// A section with its heading.
 pub(super) struct Section<'a> {
-    /// What it is about.
-    pub about: About,
+    /// The section's topic.
+    pub topic: Topic,
     /// Its heading.
     pub heading: &'static str,
     /// Its lines.
     pub items: Vec<Item<'a>>,
 }
 
-/// One thing that is said.
+/// One item of a section.
 pub(super) enum Item<'a> {
     Words(String),
     Cause(&'a Diagnosis),
@@ -122,16 +122,16 @@ pub(super) enum Item<'a> {
     Rest(String),
 }
 
-/// Whether nothing that could be recorded would name another cause.
+/// Whether the cause is so certain that recording more would not change it.
 fn is_sure(root: &Incident) -> bool {
     const SURE: f64 = 0.9;
     root.diagnoses.first().is_some_and(|first| &*first.cause != UNKNOWN && first.confidence >= SURE)
 }
 
 impl<'a> Outline<'a> {
-    /// Of `report`, whose words are in `language`, with as much as `limits` leave room for.
+    /// The outline of `report` in `language`, within `limits`.
     pub fn of(report: &'a Report, language: Language, limits: &Limits) -> Outline<'a> {
-        let labels = texts::labels(language);
+        let labels = wording::labels(language);
         let mut outline = Outline { lead: Lead::of(report, language), sections: Vec::new(), is_cut: false };
         match (report.incidents.split_first(), &report.other_failure) {
             (Some((root, others)), _) => {
@@ -140,22 +140,22 @@ impl<'a> Outline<'a> {
                 outline.why(root, labels, limits);
                 outline.numbers(root, labels, limits);
                 outline.snapshots(report, language, limits);
-                outline.came_down(report, labels, limits);
+                outline.collapse(report, labels, limits);
                 outline.ranks(report, language, limits);
-                outline.list(About::Proof, labels.proof, root.evidence.iter().map(Item::Cite), limits.proof, labels);
+                outline.list(Topic::Proof, labels.proof, root.evidence.iter().map(Item::Cite), limits.proof, labels);
                 let useless = root.diagnoses.iter().take(1).flat_map(|first| &first.not_advised).map(Item::Useless);
-                outline.list(About::Useless, labels.useless, useless, limits.useless, labels);
-                // Who is sure has nothing to ask.
+                outline.list(Topic::Useless, labels.useless, useless, limits.useless, labels);
+                // If the cause is certain, nothing needs to be recorded.
                 let hints = root.capture_next.iter().filter(|_| !is_sure(root)).map(|hint| Item::Words(hint.clone()));
-                outline.list(About::NextTime, labels.next_time, hints, limits.hints, labels);
-                outline.list(About::Also, labels.also, others.iter().map(Item::Follower), limits.followers, labels);
+                outline.list(Topic::NextTime, labels.next_time, hints, limits.hints, labels);
+                outline.list(Topic::Also, labels.also, others.iter().map(Item::Follower), limits.followers, labels);
             }
             (None, Some(failure)) => {
                 outline.snapshots(report, language, limits);
-                outline.came_down(report, labels, limits);
+                outline.collapse(report, labels, limits);
                 outline.ranks(report, language, limits);
                 let proof = failure.evidence.iter().map(Item::Cite);
-                outline.list(About::Proof, labels.proof, proof, limits.proof.max(3), labels);
+                outline.list(Topic::Proof, labels.proof, proof, limits.proof.max(3), labels);
             }
             (None, None) => {
                 outline.snapshots(report, language, limits);
@@ -166,16 +166,16 @@ impl<'a> Outline<'a> {
         outline
     }
 
-    fn add(&mut self, about: About, heading: &'static str, items: Vec<Item<'a>>) {
+    fn add(&mut self, topic: Topic, heading: &'static str, items: Vec<Item<'a>>) {
         if !items.is_empty() {
-            self.sections.push(Section { about, heading, items });
+            self.sections.push(Section { topic, heading, items });
         }
     }
 
-    /// At most so many of `items`; the rest is counted.
+    /// Adds a section with at most `most` of `items`; the rest is counted.
     fn list(
         &mut self,
-        about: About,
+        topic: Topic,
         heading: &'static str,
         items: impl Iterator<Item = Item<'a>>,
         most: usize,
@@ -188,16 +188,16 @@ impl<'a> Outline<'a> {
         if rest > 0 && most > 1 {
             items.push(Item::Rest((labels.more)(rest)));
         }
-        self.add(about, heading, items);
+        self.add(topic, heading, items);
     }
 
     fn changes(&mut self, root: &'a Incident, language: Language) {
-        let labels = texts::labels(language);
+        let labels = wording::labels(language);
         let count = proposed(root).len();
         let patch = |(number, patch)| Item::Patch { number, patch, is_proposed: number <= count };
         let items = (1..).zip(numbered(root)).map(patch).collect();
         let is_known = root.diagnoses.first().is_some_and(|diagnosis| &*diagnosis.cause != UNKNOWN);
-        self.add(About::Changes, if is_known { labels.change } else { labels.first_steps }, items);
+        self.add(Topic::Changes, if is_known { labels.change } else { labels.first_steps }, items);
     }
 
     fn job(&mut self, root: &'a Incident, job: &Job, labels: &'static Labels) {
@@ -205,7 +205,7 @@ impl<'a> Outline<'a> {
         let facts = (!facts.is_empty()).then(|| facts.join(" · "));
         let seen = (root.seen.count > 0).then(|| (labels.seen)(&root.seen));
         let earlier = root.seen.earlier.iter().map(labels.earlier);
-        self.add(About::Job, labels.job, facts.into_iter().chain(seen).chain(earlier).map(Item::Words).collect());
+        self.add(Topic::Job, labels.job, facts.into_iter().chain(seen).chain(earlier).map(Item::Words).collect());
     }
 
     fn why(&mut self, root: &'a Incident, labels: &'static Labels, limits: &Limits) {
@@ -226,53 +226,53 @@ impl<'a> Outline<'a> {
             let evidence = other.evidence.iter().take(limits.evidence.saturating_sub(2));
             items.extend(evidence.map(Item::Cite));
         }
-        self.add(About::Why, labels.why, items);
+        self.add(Topic::Why, labels.why, items);
     }
 
     fn numbers(&mut self, root: &'a Incident, labels: &'static Labels, limits: &Limits) {
         let figures = selection::figures(&root.figures).into_iter().map(Item::Figure);
-        self.list(About::Figures, labels.figures, figures, limits.figures, labels);
-        let holders = alike(&root.consumers).into_iter().map(Item::Holders);
-        self.list(About::Holders, labels.holders, holders, limits.holders, labels);
+        self.list(Topic::Figures, labels.figures, figures, limits.figures, labels);
+        let holders = consumers_by_role(&root.consumers).into_iter().map(Item::Holders);
+        self.list(Topic::Holders, labels.holders, holders, limits.holders, labels);
         let sums = root.memory.explains.iter().flat_map(|words| words.lines()).map(|line| Item::Words(line.to_owned()));
-        self.list(About::Arithmetic, labels.arithmetic, sums, limits.sums, labels);
+        self.list(Topic::Arithmetic, labels.arithmetic, sums, limits.sums, labels);
     }
 
-    /// What memory snapshots show, each in lines of its own.
+    /// Adds a section on the memory snapshots.
     fn snapshots(&mut self, report: &'a Report, language: Language, limits: &Limits) {
-        let labels = texts::labels(language);
+        let labels = wording::labels(language);
         let snapshots = snapshot::ordered(report);
         let rest = snapshots.len().saturating_sub(limits.snapshots);
         let everything = limits.snapshot_lines > Limits::SCREEN.snapshot_lines;
         let told = snapshots.iter().take(limits.snapshots);
-        let told = told.flat_map(|shown| snapshot::told(shown, language, limits.snapshot_lines, everything));
+        let told = told.flat_map(|shown| snapshot::lines(shown, language, limits.snapshot_lines, everything));
         let mut items: Vec<Item> = told.map(Item::Words).collect();
         if rest > 0 {
             items.push(Item::Rest((labels.more)(rest)));
         }
         self.is_cut |= !items.is_empty() && !everything;
-        self.add(About::Snapshot, snapshot::words(language).heading, items);
+        self.add(Topic::Snapshot, snapshot::words(language).heading, items);
     }
 
-    /// The call that failed, and who ended how: where one process alone ended, that is said already.
-    fn came_down(&mut self, report: &'a Report, labels: &'static Labels, limits: &Limits) {
+    /// Adds the stack of the failed call, and how the processes ended unless it was a single one, which the lead names.
+    fn collapse(&mut self, report: &'a Report, labels: &'static Labels, limits: &Limits) {
         let calls = &report.failure.stack;
-        // The innermost say most.
+        // The innermost calls are the most informative.
         let hidden = calls.len().saturating_sub(limits.calls);
         self.is_cut |= hidden > 0;
-        self.add(About::Stack, labels.stack, calls.iter().skip(hidden).map(Item::Call).collect());
+        self.add(Topic::Stack, labels.stack, calls.iter().skip(hidden).map(Item::Call).collect());
         let ends = &report.failure.sequence;
         if ends.len() > 1 || ends.first().is_some_and(|end| end.count > 1) {
-            self.list(About::Ends, labels.ends, ends.iter().map(Item::End), limits.ends, labels);
+            self.list(Topic::Ends, labels.ends, ends.iter().map(Item::End), limits.ends, labels);
         }
     }
 
-    /// Every rank of a large job.
+    /// Adds the grid of ranks of a large job.
     fn ranks(&mut self, report: &Report, language: Language, limits: &Limits) {
         let Some(known) = report.ranks.as_ref().filter(|known| ranks::is_telling(known)) else { return };
         let (lines, is_cut) = ranks::lines(report, known, language, limits.nodes);
         self.is_cut |= is_cut;
-        self.add(About::Ranks, ranks::words(language).heading, lines.into_iter().map(Item::Words).collect());
+        self.add(Topic::Ranks, ranks::words(language).heading, lines.into_iter().map(Item::Words).collect());
     }
 
     fn inputs(&mut self, report: &'a Report, labels: &'static Labels, limits: &Limits) {
@@ -284,6 +284,6 @@ impl<'a> Outline<'a> {
             items.push(Item::Rest((labels.more)(rest)));
         }
         let nodes = report.nodes.iter().map(|nodes| Item::Words((labels.nodes)(nodes)));
-        self.add(About::Read, labels.read, nodes.chain(items).collect());
+        self.add(Topic::Read, labels.read, nodes.chain(items).collect());
     }
 }

@@ -1,17 +1,17 @@
-//! What every reader is told in the same words: titles, amounts, who was hit, what a patch changes.
+//! Phrases common to all formats: titles, amounts, victims, and the effects of patches.
 
 use super::selection::numbered;
-use super::texts::{self};
+use super::wording::{self};
 use crate::knowledge::Language;
 use crate::model::{Bytes, Figure, FigureName, Incident, Patch, Report, Victim};
 
-/// The verdict in a line.
+/// The verdict as a title.
 pub(super) fn title(report: &Report, language: Language) -> String {
-    let labels = texts::labels(language);
+    let labels = wording::labels(language);
     match (report.incidents.first(), &report.other_failure) {
         (Some(root), _) => headline(root, language),
-        (None, Some(failure)) => format!("{}: {}", labels.not_oom, texts::other_failure(failure.name, language)),
-        // Its first line; what to do about it is for a terminal.
+        (None, Some(failure)) => format!("{}: {}", labels.not_oom, wording::other_failure(failure.name, language)),
+        // Only the first line; the advice below it is for a terminal.
         (None, None) if !super::has_log(report) => labels.nothing_read.lines().next().unwrap_or_default().to_owned(),
         (None, None) => labels.healthy.to_owned(),
     }
@@ -19,22 +19,22 @@ pub(super) fn title(report: &Report, language: Language) -> String {
 
 /// What ran out, and whether the job went on.
 pub(super) fn headline(incident: &Incident, language: Language) -> String {
-    let recovered = if incident.recovered { texts::labels(language).and_went_on } else { "" };
-    format!("{}{recovered}", texts::headline(incident.kind, language))
+    let recovered = if incident.recovered { wording::labels(language).and_went_on } else { "" };
+    format!("{}{recovered}", wording::headline(incident.kind, language))
 }
 
-/// The phase, more closely, and how sure that is.
+/// The phase, its site in the code, and how certain it is.
 pub(super) fn phase(incident: &Incident, language: Language) -> String {
-    let labels = texts::labels(language);
+    let labels = wording::labels(language);
     let phase = &incident.phase;
     if phase.name == crate::model::Phase::Unknown {
         return labels.phase_unknown.to_owned();
     }
     let site = phase.site.as_deref().map(|site| format!(": {site}")).unwrap_or_default();
-    format!("{}{site} ({})", texts::phase(phase.name, language), texts::sureness(phase.confidence, labels))
+    format!("{}{site} ({})", wording::phase(phase.name, language), wording::sureness(phase.confidence, labels))
 }
 
-/// A figure's number with its unit.
+/// A figure's amount with its unit.
 pub(super) fn amount(figure: &Figure) -> Option<String> {
     let is_share = matches!(figure.name, FigureName::NodeFraction | FigureName::NodeThreshold);
     match (figure.bytes, figure.value) {
@@ -45,43 +45,43 @@ pub(super) fn amount(figure: &Figure) -> Option<String> {
     }
 }
 
-/// Who was hit: `rank 0, GPU 0`.
+/// The victim: `rank 0, GPU 0`.
 pub(super) fn describe(victim: &Victim, language: Language) -> String {
     let words = |(name, words): (&'static str, String)| match name {
         "role" => words,
-        "host" => texts::on_host(&words, language),
+        "host" => wording::on_host(&words, language),
         "device" => format!("GPU {words}"),
         name => format!("{name} {words}"),
     };
     let mut parts: Vec<(&'static str, String)> = victim.iter_words().collect();
     parts.sort_by_key(|(name, _)| ["role", "rank", "device", "pid", "host"].iter().position(|known| known == name));
-    parts.into_iter().map(words).collect::<Vec<_>>().join(texts::comma(language))
+    parts.into_iter().map(words).collect::<Vec<_>>().join(wording::comma(language))
 }
 
-/// That several patches suffice together: `1 and 3 together: 61.20 of 79.15 GiB`.
+/// The sentence that several patches suffice together: `1 and 3 together: 61.20 of 79.15 GiB`.
 pub(super) fn together(incident: &Incident, language: Language) -> Option<String> {
     let set = incident.diagnoses.first()?.set.as_ref()?;
     let shown = numbered(incident);
     let place = |knob: &String| Some(shown.iter().position(|patch| patch.knob == *knob)? + 1);
     let numbers: Option<Vec<String>> = set.knobs.iter().map(|knob| Some(place(knob)?.to_string())).collect();
     let needs = [set.needs.gpu, set.needs.host].into_iter().flatten().find(|need| need.capacity.is_some());
-    Some((texts::labels(language).together)(&numbers?, &texts::needed(&needs?, language)))
+    Some((wording::labels(language).together)(&numbers?, &wording::needed(&needs?, language)))
 }
 
-/// What a patch moves, and what is needed then: `GPU −133.64 GiB to 15.94 of 79.15 GiB, host +123.83 GiB`.
+/// The effects of a patch and the needs after it: `GPU −133.64 GiB to 15.94 of 79.15 GiB, host +123.83 GiB`.
 pub(super) fn effects(patch: &Patch, language: Language) -> Option<String> {
     let effects = [
         ("GPU", patch.effect.gpu_bytes, patch.needs.gpu),
-        (texts::host(language), patch.effect.host_bytes, patch.needs.host),
+        (wording::host(language), patch.effect.host_bytes, patch.needs.host),
     ];
     let said = effects.iter().filter_map(|(place, bytes, need)| {
         let moved = format!("{place} {}", signed((*bytes)?));
-        let then = need.filter(|need| need.capacity.is_some()).map(|need| texts::down_to(&need, language));
+        let then = need.filter(|need| need.capacity.is_some()).map(|need| wording::down_to(&need, language));
         Some(format!("{moved}{}", then.unwrap_or_default()))
     });
-    let not_enough = (patch.suffices == Some(false)).then(|| texts::labels(language).not_enough.to_owned());
+    let not_enough = (patch.suffices == Some(false)).then(|| wording::labels(language).not_enough.to_owned());
     let said: Vec<String> = said.chain(not_enough).collect();
-    (!said.is_empty()).then(|| said.join(texts::semicolon(language)))
+    (!said.is_empty()).then(|| said.join(wording::semicolon(language)))
 }
 
 fn signed(bytes: Bytes) -> String {

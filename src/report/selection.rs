@@ -1,22 +1,22 @@
-//! What of an incident people are shown: few causes, few patches, each with its number.
+//! Selects what is shown of an incident: a few causes, and a few numbered patches.
 
 use crate::diagnosis::UNKNOWN;
 use crate::model::{Bytes, Diagnosis, Figure, FigureName, Incident, Patch, PatchSet, Scalar};
 
-/// As many causes, and patches of the first one.
+/// The most causes, and the most patches of the first one.
 const MOST: usize = 3;
-/// Causes less likely than this are left to other formats.
+/// The least confidence of a further cause; less likely ones appear only in other formats.
 const LEAST: f64 = 0.02;
 
-/// The causes worth a line: the first, and what else is not unlikely.
+/// The causes worth showing: the first, and others that are not too unlikely.
 pub fn telling(diagnoses: &[Diagnosis]) -> Vec<&Diagnosis> {
     let is_likely = |diagnosis: &&Diagnosis| diagnosis.confidence >= LEAST && &*diagnosis.cause != UNKNOWN;
     let others = diagnoses.iter().skip(1).filter(is_likely);
     diagnoses.iter().take(1).chain(others).take(MOST).collect()
 }
 
-/// The patches worth a number, from 1: the likeliest cause's first, before others those that suffice together, then the best
-/// of each other one.
+/// The patches that get a number, from 1: those of the likeliest cause, with a set that suffices together first, then
+/// the best one of each other cause.
 pub fn numbered(incident: &Incident) -> Vec<&Patch> {
     let causes = telling(&incident.diagnoses);
     let (together, alone): (Vec<&Patch>, Vec<&Patch>) = match causes.first() {
@@ -34,7 +34,7 @@ pub fn numbered(incident: &Incident) -> Vec<&Patch> {
     shown
 }
 
-/// What the report proposes: the set that suffices together, else the first patch.
+/// The patches that the report proposes: the set that suffices together, else the first patch.
 pub fn proposed(incident: &Incident) -> Vec<&Patch> {
     let set = incident.diagnoses.first().and_then(|first| first.set.as_ref());
     let count = set.map_or(1, |set| set.knobs.len());
@@ -45,8 +45,8 @@ fn is_in(set: Option<&PatchSet>, patch: &Patch) -> bool {
     set.is_some_and(|set| set.knobs.contains(&patch.knob))
 }
 
-/// The figures worth a line: the incident's own (the first of each name), and not what stands elsewhere or tells nobody
-/// what to do.
+/// The figures worth showing: the first of each name, without those that appear elsewhere or do not help to decide
+/// anything.
 pub fn figures(figures: &[Figure]) -> Vec<&Figure> {
     use FigureName::{AnonRss, GpuIndex, HostPercent, OomScoreAdj, Other, TotalVm, VictimPid};
     let has_rss = figures.iter().any(|figure| figure.name == AnonRss);
@@ -65,13 +65,13 @@ pub fn figures(figures: &[Figure]) -> Vec<&Figure> {
     own
 }
 
-/// A patch in a few words: `--zero_stage  2 → 3`; a command is what it is.
+/// A patch in short: `--zero_stage  2 → 3`; a command is shown as it is.
 pub fn change(patch: &Patch) -> String {
     let is_command = patch.to == Some(Scalar::Flag(true)) && patch.from.is_none() && patch.knob.contains([' ', '(']);
     if is_command { patch.knob.clone() } else { format!("{}  {}", patch.knob, from_to(patch)) }
 }
 
-/// From what to what: `2 → 3`, `× 0.5`, and what must be set with it.
+/// The change of value, `2 → 3` or `× 0.5`, and the values of knobs that must be set along with it.
 pub fn from_to(patch: &Patch) -> String {
     let from = patch.from.as_deref().map(|from| format!("{from} ")).unwrap_or_default();
     let by = match (&patch.to, &patch.change, &patch.from) {

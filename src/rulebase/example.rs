@@ -6,36 +6,36 @@ use crate::model::{Kind, Report};
 use crate::source::Input;
 use crate::{Error, Options, analyze_inputs};
 
-/// What came of an example.
+/// The outcome of an example.
 #[derive(Debug, Clone)]
-pub struct Tried {
+pub struct ExampleOutcome {
     /// The rule.
     pub rule: Arc<str>,
     /// The example's name.
     pub example: String,
-    /// What had to be said of the rule's cause.
+    /// What the report had to say of the rule's cause.
     pub must: Must,
-    /// What the report's verdict was.
+    /// The report's verdict.
     pub verdict: Kind,
-    /// The causes that were named, likeliest first, with their confidences.
+    /// The causes in the report, likeliest first, with their confidences.
     pub named: Vec<(Arc<str>, f64)>,
-    /// Why it does not hold; `None` where it does.
+    /// Why the example fails; `None` if it holds.
     pub problem: Option<String>,
 }
 
 /// Runs every example of `rule` through the whole analysis.
-pub fn try_examples(rule: &CauseRule, knowledge: &Arc<Knowledge>) -> Result<Vec<Tried>, Error> {
+pub fn try_examples(rule: &CauseRule, knowledge: &Arc<Knowledge>) -> Result<Vec<ExampleOutcome>, Error> {
     rule.example.iter().map(|example| try_example(example, rule, knowledge)).collect()
 }
 
-fn try_example(example: &ExampleRow, rule: &CauseRule, knowledge: &Arc<Knowledge>) -> Result<Tried, Error> {
+fn try_example(example: &ExampleRow, rule: &CauseRule, knowledge: &Arc<Knowledge>) -> Result<ExampleOutcome, Error> {
     let options = Options { knowledge: Some(Arc::clone(knowledge)), ..Options::default() };
     let report = analyze_inputs(example.inputs(), Vec::new(), &options)?;
     let diagnoses = report.incidents.first().map_or(&[][..], |root| &root.diagnoses);
     let named: Vec<(Arc<str>, f64)> =
         diagnoses.iter().map(|diagnosis| (diagnosis.cause.clone(), diagnosis.confidence)).collect();
     let problem = problem(example, rule, &report, &named);
-    Ok(Tried {
+    Ok(ExampleOutcome {
         rule: rule.id.clone(),
         example: example.name.clone(),
         must: example.must,
@@ -46,14 +46,14 @@ fn try_example(example: &ExampleRow, rule: &CauseRule, knowledge: &Arc<Knowledge
 }
 
 impl ExampleRow {
-    /// Its log, and the configuration beside it.
+    /// Its log and its configuration as inputs.
     pub fn inputs(&self) -> Vec<Input<'static>> {
         let texts = [("job.log", Some(&self.log)), ("config", self.config.as_ref())];
         let open = |(name, text): (&str, Option<&String>)| {
             Some(Input::new(name, Cursor::new(format!("{}\n", text?).into_bytes())))
         };
         let inputs: io::Result<Vec<Input>> = texts.into_iter().filter_map(open).collect();
-        // Memory can always be read.
+        // Reading from memory cannot fail.
         inputs.unwrap_or_default()
     }
 }

@@ -7,15 +7,15 @@ use crate::knowledge::{
     CauseRule, Direction, Fact, Glossary, Knob, Knowledge, Language, Lever, Origin, Spelling, To, Word, plain_name,
 };
 
-/// Nothing is called so.
+/// Nothing has this name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unexplained {
-    /// What is spelled most like it, the likest first.
+    /// The most similar names, the best first.
     pub nearest: Vec<String>,
 }
 
-/// What `word` means, as text with colours: a kind, phase or figure, a cause, a lever, a fact, a knob by any of its
-/// spellings. All meanings, where it has several.
+/// Explains `word` as text with colours: a kind, phase or figure, a cause, a lever, a fact, or a knob by any of its
+/// spellings. If it has several meanings, all are explained.
 pub fn explain(
     word: &str,
     knowledge: &Knowledge,
@@ -180,7 +180,7 @@ impl Book<'_> {
     }
 }
 
-/// One meaning in the making.
+/// The explanation of one meaning.
 struct Entry {
     text: String,
 }
@@ -191,7 +191,7 @@ impl Entry {
         let _ = writeln!(self.text, "  {words}");
     }
 
-    /// A row that has nothing to say is left out.
+    /// Adds a row unless `words` is empty.
     fn row(&mut self, label: &str, words: &str) {
         if !words.is_empty() {
             let _ = writeln!(self.text, "  {DIM}{label}{DIM:#}: {words}");

@@ -6,22 +6,23 @@ use crate::model::{FigureName, Kind, Phase};
 
 use super::sources::RuleSource;
 
-/// The facts that conditions may ask for, by name.
+/// The facts that conditions may use, by name.
 pub struct FactNames {
     facts: BTreeMap<Arc<str>, Known>,
-    /// What dialects call the settings of their frameworks: any kind of value.
+    /// Names of settings in dialects, whose values can have any type.
     settings: BTreeSet<String>,
 }
 
-/// What a fact may be.
+/// The type and values of a fact.
 struct Known {
     r#type: FactType,
-    /// The words that it may be, where they are few.
+    /// Its possible values, if there are only a few.
     values: Vec<Arc<str>>,
 }
 
 impl FactNames {
-    /// Those of configurations, of logs, and every figure of the vocabulary; what a user's own messages state, too.
+    /// Facts from configurations and logs, every figure of the vocabulary, and facts that the user's own messages
+    /// state.
     pub fn new(knowledge: &Knowledge, glossary: &Glossary) -> FactNames {
         let words = |words: &mut dyn Iterator<Item = &'static str>| words.map(Arc::from).collect();
         let stated = knowledge.facts.iter().chain(&glossary.facts).map(|Fact { name, r#type, values, .. }| {
@@ -49,17 +50,17 @@ impl FactNames {
         FactNames { facts, settings }
     }
 
-    /// Whether a dialect has a setting that is called so.
+    /// Whether a dialect has a setting of this name.
     pub fn is_setting(&self, name: &str) -> bool {
         self.settings.contains(name)
     }
 
-    /// Whether a condition may ask for `name`.
+    /// Whether a condition may use `name`.
     pub fn is_known(&self, name: &str) -> bool {
         self.type_of(name).is_some() || self.is_setting(name)
     }
 
-    /// The names that are spelled most like `name`; where none is, those that end as it does.
+    /// The names most similar to `name`; if there are none, those with the same last part.
     pub fn nearest(&self, name: &str) -> Vec<String> {
         let all = || self.facts.keys().map(|known| &**known).chain(self.settings.iter().map(String::as_str));
         let last = |name: &str| name.rsplit('.').next().unwrap_or_default().to_owned();
@@ -74,24 +75,24 @@ impl FactNames {
         self.facts.iter().map(|(name, known)| (&**name, known.r#type))
     }
 
-    /// What the values of a fact are; `None` where there is no such fact.
+    /// The type of a fact; `None` if there is no such fact.
     pub fn type_of(&self, name: &str) -> Option<FactType> {
         self.facts.get(name).map(|known| known.r#type)
     }
 
-    /// The words that a fact may be; empty where it may be any.
+    /// The possible values of a fact; empty if they are not limited.
     pub fn values_of(&self, name: &str) -> &[Arc<str>] {
         self.facts.get(name).map_or(&[], |known| &known.values)
     }
 }
 
-/// Whether a rule may be called `word`.
+/// Whether `word` is a valid name for a rule.
 pub(super) fn is_word(word: &str) -> bool {
     word.starts_with(|c: char| c.is_ascii_lowercase())
         && word.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_')
 }
 
-/// Those of `known` that are spelled most like `word`, the likest first.
+/// The names in `known` that are most similar to `word`, the best first.
 pub(crate) fn nearest<'k>(word: &str, known: impl Iterator<Item = &'k str>) -> Vec<&'k str> {
     const LIKE: f64 = 0.6;
     const MOST: usize = 3;
@@ -104,13 +105,13 @@ pub(crate) fn nearest<'k>(word: &str, known: impl Iterator<Item = &'k str>) -> V
     alike.into_iter().take(MOST).map(|(_, known)| known).collect()
 }
 
-/// The ids of rules in `sources` that are spelled most like `id`.
+/// The ids of rules in `sources` that are most similar to `id`.
 pub fn nearest_rules(id: &str, sources: &[RuleSource]) -> Vec<String> {
     let rules: Vec<Arc<str>> = sources.iter().filter_map(|source| Some(source.cause()?.id)).collect();
     nearest(id, rules.iter().map(|id| &**id)).into_iter().map(str::to_owned).collect()
 }
 
-/// `did you mean …?` for a word that is not known, or nothing.
+/// `did you mean …?` for an unknown word, if a known one is similar.
 pub(super) fn suggestion<'k>(word: &str, known: impl Iterator<Item = &'k str>) -> Option<String> {
     let alike: Vec<String> = nearest(word, known).into_iter().map(|known| format!("`{known}`")).collect();
     (!alike.is_empty()).then(|| format!("did you mean {}?", alike.join(" or ")))

@@ -1,4 +1,4 @@
-//! A rule to begin with: commented, complete, and already passing its checks.
+//! A template for a new rule: commented, complete, and already passing its checks.
 
 use thiserror::Error;
 
@@ -6,7 +6,7 @@ use super::names::is_word;
 
 const CAUSE: &str = include_str!("skeleton/cause.toml");
 const MESSAGE: &str = include_str!("skeleton/message.toml");
-/// Stands for the rule's name in both.
+/// The placeholder for the rule's name in both templates.
 const PLACEHOLDER: &str = "NAME";
 
 /// A name that no rule can have.
@@ -14,8 +14,8 @@ const PLACEHOLDER: &str = "NAME";
 #[error("`{0}` is no good name")]
 pub struct BadName(pub String);
 
-/// The files of a new rule, by their paths below a folder of rules: the rule of a cause, and the message of a program of one's own by
-/// which it is told.
+/// The files of a new rule, by their paths below a folder of rules: the rule of a cause, and the message of the user's
+/// own program that reveals it.
 pub fn skeleton(name: &str) -> Result<[(String, String); 2], BadName> {
     if !is_word(name) {
         return Err(BadName(name.to_owned()));

@@ -6,49 +6,49 @@ use walkdir::WalkDir;
 
 use crate::knowledge::{CauseRule, Knowledge, KnowledgeError, Origin, RuleFile, Secret, shipped_files};
 
-/// A file of rules, whose it is, and how to name it to its owner.
+/// A file of rules with its owner.
 #[derive(Debug, Clone)]
 pub struct RuleSource {
-    /// Whose it is.
+    /// Whether it is shipped or the user's own.
     pub origin: Origin,
-    /// Its path as its owner knows it.
+    /// The path as its owner knows it.
     pub shown: String,
     /// The file.
     pub file: RuleFile,
 }
 
-/// No rules could be read.
+/// Why rules could not be read.
 #[derive(Debug, Error)]
 pub enum SourcesError {
     /// A file or folder cannot be read.
     #[error("{path} cannot be read: {error}")]
     Unreadable {
-        /// Which.
+        /// The file or folder.
         path: PathBuf,
-        /// What the operating system says.
+        /// The error of the operating system.
         error: io::Error,
     },
-    /// It is not what it should be.
+    /// The content of a file is invalid.
     #[error("{place}: {problem}")]
     Faulty {
-        /// The file as its owner knows it, and the line where one can be told.
+        /// The file as its owner knows it, with the line if known.
         place: String,
         /// What is wrong.
         problem: String,
     },
-    /// There is no rule in it.
+    /// A folder contains no rules.
     #[error("{path} holds no .toml file")]
     Empty {
-        /// Which.
+        /// The folder.
         path: PathBuf,
     },
 }
 
-/// The folders of `rules/` that a user's own may have, too.
+/// The folders of `rules/` that the user's own rules may use.
 const FOLDERS: [&str; 6] = ["causes", "knobs", "messages", "phases", "models", "redaction"];
 
 impl RuleSource {
-    /// What is part of the binary.
+    /// The rules that are part of the binary.
     pub fn shipped() -> Vec<RuleSource> {
         let source = |(path, content): (&str, &str)| RuleSource {
             origin: Origin::Shipped,
@@ -58,14 +58,14 @@ impl RuleSource {
         shipped_files().map(source).collect()
     }
 
-    /// What the user imported.
+    /// The rules that the user imported.
     pub fn imported(files: &[RuleFile]) -> Vec<RuleSource> {
         let source = |file: &RuleFile| RuleSource { origin: Origin::Own, shown: file.path.clone(), file: file.clone() };
         files.iter().map(source).collect()
     }
 
-    /// The user's rules at `path`, a file or a folder. In a folder `causes/`, `knobs/`, `messages/`, `phases/`, `models/` and `redaction/`
-    /// are what they are in the shipped one; what stands elsewhere is the rule of a cause.
+    /// Reads the user's rules at `path`, a file or a folder. In a folder, `causes/`, `knobs/`, `messages/`, `phases/`,
+    /// `models/` and `redaction/` mean the same as in the shipped rules; files elsewhere are rules of causes.
     pub fn read(path: &Path) -> Result<Vec<RuleSource>, SourcesError> {
         let mut sources = Vec::new();
         for entry in WalkDir::new(path).sort_by_file_name() {
@@ -94,12 +94,12 @@ impl RuleSource {
         }
     }
 
-    /// What oomdoc knows with the user's own among `sources` over it; what cannot be is told by the user's file.
+    /// The shipped knowledge overlaid with the user's own among `sources`. Errors name the user's file.
     pub fn overlay(sources: &[RuleSource]) -> Result<Knowledge, SourcesError> {
         RuleSource::with_own(sources, Knowledge::with_own)
     }
 
-    /// What is secret by the shipped rules and the user's own among `sources`: nothing else is read.
+    /// The secrets of the shipped rules and of the user's own among `sources`, without reading anything else.
     pub fn secrets(sources: &[RuleSource]) -> Result<Vec<Secret>, SourcesError> {
         RuleSource::with_own(sources, Knowledge::secrets_with)
     }
@@ -119,13 +119,13 @@ impl RuleSource {
         })
     }
 
-    /// The rule of a cause, where it is one and well-formed.
+    /// The rule of a cause, if the file is one and is well-formed.
     pub fn cause(&self) -> Option<CauseRule> {
         let rule: CauseRule = self.is_cause().then(|| toml::from_str(&self.file.content).ok())??;
         Some(CauseRule { origin: self.origin, ..rule })
     }
 
-    /// Whether it should be the rule of a cause.
+    /// Whether the file is meant to be the rule of a cause.
     pub fn is_cause(&self) -> bool {
         self.file.path.starts_with("causes/")
     }

@@ -9,7 +9,7 @@ use super::find::{Found, Places, Whose};
 use super::key::{KEYS, Setter};
 use super::origin::{Origin, Place};
 use super::{schema, stray};
-use crate::rulebase::{Lines, line_at};
+use crate::rulebase::{KeyLines, line_at};
 
 /// Nobody writes more settings by hand, in bytes.
 const LARGEST: u64 = 1 << 20;
@@ -21,7 +21,7 @@ pub struct Layer {
     pub found: Found,
     /// What stands there.
     pub file: File,
-    lines: Lines,
+    lines: KeyLines,
 }
 
 impl Layer {
@@ -42,7 +42,7 @@ impl Layer {
             let line = error.span().and_then(|span| line_at(&content, span.start)).unwrap_or(1);
             wrong(line, error.message().to_owned(), "docs/configuration.md shows every key".to_owned())
         })?;
-        let layer = Layer { file, lines: Lines::of(&content), found };
+        let layer = Layer { file, lines: KeyLines::of(&content), found };
         layer.keeps_to_its_place(places)?;
         Ok(layer)
     }

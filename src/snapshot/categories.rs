@@ -1,4 +1,4 @@
-//! For what memory is, and whose line asked for it, by the stacks with which it was asked for.
+//! Assigns a purpose and a line of the program to allocations, by their stacks.
 
 use std::sync::Arc;
 
@@ -10,14 +10,14 @@ use crate::model::{Citation, Frame, Location};
 /// The category of each stack of a recording.
 pub struct Categories {
     rules: &'static SnapshotRules,
-    /// The row that each call of the recording fits.
+    /// The rule row that each call of the recording matches.
     rows: Vec<Option<usize>>,
     of_stack: Vec<usize>,
 }
 
 impl Categories {
-    /// Of the stacks of `recording`: by the first row of `rules/snapshot.toml` that one of a stack's calls fits, else by the phase that
-    /// the stack shows.
+    /// Categorises the stacks of `recording`: by the first row of `rules/snapshot.toml` that one of a stack's calls
+    /// matches, else by the phase that the stack shows.
     pub fn of(recording: &Recording, knowledge: &Knowledge) -> Categories {
         let rules = SnapshotRules::shipped();
         let rows: Vec<Option<usize>> =
@@ -32,8 +32,9 @@ impl Categories {
         Categories { rules, rows, of_stack }
     }
 
-    /// The number of the call whose line people look for: the innermost of the user's own, else the innermost of Python; where no call
-    /// of Python was recorded, as in the backward pass on a GPU, the innermost that tells a category.
+    /// The number of the call whose line is the most useful: the innermost of the user's own, else the innermost of
+    /// Python. If no Python call was recorded, as in the backward pass on a GPU, it is the innermost that matches a
+    /// category.
     pub fn place(&self, recording: &Recording, stack: Stack, libraries: &Libraries) -> Option<u32> {
         let calls = recording.stacks.get(stack.0 as usize)?;
         let innermost = |wanted: &dyn Fn(&Call) -> bool| {
@@ -45,33 +46,33 @@ impl Categories {
             .or_else(|| calls.iter().copied().find(tells))
     }
 
-    /// How many there are, the unknown one included.
+    /// The number of categories, including the unknown one.
     pub fn count(&self) -> usize {
         self.rules.category.len() + 1
     }
 
-    /// What no row knows.
+    /// The number of the unknown category.
     pub fn unknown(&self) -> usize {
         self.rules.unknown()
     }
 
-    /// The number of that of `stack`.
+    /// The category's number for `stack`.
     pub fn number(&self, stack: Stack) -> usize {
         self.of_stack.get(stack.0 as usize).copied().unwrap_or(self.unknown())
     }
 
-    /// The name of that of `stack`.
+    /// The category's name for `stack`.
     pub fn name(&self, stack: Stack) -> Arc<str> {
         self.name_of(self.number(stack))
     }
 
-    /// The name of the one with this number.
+    /// The name of the category with this number.
     pub fn name_of(&self, number: usize) -> Arc<str> {
         self.rules.name(number)
     }
 }
 
-/// The calls of Python of `stack`, outermost first, as those that a log shows.
+/// The Python calls of `stack`, outermost first, like the frames of a log's traceback.
 pub fn frames_of(recording: &Recording, stack: Stack) -> Vec<Frame> {
     let is_python = |file: &str| file.ends_with(".py") || file.starts_with('<');
     let calls = recording.calls(stack).filter(|call| is_python(&call.file));

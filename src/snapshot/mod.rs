@@ -1,14 +1,15 @@
-//! Memory snapshots of PyTorch (`torch.cuda.memory._dump_snapshot`).
+//! Reads PyTorch's memory snapshots (`torch.cuda.memory._dump_snapshot`).
 //!
-//! In go the bytes of a pickle, which is read as plain data and never run ([`pickle`]); out come the memory of each device at its most
-//! telling moment, by purpose and by line, and what a log would have said of an allocation that was refused ([`Shown`]). A pickle has no lines: what is said of it names the file and its entry, never a line.
+//! In go the bytes of a pickle, which is read as plain data and never run ([`pickle`]). Out come the memory of each
+//! device at its most informative moment, by purpose and by line, and the events that a log would have stated of a
+//! refused allocation ([`SnapshotFindings`]). A pickle has no lines, so citations name the file and the entry, never a line.
 
 mod categories;
 mod pickle;
 mod reader;
 mod refusal;
 mod replay;
-mod space;
+mod segments;
 mod structure;
 mod summary;
 
@@ -22,24 +23,24 @@ pub use structure::Recording;
 use crate::knowledge::{Knowledge, KnowledgeError};
 use crate::model::{Event, Snapshot};
 
-/// What one recording shows.
+/// The findings in one recording.
 #[derive(Debug, Serialize, Deserialize)]
-pub struct Shown {
+pub struct SnapshotFindings {
     /// The file.
     pub path: Arc<str>,
-    /// Each device by itself.
+    /// The memory of each device.
     pub devices: Vec<Snapshot>,
-    /// What a log would have said of the allocations that were refused last.
+    /// The events that a log would have stated of the last refused allocations.
     pub refused: Vec<Event>,
 }
 
-impl Shown {
-    /// By `recording`.
-    pub fn of(recording: &Recording, knowledge: &Knowledge) -> Result<Shown, KnowledgeError> {
+impl SnapshotFindings {
+    /// Evaluates `recording`.
+    pub fn of(recording: &Recording, knowledge: &Knowledge) -> Result<SnapshotFindings, KnowledgeError> {
         let (libraries, categories) = (knowledge.libraries()?, Categories::of(recording, knowledge));
         let summary = |device| summary::summary(recording, device, &categories, libraries);
         let devices: Vec<Snapshot> = recording.devices.iter().map(summary).collect();
         let refused = refusal::events(recording, &devices);
-        Ok(Shown { path: Arc::clone(&recording.path), devices, refused })
+        Ok(SnapshotFindings { path: Arc::clone(&recording.path), devices, refused })
     }
 }

@@ -1,19 +1,19 @@
-//! Python's pickle, as far as it is plain data.
+//! Reads Python's pickle format, as far as it is plain data.
 //!
-//! A pickle is a program for a stack machine, and some of its instructions import and call whatever they name. This machine has none of
-//! those: it knows the instructions of protocols 2 to 5 that make numbers, texts, lists, tuples, dictionaries and sets, and refuses every
-//! other one with the byte at which it stands. Nothing is ever executed.
+//! A pickle is a program for a stack machine, and some of its instructions import and call whatever they name. This
+//! machine has none of those: it implements the instructions of protocols 2 to 5 that make numbers, texts, lists,
+//! tuples, dictionaries and sets, and refuses any other with its offset. Nothing is ever executed.
 //!
-//! It is our own, since PyTorch lets thousands of events share one stack: the crate for pickles (serde-pickle 1.2) takes a list
-//! that stands in two places for one that holds itself, and refuses it. Here what is shared stays shared, lists that hold
-//! themselves are legal, as they are in Python, and texts stay where they stand in the input.
+//! We have our own reader because PyTorch lets thousands of events share one stack: the crate for pickles (serde-pickle
+//! 1.2) takes a list with two references for a recursive one and refuses it. Here shared objects stay shared, lists may
+//! contain themselves as in Python, and texts are not copied from the input.
 
 use thiserror::Error;
 
-/// Why a pickle is not read.
+/// Why a pickle cannot be read.
 #[derive(Debug, Error, PartialEq, Eq)]
 pub enum PickleError {
-    /// It asks for something to be imported, made or called.
+    /// It contains an instruction that imports, constructs or calls something.
     #[error(
         "byte {at} ({name}) would import or call code; a memory snapshot is plain data, so nothing of it was read or run"
     )]
@@ -23,13 +23,13 @@ pub enum PickleError {
         /// Its name in Python's `pickletools`.
         name: &'static str,
     },
-    /// It ends before it says so.
+    /// It ends before its end instruction.
     #[error("it ends in the middle, at byte {at}: it was not written to its end, or cut")]
     Cut {
         /// Its length.
         at: usize,
     },
-    /// It is of the text protocols 0 and 1, or no pickle.
+    /// It uses the text protocols 0 or 1, or is not a pickle.
     #[error("byte {at} (0x{code:02x}) is no instruction of pickle's protocols 2 to 5")]
     Unknown {
         /// Offset of the byte.
@@ -37,7 +37,7 @@ pub enum PickleError {
         /// The byte.
         code: u8,
     },
-    /// An instruction finds nothing to work on.
+    /// An instruction lacks its operands.
     #[error("byte {at}: {problem}")]
     Broken {
         /// Offset of the instruction.
@@ -45,7 +45,7 @@ pub enum PickleError {
         /// What is missing.
         problem: &'static str,
     },
-    /// It holds more than its size can mean.
+    /// It contains more objects than is plausible for its size.
     #[error("byte {at}: more objects than a snapshot of this size holds")]
     Crowded {
         /// Offset of the instruction.
@@ -53,10 +53,10 @@ pub enum PickleError {
     },
 }
 
-/// A value. Containers are numbers of [`Pickle`]'s, so that copies of a value are the same object.
+/// A value. Containers are indices into [`Pickle`], so that copies of a value refer to the same object.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Value {
-    /// `None`, and what a snapshot has no use for: bytes, floats, sets, integers of more than 64 bits.
+    /// `None`, and everything that is not needed for snapshots: bytes, floats, sets, integers of more than 64 bits.
     Other,
     Flag(bool),
     Integer(i64),
@@ -66,7 +66,7 @@ pub enum Value {
     Dict(u32),
 }
 
-/// Where a text stands in the pickle.
+/// The bytes of a text in the pickle.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Text {
     start: u32,
@@ -78,17 +78,17 @@ pub struct Pickle<'b> {
     bytes: &'b [u8],
     lists: Vec<Vec<Value>>,
     dicts: Vec<Vec<(Value, Value)>>,
-    /// The object that it is of.
+    /// The pickled object.
     pub root: Value,
 }
 
 impl<'b> Pickle<'b> {
-    /// Reads all of `bytes`, of which there are less than 4 GiB.
+    /// Reads all of `bytes`, which must be less than 4 GiB.
     pub fn read(bytes: &'b [u8]) -> Result<Pickle<'b>, PickleError> {
         Machine::new(bytes).run()
     }
 
-    /// The items of a list or tuple; of anything else none.
+    /// The items of a list or tuple; empty for anything else.
     pub fn items(&self, value: Value) -> &[Value] {
         match value {
             Value::List(number) => self.lists.get(number as usize).map_or(&[], Vec::as_slice),
@@ -96,7 +96,7 @@ impl<'b> Pickle<'b> {
         }
     }
 
-    /// The pairs of a dictionary, in the order in which they were set; of anything else none.
+    /// The pairs of a dictionary in the order in which they were set; empty for anything else.
     pub fn pairs(&self, value: Value) -> &[(Value, Value)] {
         match value {
             Value::Dict(number) => self.dicts.get(number as usize).map_or(&[], Vec::as_slice),
@@ -104,7 +104,7 @@ impl<'b> Pickle<'b> {
         }
     }
 
-    /// The bytes of a text, mostly UTF-8; of anything else none.
+    /// The bytes of a text, mostly UTF-8; empty for anything else.
     pub fn text(&self, value: Value) -> &'b [u8] {
         match value {
             Value::Text(Text { start, length }) => {
@@ -115,7 +115,7 @@ impl<'b> Pickle<'b> {
         }
     }
 
-    /// How many objects and references to them it has.
+    /// The number of objects and of references to them.
     pub fn size(&self) -> usize {
         let items: usize = self.lists.iter().map(Vec::len).sum();
         let pairs: usize = self.dicts.iter().map(Vec::len).sum();
@@ -123,7 +123,7 @@ impl<'b> Pickle<'b> {
     }
 }
 
-/// What stands on the stack: a value, or where a container begins.
+/// An entry of the stack: a value, or the mark at which a container begins.
 #[derive(Clone, Copy)]
 enum Slot {
     Value(Value),
@@ -133,18 +133,18 @@ enum Slot {
 struct Machine<'b> {
     pickle: Pickle<'b>,
     next: usize,
-    /// The instruction at work.
+    /// The offset of the current instruction.
     at: usize,
     stack: Vec<Slot>,
     memo: Vec<Value>,
-    /// As many values may stand on the stack, in the memo and in containers, each.
+    /// The limit for the values on the stack, in the memo, and in containers, each.
     most: usize,
-    /// As many stand in containers, which count as one themselves.
+    /// The number of values in containers, including the containers themselves.
     held: usize,
 }
 
-/// A pickle may hold so many values whatever its size, and one for each two bytes, up to a limit: a dictionary's pair takes four bytes
-/// at least.
+/// The limit is a constant plus one value per two bytes, up to a maximum: a pair of a dictionary takes at least four
+/// bytes.
 const FEW: usize = 1 << 16;
 const BYTES_OF_A_VALUE: usize = 2;
 const MANY: usize = 1 << 28;
@@ -170,7 +170,7 @@ impl<'b> Machine<'b> {
 
     fn step(&mut self, code: u8) -> Result<(), PickleError> {
         match code {
-            // PROTO, FRAME: how it is written, not what.
+            // PROTO, FRAME: encoding only.
             0x80 => self.take(1).map(drop),
             0x95 => self.take(8).map(drop),
             // NONE, BINFLOAT
@@ -205,7 +205,7 @@ impl<'b> Machine<'b> {
                 self.push(top)?;
                 self.push(top)
             }
-            // EMPTY_LIST, EMPTY_TUPLE, EMPTY_SET, LIST, TUPLE, FROZENSET: sets hold nothing that is asked for.
+            // EMPTY_LIST, EMPTY_TUPLE, EMPTY_SET, LIST, TUPLE, FROZENSET: the items of sets are not needed.
             b']' | b')' | 0x8f => self.list(Vec::new()),
             b'l' | b't' | 0x91 => self.since_mark().and_then(|items| self.list(items)),
             // TUPLE1, TUPLE2, TUPLE3
@@ -249,14 +249,14 @@ impl<'b> Machine<'b> {
         self.take(1).map(|bytes| bytes.first().copied().unwrap_or_default())
     }
 
-    /// The next bytes, if there are as many.
+    /// The next `length` bytes.
     fn take(&mut self, length: usize) -> Result<&'b [u8], PickleError> {
         let end = self.next.checked_add(length).filter(|end| *end <= self.pickle.bytes.len());
         let end = end.ok_or(PickleError::Cut { at: self.pickle.bytes.len() })?;
         Ok(&self.pickle.bytes[std::mem::replace(&mut self.next, end)..end])
     }
 
-    /// A number without a sign, of so many bytes, the lowest first.
+    /// An unsigned little-endian number of `length` bytes.
     fn number(&mut self, length: usize) -> Result<u64, PickleError> {
         Ok(self.take(length)?.iter().rev().fold(0, |number, byte| number << 8 | u64::from(*byte)))
     }
@@ -265,7 +265,7 @@ impl<'b> Machine<'b> {
         self.take(usize::try_from(length).unwrap_or(usize::MAX))
     }
 
-    /// A number of any length, with a sign.
+    /// A signed little-endian number of any length.
     fn long(&mut self, length: u64) -> Result<(), PickleError> {
         let bytes = self.take_long(length)?;
         let fill = if bytes.last().is_some_and(|high| high & 0x80 != 0) { 0xff } else { 0 };
@@ -282,7 +282,7 @@ impl<'b> Machine<'b> {
     fn text(&mut self, length: u64) -> Result<(), PickleError> {
         let start = self.next;
         let length = self.take_long(length)?.len();
-        // A pickle has less than 4 GiB.
+        // Offsets fit in 32 bits, since a pickle has less than 4 GiB.
         let text = u32::try_from(start).ok().zip(u32::try_from(length).ok());
         self.push(text.map_or(Value::Other, |(start, length)| Value::Text(Text { start, length })))
     }
@@ -292,7 +292,7 @@ impl<'b> Machine<'b> {
         self.push(Value::Other)
     }
 
-    /// Counts `count` more values in containers.
+    /// Accounts for `count` more values in containers.
     fn hold(&mut self, count: usize) -> Result<(), PickleError> {
         self.held += count;
         if self.held > self.most { Err(PickleError::Crowded { at: self.at }) } else { Ok(()) }
@@ -317,7 +317,7 @@ impl<'b> Machine<'b> {
         }
     }
 
-    /// Takes everything since the last mark.
+    /// Pops everything since the last mark.
     fn since_mark(&mut self) -> Result<Vec<Value>, PickleError> {
         let mark = self.stack.iter().rposition(|slot| matches!(slot, Slot::Mark));
         let mark = mark.ok_or_else(|| self.broken("nothing was begun"))?;
@@ -350,7 +350,7 @@ impl<'b> Machine<'b> {
         self.push(Value::Dict(number))
     }
 
-    /// The value on top, which stays there.
+    /// The top value, without popping it.
     fn top(&self) -> Result<Value, PickleError> {
         match self.stack.last() {
             Some(Slot::Value(value)) => Ok(*value),
@@ -376,7 +376,7 @@ impl<'b> Machine<'b> {
         Ok(())
     }
 
-    /// Every writer numbers what it memoises in order.
+    /// Memoised values are numbered consecutively by every writer.
     fn remember(&mut self, place: u64) -> Result<(), PickleError> {
         let value = self.top()?;
         match usize::try_from(place).unwrap_or(usize::MAX) {
@@ -396,7 +396,7 @@ impl<'b> Machine<'b> {
     }
 }
 
-/// The name of an instruction that would run code, or take objects from outside the file.
+/// The name of an instruction that would run code, or take objects from outside of the file.
 fn refused(code: u8) -> Option<&'static str> {
     Some(match code {
         b'c' => "GLOBAL",

@@ -4,10 +4,11 @@ use std::sync::Arc;
 use super::pickle::{Pickle, Value};
 use super::structure::{Action, Block, Call, Device, Entry, Owner, Recording, Segment, SnapshotError, Stack};
 
-/// Goes through a pickle, which may say the same over and over: lists may stand in themselves.
+/// Reads a recording from a pickle. A pickle may repeat the same objects without end, since lists may contain
+/// themselves.
 pub(super) struct Reader<'p> {
     pickle: &'p Pickle<'p>,
-    /// As many more objects are looked at.
+    /// The number of objects that may still be visited.
     left: usize,
     names: Vec<Arc<str>>,
     by_name: HashMap<&'p [u8], usize>,
@@ -19,15 +20,15 @@ pub(super) struct Reader<'p> {
     by_list: HashMap<u32, Stack>,
 }
 
-/// As often everything that a pickle holds may be looked at.
+/// How often every object of a pickle may be visited on average.
 const ROUNDS: usize = 4;
-/// Besides, so many objects.
+/// The number of further objects that may be visited.
 const FEW: usize = 1 << 16;
-/// More devices than a machine has.
+/// More devices than any machine has.
 const DEVICES: u32 = 1024;
-/// Names and paths are cut at so many bytes.
+/// The length in bytes at which names and paths are cut.
 const LONGEST: usize = 1000;
-/// A stack has no more calls.
+/// The most calls of a stack.
 const DEEPEST: usize = 256;
 
 type Outcome<T> = Result<T, SnapshotError>;
@@ -48,7 +49,7 @@ impl<'p> Reader<'p> {
         }
     }
 
-    /// The snapshot that the pickle is: a dictionary with `segments`, or, of `torch.cuda.memory_snapshot()`, only these.
+    /// Reads the snapshot: a dictionary with `segments`, or, from `torch.cuda.memory_snapshot()`, just the segments.
     pub fn recording(mut self, path: Arc<str>) -> Outcome<Recording> {
         let (mut segments, mut traces, mut settings) = (None, Value::Other, None);
         match self.pickle.root {
@@ -92,7 +93,7 @@ impl<'p> Reader<'p> {
         Ok(Recording { path, devices, stacks: self.stacks, calls: self.calls, settings })
     }
 
-    /// Notes that so many objects are looked at.
+    /// Accounts for a visit to `count` objects.
     fn look(&mut self, count: usize) -> Outcome<()> {
         self.left = self.left.checked_sub(count + 1).ok_or(SnapshotError::Endless)?;
         Ok(())
@@ -110,7 +111,7 @@ impl<'p> Reader<'p> {
         Ok(pairs)
     }
 
-    /// A segment and its device; nothing for what is none.
+    /// A segment and its device; `None` if the value is not a segment.
     fn segment(&mut self, value: Value) -> Outcome<Option<(u32, Segment)>> {
         let (mut device, mut blocks) = (0, Value::Other);
         let mut segment =
@@ -140,7 +141,7 @@ impl<'p> Reader<'p> {
         Ok(Some((device, segment)))
     }
 
-    /// A block, which lies at `next` if it does not say where.
+    /// A block, which begins at `next` if it states no address.
     fn block(&mut self, value: Value, next: u64) -> Outcome<Block> {
         let mut block = Block { address: next, size: 0, requested: 0, is_active: false, stack: Stack::NONE };
         let mut requested = None;
@@ -190,7 +191,7 @@ impl<'p> Reader<'p> {
         Ok(entry)
     }
 
-    /// `(0, 0)` is everybody's.
+    /// `(0, 0)` is the shared pool.
     fn pool(&mut self, value: Value) -> Outcome<Option<(i64, i64)>> {
         let pool = match self.items(value)? {
             [first, second] => (integer(*first), integer(*second)),
@@ -199,14 +200,14 @@ impl<'p> Reader<'p> {
         Ok(Some(pool).filter(|pool| *pool != (0, 0)))
     }
 
-    /// The stack that a list is; each list is read once.
+    /// Reads a stack from a list; each list is read once.
     fn stack(&mut self, value: Value) -> Outcome<Stack> {
         let Value::List(number) = value else { return Ok(Stack::NONE) };
         if let Some(known) = self.by_list.get(&number) {
             return Ok(*known);
         }
         let mut calls = Vec::new();
-        // More calls than these tell no more, and cost whoever names them little.
+        // Further calls add no information, and cost the writer little to add.
         for call in self.items(value)?.iter().take(DEEPEST) {
             calls.extend(self.call(*call)?);
         }
@@ -253,7 +254,7 @@ impl<'p> Reader<'p> {
         Ok(Some(call))
     }
 
-    /// The number of a name. What is no UTF-8 in it, such as halves of surrogate pairs, is replaced.
+    /// The number of a name. Invalid UTF-8, such as lone surrogates, is replaced.
     fn name(&mut self, value: Value) -> usize {
         let bytes = self.pickle.text(value);
         let bytes = &bytes[..bytes.len().min(LONGEST)];
@@ -263,7 +264,7 @@ impl<'p> Reader<'p> {
         })
     }
 
-    /// What `PYTORCH_CUDA_ALLOC_CONF` was set to.
+    /// The value of `PYTORCH_CUDA_ALLOC_CONF`.
     fn settings(&mut self, value: Value) -> Outcome<Option<String>> {
         let mut words = None;
         for (key, value) in self.pairs(value)? {
@@ -284,7 +285,7 @@ fn integer(value: Value) -> i64 {
     }
 }
 
-/// A size or an address: what is below zero is none.
+/// A size or an address; negative numbers become 0.
 fn natural(value: Value) -> u64 {
     u64::try_from(integer(value)).unwrap_or(0)
 }

@@ -1,6 +1,6 @@
-//! A refused allocation as the events that a log of it would state.
+//! Converts a refused allocation to the events that a log would state.
 
-use super::Shown;
+use super::SnapshotFindings;
 use super::categories::frames_of;
 use super::structure::{Action, Device, Recording};
 use crate::incident::InputFindings;
@@ -10,16 +10,17 @@ use crate::model::{
 };
 use crate::parse::Findings;
 
-/// Whose words they are.
+/// The producer of the events.
 const PRODUCER: &str = "torch";
 
-/// What those of `shown` prove whose trace ends with a refused allocation, where `reads`, the job's logs, state none of a device.
-pub fn refusals(shown: &[Shown], reads: &[InputFindings]) -> Vec<InputFindings> {
+/// The refused allocations that `shown` proves, as readings of logs. None if `reads`, the job's logs, already state a
+/// shortage on a device.
+pub fn refusals(shown: &[SnapshotFindings], reads: &[InputFindings]) -> Vec<InputFindings> {
     let of_device = |event: &Event| matches!(&event.what, What::Shortage(shortage) if shortage.kind == Kind::GpuOom);
     if reads.iter().any(|read| read.findings.events.iter().any(of_device)) {
         return Vec::new();
     }
-    let refusal = |shown: &Shown| {
+    let refusal = |shown: &SnapshotFindings| {
         let events = shown.refused.clone();
         let findings = Findings { events, producers: [PRODUCER].into(), ..Findings::default() };
         (!findings.events.is_empty()).then(|| InputFindings {
@@ -31,14 +32,14 @@ pub fn refusals(shown: &[Shown], reads: &[InputFindings]) -> Vec<InputFindings> 
     shown.iter().filter_map(refusal).collect()
 }
 
-/// What a log would say of the allocations that were refused last, where the traces end with one; `shown` is what each device shows.
+/// The events for devices whose trace ends with a refusal; `shown` has the findings of each device.
 pub(super) fn events(recording: &Recording, shown: &[Snapshot]) -> Vec<Event> {
     let is_refused = |(_, shown): &(&Device, &Snapshot)| shown.moment == SnapshotMoment::Refusal;
     let of_devices = recording.devices.iter().zip(shown).filter(is_refused);
     of_devices.filter_map(|(device, shown)| of_device(recording, device, shown)).flatten().collect()
 }
 
-/// The stack and the message of the last refusal of `device`, at which `shown` is told of it.
+/// The traceback and the shortage of the last refusal on `device`; `shown` is its state at that moment.
 fn of_device(recording: &Recording, device: &Device, shown: &Snapshot) -> Option<[Event; 2]> {
     let place = device.trace.iter().rposition(|entry| entry.action == Action::Oom)?;
     let entry = device.trace.get(place)?;

@@ -1,66 +1,67 @@
-//! The trace, played back: what was in use after each of its events.
+//! Replays the trace: memory in use after each of its events.
 //!
-//! A snapshot holds the memory at its end and the last events before it. So it is first undone, event by event, up to the trace's
-//! beginning, and then done again: what is in use from before the trace is known by its size, and by its stack if it is still there.
+//! A snapshot contains the memory at its end and the last events before it. The events are first undone back to the
+//! trace's beginning, and then replayed. Of memory from before the trace, the size is known, and the stack only if it
+//! is still in use.
 
 use std::collections::HashMap;
 
 use super::structure::{Action, Device, Entry, Stack};
 
-/// Memory that somebody has.
+/// An allocation in use.
 #[derive(Debug, Clone, Copy)]
-pub struct Live {
-    /// As it was asked for.
+pub struct LiveAllocation {
+    /// The requested size.
     pub size: u64,
-    /// With what rounding adds.
+    /// The size including rounding.
     pub room: u64,
     pub stack: Stack,
 }
 
-/// The allocator rounds up to as many bytes.
+/// The allocator rounds sizes up to a multiple of this.
 const ROUNDING: u64 = 512;
 
-impl Live {
-    fn new(size: u64, stack: Stack) -> Live {
-        Live { size, room: size.checked_next_multiple_of(ROUNDING).unwrap_or(size), stack }
+impl LiveAllocation {
+    fn new(size: u64, stack: Stack) -> LiveAllocation {
+        LiveAllocation { size, room: size.checked_next_multiple_of(ROUNDING).unwrap_or(size), stack }
     }
 }
 
-/// What an event changed.
+/// A change by an event.
 pub enum Change {
-    /// Somebody got memory.
-    Taken(Live),
-    /// Somebody gave it back, and no stream needs it any more.
-    Given(Live),
+    /// Memory was allocated.
+    Taken(LiveAllocation),
+    /// Memory was freed, and no stream needs it any more.
+    Given(LiveAllocation),
 }
 
 /// The memory of a device at one moment of its trace.
 pub struct Replay<'d> {
     device: &'d Device,
-    /// What is in use, by address.
-    pub live: HashMap<u64, Live>,
-    /// The sum of its sizes.
+    /// Allocations in use, by address.
+    pub live: HashMap<u64, LiveAllocation>,
+    /// The sum of their requested sizes.
     pub in_use: u64,
-    /// What was taken from the driver.
+    /// Memory reserved from the driver.
     pub reserved: u64,
-    /// How many events were played.
+    /// The number of events replayed.
     pub played: usize,
 }
 
 impl<'d> Replay<'d> {
-    /// Before the first event.
+    /// The state before the first event.
     pub fn new(device: &'d Device) -> Replay<'d> {
         let blocks = device.segments.iter().flat_map(|segment| &segment.blocks).filter(|block| block.is_active);
         let live = |block: &super::structure::Block| {
-            (block.address, Live { size: block.requested, room: block.size, stack: block.stack })
+            (block.address, LiveAllocation { size: block.requested, room: block.size, stack: block.stack })
         };
-        let mut live: HashMap<u64, Live> = blocks.map(live).collect();
+        let mut live: HashMap<u64, LiveAllocation> = blocks.map(live).collect();
         let mut reserved: i128 = device.segments.iter().map(|segment| i128::from(segment.size)).sum();
         for entry in device.trace.iter().rev() {
             match entry.action {
                 Action::Alloc => drop(live.remove(&entry.address)),
-                // Its stack says who gave it back.
-                Action::FreeCompleted => drop(live.insert(entry.address, Live::new(entry.size, Stack::NONE))),
+                // The entry's stack is that of the free, not of the allocation.
+                Action::FreeCompleted => drop(live.insert(entry.address, LiveAllocation::new(entry.size, Stack::NONE))),
                 _ => reserved -= reserving(entry),
             }
         }
@@ -68,13 +69,13 @@ impl<'d> Replay<'d> {
         Replay { device, live, in_use, reserved: natural(reserved), played: 0 }
     }
 
-    /// Plays the next event; `None` at the end. What it changed goes to `see`.
+    /// Replays the next event; `None` at the end. Changes are passed to `see`.
     pub fn step(&mut self, mut see: impl FnMut(Change)) -> Option<&'d Entry> {
         let entry = self.device.trace.get(self.played)?;
         self.played += 1;
         match entry.action {
             Action::Alloc => {
-                let live = Live::new(entry.size, entry.stack);
+                let live = LiveAllocation::new(entry.size, entry.stack);
                 let before = self.live.insert(entry.address, live);
                 self.in_use = self.in_use.saturating_add(live.size);
                 before.into_iter().for_each(|before| self.give(before, &mut see));
@@ -89,13 +90,13 @@ impl<'d> Replay<'d> {
         Some(entry)
     }
 
-    fn give(&mut self, live: Live, see: &mut impl FnMut(Change)) {
+    fn give(&mut self, live: LiveAllocation, see: &mut impl FnMut(Change)) {
         self.in_use = self.in_use.saturating_sub(live.size);
         see(Change::Given(live));
     }
 }
 
-/// How much more is taken from the driver.
+/// The change in memory reserved from the driver.
 fn reserving(entry: &Entry) -> i128 {
     match entry.action {
         Action::SegmentAlloc | Action::SegmentMap => i128::from(entry.size),

@@ -1,5 +1,7 @@
-//! What `torch.cuda.memory._snapshot()` gives, typed: <https://github.com/pytorch/pytorch/blob/main/torch/csrc/cuda/Module.cpp>,
-//! `memorySnapshot`, and the same in C++ in `memory_snapshot.cpp` beside it. Keys that nobody asks for are passed over, those that are missing are nothing: they differ from version to version.
+//! The structure of `torch.cuda.memory._snapshot()`, typed: `memorySnapshot` in
+//! <https://github.com/pytorch/pytorch/blob/main/torch/csrc/cuda/Module.cpp>, and the same in C++ in
+//! `memory_snapshot.cpp` beside it. Keys differ from version to version: unknown ones are ignored, missing ones have
+//! neutral values.
 
 use std::sync::Arc;
 
@@ -8,50 +10,50 @@ use thiserror::Error;
 use super::pickle::{Pickle, PickleError};
 use super::reader::Reader;
 
-/// Why a file is not read as a snapshot.
+/// Why a file cannot be read as a snapshot.
 #[derive(Debug, Error, PartialEq, Eq)]
 pub enum SnapshotError {
-    /// It is no pickle that could be one.
+    /// It is not a pickle of plain data.
     #[error("not read as a memory snapshot: {0}")]
     Pickle(#[from] PickleError),
     /// It is a pickle of something else.
     #[error("not read: a pickle of something else than PyTorch's memory snapshot")]
     Other,
-    /// It holds the same objects so often that nobody could go through it.
+    /// It repeats the same objects too often to be read.
     #[error("not read as a memory snapshot: the same lists stand in it over and over")]
     Endless,
-    /// It is larger than anything that is read.
+    /// It is larger than the limit.
     #[error("not read as a memory snapshot: larger than {} GiB; record fewer events (max_entries)", Recording::LARGEST >> 30)]
     Large,
 }
 
-/// What one process recorded.
+/// The recording of one process.
 #[derive(Debug)]
 pub struct Recording {
     /// The file.
     pub path: Arc<str>,
-    /// The devices that held or did anything, by their numbers.
+    /// The devices with memory or events, by number.
     pub devices: Vec<Device>,
-    /// Where memory was asked for: numbers of `calls`, innermost first. The first is empty.
+    /// The stacks of allocations, as indices into `calls`, innermost first. The first stack is empty.
     pub stacks: Vec<Vec<u32>>,
-    /// Every call, once.
+    /// Every distinct call.
     pub calls: Vec<Call>,
-    /// `PYTORCH_CUDA_ALLOC_CONF`, where it is set.
+    /// `PYTORCH_CUDA_ALLOC_CONF`, if it is set.
     pub settings: Option<String>,
 }
 
 /// The memory of one device.
 #[derive(Debug, Default)]
 pub struct Device {
-    /// As PyTorch counts it.
+    /// PyTorch's number of the device.
     pub number: u32,
-    /// What it had taken from the driver when the snapshot was taken, by address.
+    /// Memory reserved from the driver when the snapshot was taken, by address.
     pub segments: Vec<Segment>,
-    /// What it did before, oldest first.
+    /// The events before, oldest first.
     pub trace: Vec<Entry>,
 }
 
-/// Memory that was taken from the driver in one piece.
+/// Memory reserved from the driver in one piece.
 #[derive(Debug)]
 pub struct Segment {
     pub address: u64,
@@ -61,11 +63,11 @@ pub struct Segment {
     pub blocks: Vec<Block>,
 }
 
-/// Who may be given memory of a segment.
+/// Who may allocate from a segment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Owner {
     pub stream: i64,
-    /// The pool, where it is a private one: of a CUDA graph, or a `MemPool`.
+    /// The pool, if it is private: that of a CUDA graph, or a `MemPool`.
     pub pool: Option<(i64, i64)>,
 }
 
@@ -73,29 +75,29 @@ pub struct Owner {
 #[derive(Debug)]
 pub struct Block {
     pub address: u64,
-    /// With what rounding adds.
+    /// The size including rounding.
     pub size: u64,
-    /// As it was asked for.
+    /// The requested size.
     pub requested: u64,
-    /// Whether a tensor has it, or another stream is not done with it.
+    /// Whether a tensor uses it, or another stream still needs it.
     pub is_active: bool,
     pub stack: Stack,
 }
 
-/// What the allocator did.
+/// An event of the allocator.
 #[derive(Debug, Clone, Copy)]
 pub struct Entry {
     pub action: Action,
-    /// Of an `oom`: what the device had free.
+    /// For an `oom`, the free memory of the device.
     pub address: u64,
     pub size: u64,
     pub owner: Owner,
-    /// Microseconds, by a clock of the machine.
+    /// Microseconds on a clock of the machine.
     pub time: Option<i64>,
     pub stack: Stack,
 }
 
-/// The number of a stack in [`Recording::stacks`], the empty one where none was recorded.
+/// The index of a stack in [`Recording::stacks`]; the empty one if none was recorded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct Stack(pub u32);
 
@@ -112,7 +114,7 @@ pub struct Call {
     pub function: Arc<str>,
 }
 
-/// What an entry of the trace is of.
+/// The kind of a trace entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Action {
     Alloc,
@@ -124,7 +126,7 @@ pub enum Action {
     SegmentUnmap,
     Snapshot,
     Oom,
-    /// One that is passed over: `annotate` and what later versions have.
+    /// Any other, which is ignored: `annotate` and those of later versions.
     Other,
 }
 
@@ -141,7 +143,7 @@ impl Action {
         ("oom", Action::Oom),
     ];
 
-    /// The one with this name in the snapshot.
+    /// The action with this name in the snapshot.
     pub fn of(name: &[u8]) -> Action {
         let known = Action::ALL.iter().find(|(known, _)| known.as_bytes() == name);
         known.map_or(Action::Other, |(_, action)| *action)
@@ -154,16 +156,16 @@ impl Action {
 }
 
 impl Recording {
-    /// More bytes are not read.
+    /// The most bytes that are read.
     pub const LARGEST: u64 = 2 << 30;
 
-    /// Whether an input that begins with `head` may be a snapshot: a pickle of protocol 2 to 5 in which segments are named.
+    /// Whether an input that begins with `head` may be a snapshot: a pickle of protocol 2 to 5 that names segments.
     pub fn may_be(head: &[u8]) -> bool {
         let names = |word: &str| memchr::memmem::find(head, word.as_bytes()).is_some();
         matches!(head, [0x80, 2..=5, ..]) && (names("segments") || names("total_size") && names("blocks"))
     }
 
-    /// Reads the snapshot that `bytes`, the file at `path`, are.
+    /// Reads a snapshot from `bytes`, the content of the file at `path`.
     pub fn read(path: Arc<str>, bytes: &[u8]) -> Result<Recording, SnapshotError> {
         if bytes.len() as u64 > Recording::LARGEST {
             return Err(SnapshotError::Large);

@@ -1,11 +1,11 @@
-//! What of a recording people are told: its most telling moment, and what was in use then, for what and by whom.
+//! Summarises a recording: its most informative moment, and what was in use then, for what and by which lines.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
 
 use super::categories::{Categories, frames_of};
-use super::replay::{Change, Live, Replay};
-use super::space::{Space, bytes};
+use super::replay::{Change, LiveAllocation, Replay};
+use super::segments::{Segments, bytes};
 use super::structure::{Action, Device, Entry, Recording, Stack};
 use crate::incident;
 use crate::knowledge::Libraries;
@@ -13,18 +13,18 @@ use crate::model::{
     Allocation, CategoryUse, HistoryPoint, LineUse, RefusedAllocation, Snapshot, SnapshotMoment, TraceEvent,
 };
 
-/// As many lines are named.
+/// The most lines of the program.
 const LINES: usize = 24;
-/// As many allocations.
+/// The most allocations.
 const ALLOCATIONS: usize = 12;
-/// As many segments.
+/// The most segments.
 const SEGMENTS: usize = 32;
-/// As many last events.
+/// The most last events.
 const EVENTS: usize = 16;
-/// As many moments of the trace are kept, of neighbours the one with most in use.
+/// The most moments of the trace; of adjacent ones, the one with the most in use is kept.
 const MOMENTS: usize = 160;
 
-/// The memory of `device`, one of those of `recording`.
+/// The memory of `device`, which belongs to `recording`.
 pub fn summary(recording: &Recording, device: &Device, categories: &Categories, libraries: &Libraries) -> Snapshot {
     let story = Story::of(device, categories);
     let (moment, played) = match &story.refused {
@@ -36,7 +36,7 @@ pub fn summary(recording: &Recording, device: &Device, categories: &Categories, 
     while replay.played < played && replay.step(|_| {}).is_some() {}
     let refused = story.refused.and_then(|(place, is_last)| Some((device.trace.get(place.checked_sub(1)?)?, is_last)));
     let asker = refused.map(|(entry, _)| entry.owner);
-    let (mut segments, unused) = Space::after(device, played).used(&replay, asker);
+    let (mut segments, unused) = Segments::after(device, played).used(&replay, asker);
     let segments_count = segments.len() as u64;
     segments.truncate(SEGMENTS);
     let stack = |stack| incident::shortened(&frames_of(recording, stack), libraries);
@@ -46,8 +46,8 @@ pub fn summary(recording: &Recording, device: &Device, categories: &Categories, 
         is_last,
         stack: stack(entry.stack),
     });
-    let live: Vec<&Live> = replay.live.values().collect();
-    // Of one size those whose stack was recorded first come first.
+    let live: Vec<&LiveAllocation> = replay.live.values().collect();
+    // Among equal sizes, stacks that were recorded first come first.
     let mut largest: BTreeMap<(Reverse<u64>, u32), u64> = BTreeMap::new();
     live.iter().for_each(|live| *largest.entry((Reverse(live.size), live.stack.0)).or_default() += 1);
     let allocation = |((Reverse(size), of), count): (&(Reverse<u64>, u32), &u64)| Allocation {
@@ -78,12 +78,12 @@ pub fn summary(recording: &Recording, device: &Device, categories: &Categories, 
     }
 }
 
-/// What the trace shows when it is played once.
+/// What one replay of the trace shows.
 struct Story {
     peak: u64,
-    /// After how many events most was in use.
+    /// The number of events after which the most was in use.
     peak_at: usize,
-    /// After how many events the last refusal stands, and whether nothing was allocated later.
+    /// The number of events up to the last refusal, and whether nothing was allocated after it.
     refused: Option<(usize, bool)>,
     history: Vec<Moment>,
 }
@@ -94,7 +94,7 @@ struct Moment {
     time: Option<i64>,
     in_use: u64,
     reserved: u64,
-    /// By number of the category.
+    /// Memory in use by category number.
     categories: Vec<u64>,
 }
 
@@ -140,8 +140,12 @@ impl Story {
     }
 }
 
-/// What of `live` is for what, and the same of each moment of `history`, of all categories that either has.
-fn by_category(live: &[&Live], history: Vec<Moment>, categories: &Categories) -> (Vec<CategoryUse>, Vec<HistoryPoint>) {
+/// The memory of `live` by category, and that of each moment of `history`, for all categories that occur in either.
+fn by_category(
+    live: &[&LiveAllocation],
+    history: Vec<Moment>,
+    categories: &Categories,
+) -> (Vec<CategoryUse>, Vec<HistoryPoint>) {
     let mut sums = vec![(0_u64, 0_u64); categories.count()];
     for live in live {
         let (size, count) = &mut sums[categories.number(live.stack)];
@@ -166,13 +170,18 @@ fn by_category(live: &[&Live], history: Vec<Moment>, categories: &Categories) ->
     (numbers.iter().map(of_number).collect(), history.iter().map(point).collect())
 }
 
-/// From one time to another, which count microseconds.
+/// The seconds between two times in microseconds.
 fn seconds(from: Option<i64>, to: Option<i64>) -> Option<f64> {
     Some(to?.saturating_sub(from?) as f64 / 1e6)
 }
 
-/// What of `live` each line of the program asked for.
-fn lines(recording: &Recording, live: &[&Live], categories: &Categories, libraries: &Libraries) -> Vec<LineUse> {
+/// The memory of `live` by the line of the program that allocated it.
+fn lines(
+    recording: &Recording,
+    live: &[&LiveAllocation],
+    categories: &Categories,
+    libraries: &Libraries,
+) -> Vec<LineUse> {
     #[derive(Default)]
     struct Sum {
         bytes: u64,

@@ -1,4 +1,4 @@
-//! `oomdoc mcp` as an assistant's client talks to it: a message a line, over the process' own standard streams.
+//! A client of `oomdoc mcp`, which exchanges one message per line over the process's standard streams.
 
 use std::error::Error;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -10,19 +10,19 @@ use serde_json::{Value, json};
 
 pub type Outcome<T = ()> = Result<T, Box<dyn Error>>;
 
-/// A conversation that was begun.
+/// A session whose initialisation is done.
 pub struct Assistant {
     server: Child,
     input: Option<ChildStdin>,
     output: BufReader<ChildStdout>,
     asked: u64,
-    /// What the server said when it was greeted.
+    /// The server's answer to `initialize`.
     pub greeting: Value,
-    /// What it told without being asked.
+    /// Notifications received so far.
     pub told: Vec<Value>,
 }
 
-/// The command, with `home` for its own.
+/// The command with OOMDOC_HOME set to `home`.
 pub fn command(home: &Path, arguments: &[&str]) -> Command {
     let mut command = Command::new(assert_cmd::cargo::cargo_bin!("oomdoc"));
     command.arg("mcp").args(arguments).current_dir(env!("CARGO_MANIFEST_DIR")).env("OOMDOC_HOME", home);
@@ -31,7 +31,7 @@ pub fn command(home: &Path, arguments: &[&str]) -> Command {
 }
 
 impl Assistant {
-    /// Starts the server and greets it.
+    /// Starts the server and initialises the session.
     pub fn new(home: &Path, arguments: &[&str]) -> Outcome<Assistant> {
         Assistant::of(command(home, arguments))
     }
@@ -47,7 +47,7 @@ impl Assistant {
         Ok(assistant)
     }
 
-    /// Sends a message, whatever it is.
+    /// Sends any JSON as a message.
     pub fn write(&mut self, bytes: &[u8]) -> Outcome {
         let input = self.input.as_mut().ok_or("the input is closed")?;
         input.write_all(bytes)?;
@@ -58,7 +58,7 @@ impl Assistant {
         self.write(format!("{message}\n").as_bytes())
     }
 
-    /// The next message; nothing but messages may stand there.
+    /// Reads the next line, which must be a message.
     pub fn read(&mut self) -> Outcome<Value> {
         let mut line = String::new();
         match self.output.read_line(&mut line)? {
@@ -67,7 +67,7 @@ impl Assistant {
         }
     }
 
-    /// Asks for something; the number by which the answer is known.
+    /// Sends a request and returns its id.
     pub fn begin(&mut self, method: &str, parameters: Value) -> Outcome<u64> {
         self.asked += 1;
         let id = self.asked;
@@ -86,7 +86,7 @@ impl Assistant {
         }
     }
 
-    /// What a tool answers.
+    /// Calls a tool and returns its answer.
     pub fn call(&mut self, tool: &str, arguments: Value) -> Outcome<Value> {
         let mut answer = self.ask("tools/call", json!({ "name": tool, "arguments": arguments }))?;
         match answer["result"].take() {
@@ -95,7 +95,7 @@ impl Assistant {
         }
     }
 
-    /// The result of a tool that has one.
+    /// Calls a tool that must succeed, and returns its result.
     pub fn result(&mut self, tool: &str, arguments: Value) -> Outcome<Value> {
         let mut answer = self.call(tool, arguments)?;
         if answer["isError"] == true {
@@ -104,7 +104,7 @@ impl Assistant {
         Ok(answer["structuredContent"].take())
     }
 
-    /// What a tool says went wrong.
+    /// Calls a tool that must fail, and returns its error message.
     pub fn problem(&mut self, tool: &str, arguments: Value) -> Outcome<String> {
         let answer = self.call(tool, arguments)?;
         match (&answer["isError"], answer["content"][0]["text"].as_str()) {
@@ -113,7 +113,8 @@ impl Assistant {
         }
     }
 
-    /// Ends the conversation as clients do; how the server ended, and what it said at last.
+    /// Ends the session by closing standard input, as clients do. Returns the server's exit status and its remaining
+    /// output.
     pub fn end(mut self) -> Outcome<(ExitStatus, String)> {
         drop(self.input.take());
         let mut rest = String::new();
@@ -121,20 +122,20 @@ impl Assistant {
         Ok((self.server.wait()?, rest))
     }
 
-    /// Goes away without a word; how the server ended once it had something to say.
+    /// Disappears without reading further. Returns the server's exit status after it tried to answer once more.
     pub fn vanish(self) -> Outcome<ExitStatus> {
         let Assistant { mut server, mut input, output, .. } = self;
         drop(output);
         let ping = json!({ "jsonrpc": "2.0", "id": 1, "method": "ping" });
         if let Some(input) = &mut input {
-            // It may be gone already.
+            // The server may have exited already.
             let _ = input.write_all(format!("{ping}\n").as_bytes());
         }
         Ok(server.wait()?)
     }
 }
 
-/// `oomdoc serve`, to whoever has a token.
+/// `oomdoc serve`, used with tokens.
 pub struct Team {
     server: Child,
     address: String,
@@ -151,7 +152,7 @@ impl Team {
         Ok(Team { server, address })
     }
 
-    /// The status and the body that `POST /mcp` answers.
+    /// Status and body of the answer to `POST /mcp`.
     pub fn post(&self, token: Option<&str>, host: Option<&str>, body: &str) -> Outcome<(u16, String)> {
         let mut stream = TcpStream::connect(&self.address)?;
         let host = host.unwrap_or(&self.address);
@@ -162,7 +163,7 @@ impl Team {
             body.len()
         );
         stream.write_all(head.as_bytes())?;
-        // Who refuses it need not read all of it.
+        // A server that refuses the request need not read all of it.
         let _ = stream.write_all(body.as_bytes());
         let mut answer = Vec::new();
         let _ = stream.read_to_end(&mut answer);
@@ -172,7 +173,7 @@ impl Team {
         Ok((status, body.to_owned()))
     }
 
-    /// What a method answers.
+    /// Calls a method and returns its answer.
     pub fn ask(&self, token: &str, method: &str, parameters: Value) -> Outcome<Value> {
         let message = json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": parameters });
         match self.post(Some(token), None, &message.to_string())? {
@@ -181,7 +182,7 @@ impl Team {
         }
     }
 
-    /// What a tool answers.
+    /// Calls a tool and returns its answer.
     pub fn call(&self, token: &str, tool: &str, arguments: Value) -> Outcome<Value> {
         Ok(self.ask(token, "tools/call", json!({ "name": tool, "arguments": arguments }))?["result"].take())
     }
@@ -194,7 +195,7 @@ impl Drop for Team {
     }
 }
 
-/// Whatever cites in `value`: a path, a line and its words.
+/// All citations within `value`: a path, a line and the text of the line.
 pub fn cites<'v>(value: &'v Value, found: &mut Vec<(&'v str, u64, &'v str)>) {
     match value {
         Value::Object(keys) => {

@@ -1,6 +1,7 @@
-//! What tests of disks that fail need: chance that can be repeated, libraries between a process and its files, small disks.
+//! Helpers for tests with failing disks: repeatable random numbers, libraries between a process and its files, and
+//! small disks.
 
-// No test needs all of it.
+// Each test uses only part of the module.
 #![allow(dead_code)]
 
 use std::error::Error;
@@ -8,15 +9,16 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// Only so that a broken run does not wait for ever: no machine is so slow.
+/// How long to wait before a run counts as hung; far more than a slow machine needs.
 pub const HANGS: Duration = Duration::from_secs(600);
 
-/// Whether there is time for many more rounds.
+/// Whether OOMDOC_LONG asks for many more rounds.
 pub fn is_long() -> bool {
     std::env::var_os("OOMDOC_LONG").is_some()
 }
 
-/// A number that is another one in each run, unless OOMDOC_SEED gives it. A test that fails shows what it printed: this.
+/// A seed that differs in each run unless OOMDOC_SEED gives it. It is printed, and so appears in the output of a
+/// failing test.
 pub fn seed() -> Result<u64, Box<dyn Error>> {
     let seed = match std::env::var("OOMDOC_SEED") {
         Ok(seed) => seed.parse().map_err(|error| format!("OOMDOC_SEED={seed}: {error}"))?,
@@ -26,7 +28,8 @@ pub fn seed() -> Result<u64, Box<dyn Error>> {
     Ok(seed)
 }
 
-/// The library of `source`, a C file of the tests, built in `folder`. Whoever builds Rust has a compiler that links: `cc`.
+/// Builds the C file `source` of the tests as a shared library in `folder`. Building Rust already needs a linking
+/// compiler, `cc`.
 pub fn library(source: &str, folder: &Path) -> Result<PathBuf, Box<dyn Error>> {
     let library = folder.join("preload.so");
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests").join(source);
@@ -39,23 +42,23 @@ pub fn library(source: &str, folder: &Path) -> Result<PathBuf, Box<dyn Error>> {
     }
 }
 
-/// A small disk, for as long as this lives.
+/// A small mounted disk, unmounted when dropped.
 pub struct Disk(tempfile::TempDir);
 
 impl Disk {
-    /// One of so many MB, which root may mount.
+    /// A disk of `megabytes` MB, which only root can mount.
     pub fn of(megabytes: u64) -> Result<Disk, Box<dyn Error>> {
         let folder = tempfile::tempdir()?;
         mount(folder.path(), &format!("size={megabytes}m"))?;
         Ok(Disk(folder))
     }
 
-    /// Where it is.
+    /// The folder where it is mounted.
     pub fn path(&self) -> &Path {
         self.0.path()
     }
 
-    /// Lets it have so many MB.
+    /// Enlarges it to `megabytes` MB.
     pub fn grow(&self, megabytes: u64) -> Result<(), Box<dyn Error>> {
         mount(self.path(), &format!("remount,size={megabytes}m"))
     }

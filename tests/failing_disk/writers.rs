@@ -1,4 +1,5 @@
-//! Those who write while the disk fails: this program again. Whatever they are refused, they go on.
+//! The writers that run while the disk fails: this program again, started as its ignored tests. They go on after any
+//! refused write.
 
 use std::error::Error;
 use std::io::Write;
@@ -13,23 +14,23 @@ use crate::generate;
 
 type Done = Result<(), Box<dyn Error>>;
 
-/// Stands before what was acknowledged.
+/// Begins each line that acknowledges something.
 pub const KEPT: &str = "kept ";
 const PATIENCE: Duration = Duration::from_secs(3);
 
-/// Where to write. None where the tests are merely run with the ignored ones.
+/// The home to write to. None where the ignored tests are merely run with the others.
 fn told() -> Option<PathBuf> {
     std::env::var_os("WRITER_HOME").map(PathBuf::from)
 }
 
-/// An incident, and as a line of an export.
+/// An incident, and the same as a line of an export.
 pub fn incident(number: u64) -> Result<(Record, String), Box<dyn Error>> {
     let mut line = generate::incidents::incident(17, number);
     let text = line.to_string();
     Ok((serde_json::from_value(line["incident"].take())?, text))
 }
 
-/// An incident that nothing makes shorter.
+/// A large incident that cannot be compressed.
 fn large(number: u64) -> Result<(Record, String), Box<dyn Error>> {
     let (mut record, _) = incident(number)?;
     let mut random = generate::Random::new(number | 1);
@@ -47,7 +48,7 @@ fn acknowledge(what: &str, id: &str) -> Done {
     Ok(out.flush()?)
 }
 
-/// Opens the store and commits, again and again.
+/// Opens the store and commits, repeatedly.
 #[test]
 #[ignore = "a writer of the other tests"]
 fn commits() -> Done {
@@ -65,7 +66,7 @@ fn commits() -> Done {
             if is_taken {
                 acknowledge("key", &key)?;
             }
-            // What was refused is not there, and what was taken is.
+            // A refused commit must leave no record, and an accepted one must be there.
             let _ = store.get(&key).map(|found| assert_eq!(found.is_some(), is_taken));
         }
         if round == 1 {
@@ -76,7 +77,7 @@ fn commits() -> Done {
     Ok(())
 }
 
-/// Does what a history's users do.
+/// Uses a history as users do: keeps, imports, resolves and publishes.
 #[test]
 #[ignore = "a writer of the other tests"]
 fn keeps_a_history() -> Done {
@@ -123,7 +124,7 @@ fn fills_the_disk() -> Done {
             refused += u64::from(history::drain(&home, PATIENCE).is_err());
         }
     }
-    // All at once, then one after the other.
+    // Many at once, then fewer.
     for at_once in [120, 40, 10, 1, 1] {
         let mut lines = (from + 100..from + 100 + at_once)
             .map(|number| Ok(large(number + at_once)?.1))

@@ -1,4 +1,5 @@
-//! A server of files, as stores and plain servers are: it answers each request as a test says, and remembers them.
+//! A file server that imitates object stores and plain web servers: a test decides each answer, and the requests are
+//! recorded.
 #![allow(dead_code)]
 
 #[path = "../requests/mod.rs"]
@@ -22,7 +23,7 @@ pub struct Answered {
     pub status: u16,
     pub headers: String,
     pub body: Vec<u8>,
-    /// The connection ends behind so many bytes of the body.
+    /// The connection ends after this many bytes of the body.
     pub cut: Option<usize>,
 }
 
@@ -31,7 +32,7 @@ impl Answered {
         Answered { status, headers: headers.to_owned(), body: body.into(), cut: None }
     }
 
-    /// What a store answers that has `content` under `tag`.
+    /// The answer of a store that holds `content` with the ETag `tag`.
     pub fn of(asked: &Asked, content: &[u8], tag: &str) -> Answered {
         let size = content.len() as u64;
         let of_all = format!("etag: {tag}\r\nlast-modified: Tue, 24 Nov 2026 10:00:00 GMT\r\n");
@@ -53,7 +54,7 @@ impl Answered {
     }
 }
 
-/// A server; it ends with the process.
+/// A server that runs until the process ends.
 pub struct Server {
     /// `127.0.0.1` and a port.
     pub host: String,
@@ -61,7 +62,7 @@ pub struct Server {
 }
 
 impl Server {
-    /// Answers the requests as `answer` says; it is told how many there were before.
+    /// Starts a server that answers with `answer`, which is given the number of earlier requests.
     pub fn start(answer: impl Fn(usize, &Asked) -> Answered + Send + Sync + 'static) -> std::io::Result<Server> {
         let asked: Arc<Mutex<Vec<Asked>>> = Arc::default();
         let all = Arc::clone(&asked);

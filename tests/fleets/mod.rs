@@ -1,5 +1,5 @@
-//! The logs of a large job on many nodes, one a rank, in the formats of torchrun, Megatron-LM (`report_memory`), PyTorch 2.6 and
-//! Linux 6.1: one rank is the root, and all others only end because of it.
+//! Logs of a large job on many nodes, one per rank, in the formats of torchrun, Megatron-LM (`report_memory`), PyTorch
+//! 2.6 and Linux 6.1: one rank is the root cause, and all others only end because of it.
 
 use std::fmt::Write as _;
 use std::fs::{self, File};
@@ -11,9 +11,9 @@ use std::path::Path;
 pub enum Story {
     /// One rank runs out of GPU memory.
     OneRoot,
-    /// Two ranks on two nodes do, seconds apart.
+    /// Two ranks on two nodes run out of GPU memory, seconds apart.
     TwoRoots,
-    /// A node is lost whole: its logs stop.
+    /// A whole node is lost: its logs stop.
     NodeLost,
     /// The data workers of one node leak until its kernel kills a rank.
     SlowLeak,
@@ -23,7 +23,7 @@ impl Story {
     /// All of them.
     pub const ALL: [Story; 4] = [Story::OneRoot, Story::TwoRoots, Story::NodeLost, Story::SlowLeak];
 
-    /// What it is called.
+    /// Its name on the command line.
     #[allow(dead_code)]
     pub fn name(self) -> &'static str {
         match self {
@@ -43,13 +43,13 @@ pub struct Fleet {
     pub ranks_per_node: u32,
     /// Steps that each rank logs before the end.
     pub steps: u32,
-    /// The rank that is the root.
+    /// The rank that is the root cause.
     pub root: u32,
-    /// A node whose clock is so many seconds ahead.
+    /// A node, and the seconds by which its clock is ahead.
     pub skewed: Option<(u32, f64)>,
 }
 
-/// When the job began, in seconds of its day.
+/// The job's start, in seconds of its day.
 const BEGIN: f64 = 36_000.0;
 const STEP: f64 = 2.5;
 const GIB: f64 = 1024.0;
@@ -60,12 +60,12 @@ impl Fleet {
         format!("gpu-{number:04}")
     }
 
-    /// The second root, where there is one: on another node, and later.
+    /// The second rank to run out of memory, in `Story::TwoRoots`: on another node, and later.
     pub fn second(&self) -> u32 {
         (self.root + self.ranks_per_node + 1) % (self.nodes * self.ranks_per_node)
     }
 
-    /// Writes a folder for each node into `folder`.
+    /// Writes one folder of logs per node into `folder`.
     pub fn write(&self, folder: &Path) -> io::Result<()> {
         for node in 0..self.nodes {
             let folder = folder.join(Fleet::node(node));
@@ -117,18 +117,18 @@ impl Fleet {
         }
     }
 
-    /// How far the clock of a rank's node is ahead.
+    /// Seconds by which the clock of the rank's node is ahead.
     fn ahead(&self, rank: u32) -> f64 {
         let of_node = self.skewed.filter(|(node, _)| *node == rank / self.ranks_per_node);
         of_node.map_or(0.0, |(_, seconds)| seconds)
     }
 
-    /// What the kernel of the leaking node says.
+    /// The kernel log of the leaking node.
     fn kernel(&self) -> String {
         let (pid, up) = (pid(self.root), 431_000.0 + f64::from(self.steps) * STEP);
         let mut text = String::new();
         let kib = 1_250_000_000_u64;
-        // Writing to a string does not fail.
+        // Writing to a string never fails.
         let _ = writeln!(
             text,
             "[{up:.6}] pt_data_worker invoked oom-killer: gfp_mask=0x140cca(GFP_HIGHUSER_MOVABLE|__GFP_COMP), order=0, oom_score_adj=0"
@@ -147,7 +147,7 @@ impl Fleet {
     }
 }
 
-/// The refusal of an allocation, as Python ends with it.
+/// Python's traceback and error of a refused allocation.
 fn refused(log: &mut impl io::Write, rank: u32, local: u32, seconds: f64) -> io::Result<()> {
     let stamp = at(seconds);
     writeln!(log, "{stamp} ERROR [rank {rank}] training failed")?;
@@ -172,7 +172,7 @@ fn refused(log: &mut impl io::Write, rank: u32, local: u32, seconds: f64) -> io:
     )
 }
 
-/// What a rank says whose peer is gone.
+/// The messages of a rank that waits for a dead peer.
 fn timed_out(log: &mut impl io::Write, rank: u32, seconds: f64) -> io::Result<()> {
     let glog = format!("{}000", clock(seconds, '.'));
     let work = "WorkNCCL(SeqNum=51877, OpType=_REDUCE_SCATTER_BASE, NumelIn=67108864, NumelOut=16777216, Timeout(ms)=600000) ran for 600012 milliseconds before timing out.";
@@ -195,7 +195,7 @@ fn pid(rank: u32) -> u32 {
     20_000 + rank
 }
 
-/// A moment of the job as Python's logging writes it.
+/// A time of the job in the format of Python's logging.
 fn at(seconds: f64) -> String {
     format!("2026-11-20 {}", clock(seconds, ','))
 }

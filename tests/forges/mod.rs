@@ -1,4 +1,5 @@
-//! A server that speaks as GitHub and GitLab do, one as their storage does, and a chat; and a bot whose store and clock a test holds.
+//! Local servers that imitate GitHub and GitLab, their storage and a chat; and a bot whose store and clock are under
+//! the test's control.
 #![allow(dead_code)]
 
 #[path = "../requests/mod.rs"]
@@ -31,11 +32,11 @@ pub const ME: &str = "oomdoc[bot]";
 pub const SECRET: &str = "the secret of the hook";
 pub const NOW: Moment = 1_795_000_000_000;
 
-/// When somebody pulls the plug: at which request or look into the store, and whether that one was made.
+/// Simulates a kill of the bot: at which request or store access it happens, and whether that one is still performed.
 #[derive(Debug, Default)]
 pub struct Fuse {
     count: AtomicU64,
-    /// Zero never blows.
+    /// Zero: no kill.
     at: AtomicU64,
     is_done: AtomicU64,
 }
@@ -43,20 +44,20 @@ pub struct Fuse {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Burn {
     Alive,
-    /// It is the last one, made or not; nobody hears of it.
+    /// The last event, performed or not; its answer is lost.
     Last(bool),
     Dead,
 }
 
 impl Fuse {
-    /// Blows at event `at`, after it is made or before.
+    /// Kills at event `at`, after it is performed or before.
     pub fn set(&self, at: u64, is_done: bool) {
         self.count.store(0, Ordering::SeqCst);
         self.is_done.store(u64::from(is_done), Ordering::SeqCst);
         self.at.store(at, Ordering::SeqCst);
     }
 
-    /// How many events there were.
+    /// Number of events so far.
     pub fn count(&self) -> u64 {
         self.count.load(Ordering::SeqCst)
     }
@@ -91,26 +92,26 @@ impl Job {
     }
 }
 
-/// What the forge holds.
+/// The state of the forge.
 #[derive(Debug, Default)]
 pub struct State {
     pub jobs: BTreeMap<u64, Job>,
-    /// Number, author, words.
+    /// Number, author, text.
     pub comments: Vec<(u64, String, String)>,
     pub checks: Vec<Value>,
     pub messages: Vec<(String, Value)>,
-    /// Logins or numbers, and what they may do.
+    /// Logins or user numbers, and their permissions.
     pub members: BTreeMap<String, Value>,
     pub asked: Vec<Asked>,
-    /// What is answered in place of the truth: a part of the method and target, a status, headers; each once.
+    /// Answers to give instead of the normal ones, each used once: a part of the method and target, a status, headers.
     pub troubles: VecDeque<(&'static str, u16, String)>,
-    /// What the chat says.
+    /// Answers of the chat.
     pub chat: VecDeque<Value>,
-    /// Where logs are; without it they are in the answer.
+    /// The address of the storage that serves logs; without it the forge itself sends them.
     pub storage: Option<String>,
     /// Bytes of logs after which the connection breaks.
     pub breaks_at: Option<usize>,
-    /// What is said to hold of a token.
+    /// The token that the forge accepts instead of the usual one.
     pub token: Option<String>,
 }
 
@@ -161,7 +162,7 @@ impl World {
         self.with(|state| state.troubles.push_back((at, status, headers.to_owned())));
     }
 
-    /// The words of comments.
+    /// The text of all comments.
     pub fn comments(&self) -> Vec<String> {
         self.with(|state| state.comments.iter().map(|(_, _, body)| body.clone()).collect())
     }
@@ -171,7 +172,7 @@ impl World {
         self.with(|state| state.asked.iter().filter(is_it).cloned().collect())
     }
 
-    /// A configuration for this world, with `more` of TOML behind it.
+    /// A configuration for these servers, followed by the TOML `more`.
     pub fn config(&self, folder: &Path, more: &str) -> Outcome<BotConfig> {
         let place = |name: &str, words: &str| -> Outcome<String> {
             let path = folder.join(name);
@@ -244,7 +245,7 @@ fn storage(state: &State, target: &str) -> (u16, String, Vec<u8>) {
     }
 }
 
-/// What the forge says, and does.
+/// Performs a request to the forge and returns the answer.
 fn forge(state: &mut State, asked: &Asked, body: &Value) -> (u16, String, Vec<u8>) {
     let path = asked.path.split('?').next().unwrap_or_default().to_owned();
     let is_github = path.starts_with("/repos/");
@@ -379,7 +380,7 @@ fn forge(state: &mut State, asked: &Asked, body: &Value) -> (u16, String, Vec<u8
     (status, String::new(), if answer.is_null() { Vec::new() } else { answer.to_string().into_bytes() })
 }
 
-/// The server around the bot, without a disk and with a clock of its own.
+/// The bot's environment: a store in memory, and a clock that the test sets.
 pub struct Here {
     pub store: Arc<Mutex<MemoryStore>>,
     pub clock: Arc<AtomicI64>,
@@ -446,7 +447,7 @@ impl Services for Here {
     }
 }
 
-/// A world with a bot in it.
+/// The servers and a bot that talks to them.
 pub struct Stage {
     pub world: World,
     pub bot: Bot,
@@ -471,14 +472,14 @@ impl Stage {
         Ok(Stage { world, bot, store, clock, folder, knowledge, config })
     }
 
-    /// The process was killed, and is started again.
+    /// Restarts the bot after a kill.
     pub fn restart(&mut self) -> Outcome {
         self.world.fuse.set(0, false);
         self.bot = bot(&self.config, &self.store, &self.clock, &self.world.fuse, &self.knowledge)?;
         Ok(())
     }
 
-    /// Works until nothing waits, however long that takes by the clock.
+    /// Works until nothing is waiting, advancing the clock as far as needed.
     pub fn settle(&self) -> Result<(), QueueError> {
         for _ in 0..200 {
             match self.bot.work_once()? {
@@ -546,7 +547,7 @@ pub fn of(headers: &[(&'static str, String)]) -> HeaderMap {
     headers.iter().filter_map(|(name, value)| Some((name.parse().ok()?, value.parse().ok()?))).collect()
 }
 
-/// As GitHub signs.
+/// GitHub's signature of a body.
 pub fn signature(secret: &str, body: &[u8]) -> String {
     use hmac::{Hmac, KeyInit, Mac};
     let mac = Hmac::<sha2::Sha256>::new_from_slice(secret.as_bytes()).map(|mac| mac.chain_update(body).finalize());

@@ -1,6 +1,6 @@
-//! Histories of any kind, step by step.
+//! Random histories, made of steps.
 
-// No test needs all of it.
+// Each test uses only part of the module.
 #![allow(dead_code)]
 
 use std::error::Error;
@@ -15,7 +15,7 @@ pub mod generate;
 
 type Done = Result<(), Box<dyn Error>>;
 
-/// What evidence is made of: words within words, slips, numbers, Chinese within English.
+/// Words that evidence is made of: words within other words, misspellings, numbers, Chinese within English.
 const WORDS: [&str; 18] = [
     "memory",
     "pinned",
@@ -86,7 +86,7 @@ const MORE: [&str; 19] = [
     "-week:2025-06",
 ];
 
-/// An incident with `words` as its evidence.
+/// Incident `number` with `words` as its evidence.
 pub fn record(number: u64, words: &[&str]) -> Result<Record, Box<dyn Error>> {
     let mut line = generate::incidents::incident(7, number);
     let evidence = json!([{"path": "job.log", "line": 1, "column": 1, "text": words.join(" ")}]);
@@ -94,7 +94,7 @@ pub fn record(number: u64, words: &[&str]) -> Result<Record, Box<dyn Error>> {
     Ok(serde_json::from_value(line["incident"].take())?)
 }
 
-/// What befalls a history.
+/// A change of a history.
 #[derive(Debug, Clone)]
 pub enum Step {
     Keep(u64, Vec<&'static str>),
@@ -122,7 +122,7 @@ pub fn query() -> impl Strategy<Value = String> {
     proptest::collection::vec(clause, 1..4).prop_map(|clauses| clauses.join(" "))
 }
 
-/// Says of the incident `id` who looks after it, or that it is resolved or is not.
+/// Gives the incident `id` an assignee, or marks it as resolved or unresolved.
 fn say(store: &mut DiskStore, id: &str, verdict: Option<bool>) -> Done {
     let Ok(mut record) = history::find(store, id) else { return Ok(()) };
     match verdict {
@@ -135,7 +135,7 @@ fn say(store: &mut DiskStore, id: &str, verdict: Option<bool>) -> Done {
     Ok(history::annotate(store, &record)?)
 }
 
-/// Makes `step` of `store`; what is to wait is kept, too.
+/// Applies `step` to `store`; incidents meant for the spool are added directly.
 pub fn make(store: &mut DiskStore, step: &Step) -> Done {
     match step {
         Step::Keep(number, words) | Step::Wait(number, words) => {

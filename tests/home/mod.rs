@@ -1,6 +1,6 @@
-//! `oomdoc` with a home of its own, as a user runs it, and logs that leave an incident there.
+//! `oomdoc` with a home of its own, as a user runs it, and logs that contain an incident.
 
-// No test needs all of it.
+// Each test uses only part of the module.
 #![allow(dead_code)]
 
 use std::error::Error;
@@ -13,17 +13,17 @@ use serde_json::Value;
 
 pub type Outcome = Result<(), Box<dyn Error>>;
 
-/// Only so that a broken run does not wait for ever: no machine is so slow.
+/// How long to wait before a run counts as hung; far more than a slow machine needs.
 pub const HANGS: Duration = Duration::from_secs(600);
 
-/// The command, with `home` for its own.
+/// The command with OOMDOC_HOME set to `home`.
 pub fn oomdoc(home: &Path) -> Command {
     let mut command = Command::new(assert_cmd::cargo::cargo_bin!("oomdoc"));
     command.env_remove("CLICOLOR_FORCE").env("OOMDOC_HOME", home);
     command
 }
 
-/// Copies what is in the folder `from` into `to`.
+/// Copies the contents of the folder `from` into `to`.
 pub fn copy_folder(from: &Path, to: &Path) -> Outcome {
     for entry in walkdir::WalkDir::new(from) {
         let entry = entry?;
@@ -36,7 +36,7 @@ pub fn copy_folder(from: &Path, to: &Path) -> Outcome {
     Ok(())
 }
 
-/// A job that fails in the optimizer's step on `date`, asking for `requested`.
+/// The log of a job that fails in the optimizer's step on `date`, asking for `requested` GiB.
 pub fn log(date: &str, requested: &str) -> String {
     format!(
         "[{date} 10:00:00,000] [INFO] [engine.py:12:step] ready\n\
@@ -49,7 +49,7 @@ pub fn log(date: &str, requested: &str) -> String {
     )
 }
 
-/// A job that Ray killed for its node.
+/// The log of a job that Ray killed because its node ran low on memory.
 pub const HOST: &str = "(raylet) ray._private.memory_monitor: Memory on the node (IP: 10.0.0.9, ID: abc) where the task was running was 742.11GB / 755.51GB (0.982262), which exceeds the memory usage threshold of 0.95.\n\
     ray.exceptions.OutOfMemoryError: Task was killed due to the node running low on memory.\n";
 
@@ -60,24 +60,24 @@ pub fn analyze(home: &Path, log: &str) -> Result<Value, Box<dyn Error>> {
     Ok(serde_json::from_slice(&done.stdout)?)
 }
 
-/// What `history` answers.
+/// The output of `oomdoc history` as JSON.
 pub fn json(home: &Path, arguments: &[&str]) -> Result<Value, Box<dyn Error>> {
     let done = oomdoc(home).arg("history").args(arguments).args(["--format", "json"]).output()?;
     assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
     Ok(serde_json::from_slice(&done.stdout)?)
 }
 
-/// Waits until the store has what was analysed.
+/// Waits until the store holds all analysed incidents.
 pub fn settle(home: &Path) -> Outcome {
     oomdoc(home).args(["history", "verify"]).assert().success();
-    // It would mend what a test damages.
+    // A process that is still running could repair what a test damages.
     alone(home)
 }
 
-/// Waits until the processes that analyses leave behind have ended, which may come late.
+/// Waits until the background processes of earlier analyses have ended.
 pub fn alone(home: &Path) -> Outcome {
     let begun = Instant::now();
-    // A process that is just starting has no name yet.
+    // A process that is just starting may not show its arguments yet, so two looks must find none.
     let mut looks = 0;
     while looks < 2 {
         looks = if works_on(home) { 0 } else { looks + 1 };
@@ -89,7 +89,7 @@ pub fn alone(home: &Path) -> Outcome {
     Ok(())
 }
 
-/// Whether a process that knows `home` runs still; where there is no /proc, nobody can tell.
+/// Whether a process with `home` in its arguments or environment is running; without /proc, none is seen.
 fn works_on(home: &Path) -> bool {
     let name = home.as_os_str().as_encoded_bytes();
     let processes = std::fs::read_dir("/proc").into_iter().flatten().flatten();

@@ -1,6 +1,6 @@
-//! Options that people name when memory runs out, by framework, in any version's spelling: each must be known.
+//! Options that users mention when memory runs out, by framework and in every version's spelling. Each must be known.
 
-/// Framework, its options.
+/// A framework, and its options.
 pub const OPTIONS: &[(&str, &str)] = &[
     ("deepspeed", DEEPSPEED),
     ("openrlhf", OPENRLHF),

@@ -1,4 +1,4 @@
-//! The pages of this repository as their readers get them: headings with their anchors, links, code.
+//! The pages of this repository as readers see them: headings with anchors, links and code.
 
 use std::error::Error;
 use std::fs;
@@ -10,16 +10,16 @@ use pulldown_cmark::{CodeBlockKind, Event, Options, Parser, Tag, TagEnd};
 pub struct Page {
     /// Its path, from the top of the repository.
     pub path: PathBuf,
-    /// Level and words of each heading.
+    /// Level and text of each heading.
     pub headings: Vec<(usize, String)>,
-    /// Where links and pictures lead.
+    /// Targets of links and pictures.
     pub links: Vec<String>,
     pub code: Vec<Code>,
 }
 
 /// A block of code.
 pub struct Code {
-    /// Its language; none where it is only indented.
+    /// The language of a fenced block; none where the block is only indented.
     pub language: Option<String>,
     pub text: String,
 }
@@ -29,7 +29,7 @@ pub fn top() -> &'static Path {
 }
 
 impl Page {
-    /// All pages that people read here.
+    /// All Markdown pages at the top of the repository, in `docs/` and in `corpus/`.
     pub fn read_all() -> Result<Vec<Page>, Box<dyn Error>> {
         let mut paths: Vec<PathBuf> =
             fs::read_dir(top())?.map(|entry| Ok(entry?.path())).collect::<Result<_, std::io::Error>>()?;
@@ -43,7 +43,7 @@ impl Page {
         paths.iter().map(|path| Page::read(path.strip_prefix(top())?)).collect()
     }
 
-    /// The page at a path from the top of the repository.
+    /// Reads the page at a path from the top of the repository.
     pub fn read(path: &Path) -> Result<Page, Box<dyn Error>> {
         Ok(Page::parse(path, &fs::read_to_string(top().join(path))?))
     }
@@ -78,7 +78,7 @@ impl Page {
         page
     }
 
-    /// What one may link to within it, as code hosts and mdBook call it.
+    /// The anchors of its headings, as code hosts and mdBook name them.
     pub fn anchors(&self) -> Vec<String> {
         let mut anchors: Vec<String> = Vec::new();
         for (_, heading) in &self.headings {
@@ -96,7 +96,7 @@ fn anchor(heading: &str) -> String {
     letters.flat_map(|c| if c == ' ' { '-' } else { c }.to_lowercase()).collect()
 }
 
-/// What pictures written in HTML show.
+/// Sources and links in HTML.
 fn sources(html: &str) -> impl Iterator<Item = String> {
     let of = |name: &str| {
         html.split(name).skip(1).filter_map(|rest| rest.split('"').next().map(str::to_owned)).collect::<Vec<_>>()

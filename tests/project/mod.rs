@@ -1,6 +1,6 @@
-//! A user with settings of their own, in a project with some.
+//! A user with settings, in a project that has settings, too.
 
-// No test needs all of it.
+// Each test uses only part of the module.
 #![allow(dead_code)]
 
 use std::error::Error;
@@ -13,13 +13,13 @@ use tempfile::TempDir;
 
 use crate::home::{Outcome, log};
 
-/// A user's folder, and a project's in it, which is a repository: nothing above counts.
+/// A user's home folder with a project in it. The project is a repository, so no settings above it apply.
 pub struct Place {
     folder: TempDir,
 }
 
 impl Place {
-    /// With a log of a job that failed in the optimizer's step.
+    /// A project with the log of a job that failed in the optimizer's step.
     pub fn new() -> Result<Place, Box<dyn Error>> {
         let place = Place { folder: tempfile::tempdir()? };
         fs::create_dir_all(place.path("project/.git"))?;
@@ -28,36 +28,36 @@ impl Place {
         Ok(place)
     }
 
-    /// What lies in the user's folder.
+    /// A path within the user's folder.
     pub fn path(&self, inner: &str) -> PathBuf {
         self.folder.path().join(inner)
     }
 
-    /// Puts a file there.
+    /// Writes a file within the user's folder.
     pub fn write(&self, path: &str, content: &str) -> Outcome {
         let path = self.path(path);
         fs::create_dir_all(path.parent().ok_or("no folder")?)?;
         Ok(fs::write(path, content)?)
     }
 
-    /// The project's settings.
+    /// Writes the project's settings.
     pub fn project(&self, content: &str) -> Outcome {
         self.write("project/oomdoc.toml", content)
     }
 
-    /// The user's own.
+    /// Writes the user's own settings.
     pub fn own(&self, content: &str) -> Outcome {
         self.write(".config/oomdoc/oomdoc.toml", content)
     }
 
-    /// The command in the project, in an environment of its own.
+    /// The command, run in the project with an empty environment but for HOME.
     pub fn oomdoc(&self) -> Command {
         let mut command = Command::new(assert_cmd::cargo::cargo_bin!("oomdoc"));
         command.env_clear().env("HOME", self.folder.path()).current_dir(self.path("project"));
         command
     }
 
-    /// What `oomdoc config show` says.
+    /// The output of `oomdoc config show`.
     pub fn show(&self, variables: &[(&str, &str)], arguments: &[&str]) -> Result<Value, Box<dyn Error>> {
         let mut command = self.oomdoc();
         let done = command.envs(variables.iter().copied()).args(["config", "show", "--format", "json"]).args(arguments);

@@ -1,6 +1,6 @@
-//! `oomdoc serve` on a free port, and somebody who asks it.
+//! `oomdoc serve` on a free port, and a client.
 
-// No test needs all of it.
+// Each test uses only part of the module.
 #![allow(dead_code)]
 
 use std::error::Error;
@@ -14,10 +14,10 @@ use serde_json::Value;
 
 pub type Outcome = Result<(), Box<dyn Error>>;
 
-/// Only so that a broken run does not wait for ever.
+/// How long to wait before a run counts as hung; far more than a slow machine needs.
 pub const HANGS: Duration = Duration::from_secs(300);
 
-/// A server. Whoever lets go of it kills it.
+/// A server process. Dropping it kills the process.
 pub struct Served {
     pub child: Child,
     pub address: String,
@@ -36,7 +36,7 @@ fn oomdoc(home: &Path) -> Command {
     command
 }
 
-/// Makes a token, as whoever operates the server does.
+/// Creates a token, as the server's operator does.
 pub fn token(home: &Path, name: &str, scope: &str) -> Result<String, Box<dyn Error>> {
     let done = oomdoc(home).args(["serve", "token", "create", name, "--scope", scope]).output()?;
     assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
@@ -44,7 +44,7 @@ pub fn token(home: &Path, name: &str, scope: &str) -> Result<String, Box<dyn Err
 }
 
 impl Served {
-    /// Starts one in `home`, with more `arguments`.
+    /// Starts a server on `home` with additional `arguments`.
     pub fn start(home: &Path, arguments: &[&str]) -> Result<Served, Box<dyn Error>> {
         let mut command = oomdoc(home);
         command.args(["serve", "--listen", "127.0.0.1:0"]).args(arguments);
@@ -62,12 +62,12 @@ impl Served {
         stream.set_read_timeout(Some(HANGS))?;
         stream.write_all(request)?;
         let mut answer = Vec::new();
-        // One that closes with what it did not read says so by an error.
+        // A server that closes before reading everything causes an error here.
         let _ = stream.read_to_end(&mut answer);
         Ok(String::from_utf8_lossy(&answer).into_owned())
     }
 
-    /// Asks with `headers`, a line each; the answer.
+    /// Sends a request with `headers`, one per line, and returns the answer.
     pub fn ask(&self, method: &str, path: &str, headers: &[&str], body: &[u8]) -> Result<Answer, Box<dyn Error>> {
         let mut request =
             format!("{method} {path} HTTP/1.1\r\nconnection: close\r\ncontent-length: {}\r\n", body.len());
@@ -89,7 +89,7 @@ impl Served {
         self.ask("POST", path, &headers, body.to_string().as_bytes())
     }
 
-    /// Analyses `log`; the id of its incident.
+    /// Analyses `log` and returns the id of its incident.
     pub fn analyze(&self, token: &str, log: &str) -> Result<String, Box<dyn Error>> {
         let headers = [&*format!("authorization: Bearer {token}")];
         let answer = self.ask("POST", "/api/v1/analyze?name=job.log", &headers, log.as_bytes())?;
@@ -111,7 +111,7 @@ impl Served {
     }
 }
 
-/// What came back.
+/// An answer of the server.
 #[derive(Debug)]
 pub struct Answer {
     pub status: u16,

@@ -9,7 +9,7 @@ use super::count;
 use crate::cli::error::CliError;
 use crate::cli::home::Home;
 use crate::cli::table::table;
-use crate::rulebase::{RuleSource, Tried, try_examples};
+use crate::rulebase::{ExampleOutcome, RuleSource, try_examples};
 
 /// Run the examples of rules through the whole analysis
 #[derive(Debug, Args)]
@@ -36,7 +36,7 @@ impl Test {
 }
 
 /// What came out of an example: passed or failed, the rule, what was asked, the example, and why it failed.
-fn row(tried: &Tried) -> [String; 5] {
+fn row(tried: &ExampleOutcome) -> [String; 5] {
     let outcome = if tried.problem.is_none() { "passed" } else { "FAILED" };
     let what = match &tried.problem {
         None => String::new(),

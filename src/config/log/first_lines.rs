@@ -1,4 +1,4 @@
-//! How a configuration that was printed begins.
+//! Recognises the first line of a configuration that a job printed.
 
 use std::ops::Range;
 use std::sync::LazyLock;
@@ -10,51 +10,51 @@ use super::super::shell;
 use super::super::value::word_length;
 use super::MANY;
 
-/// A printed configuration, by its first line.
+/// The first line of a printed configuration.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Head {
-    pub shape: Shape,
-    /// The part of the first line that belongs to it.
+    pub notation: Notation,
+    /// The part of the line that belongs to the configuration.
     pub part: Range<usize>,
 }
 
-/// How a printed configuration is written.
+/// The notation of a printed configuration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Shape {
-    /// A command, as a shell reads it.
+pub(super) enum Notation {
+    /// A command line in shell syntax.
     Command,
     /// `['python3', '-u', 'train.py', …]`
     List,
-    /// `model='x', seed=0`, all in one line.
+    /// `model='x', seed=0` on a single line.
     Fields,
-    /// `{…}` or `Name(…)`, over as many lines as its brackets are open. `is_named` says that it introduces itself as a
-    /// configuration, so that a few settings are enough.
+    /// `{…}` or `Name(…)`, up to the closing bracket on a later line. `is_named` means that its label calls it a
+    /// configuration, so that a few settings suffice.
     Brackets { is_named: bool },
-    /// `key=value,`, one a line, up to `)`.
+    /// `key=value,`, one per line, up to `)`.
     Assignments,
-    /// `key ...... value`, one a line.
+    /// `key ...... value`, one per line.
     Dots,
-    /// `key : value`, one a line.
+    /// `key : value`, one per line.
     Colons,
 }
 
-/// What begins in `body`.
+/// The configuration that begins in the line `body`, if any.
 pub(super) fn head(body: &str) -> Option<Head> {
     let whole = |at: usize| at..body.len();
-    // `set -x` of bash: a plus for each shell within a shell.
+    // The trace of bash's `set -x`: one plus per level of nested shells.
     let plus = body.len() - body.trim_start_matches('+').len();
     if (1..=4).contains(&plus) && body[plus..].starts_with(' ') {
         let command = body[plus..].trim_start();
         let part = whole(body.len() - command.len());
-        return shell::starts_program(command).then_some(Head { shape: Shape::Command, part });
+        return shell::starts_program(command).then_some(Head { notation: Notation::Command, part });
     }
     if has_any(&MARKS, body.as_bytes()) { marked(body) } else { unmarked(body) }
 }
 
-/// Whether a configuration may begin in this line, colours, prefixes and wrappers and all. Of most lines that is known
-/// before they are read.
+/// Whether a configuration may begin in this raw line, with its colours, prefixes and wrappers. A cheap test that
+/// spares most lines the full reading.
 pub(super) fn may_begin(raw: &[u8]) -> bool {
-    // Colours and escapes may stand within the words.
+    // Colours and escapes may split the words searched for.
     memchr3(b'{', b'\x1b', b'\\', raw).is_some()
         || memchr2_iter(b'(', b'+', raw).any(|at| match raw[at] {
             b'(' => NAMES_END.iter().any(|end| raw[..at].ends_with(end.as_bytes())),
@@ -64,14 +64,15 @@ pub(super) fn may_begin(raw: &[u8]) -> bool {
         || has_any(&OTHERS, raw)
 }
 
-/// How classes of settings are called: `TrainingArguments(`, `Namespace(`.
+/// How names of settings classes end: `TrainingArguments(`, `Namespace(`.
 const NAMES_END: &[&str] = &["Namespace", "Arguments", "Args", "Config"];
 
-/// Of what stands in all lines that [`marked`] knows, one is in each.
+/// Every line that only [`marked`] recognises contains one of these.
 static MARKS: LazyLock<Vec<Finder<'static>>> =
     LazyLock::new(|| finders(&["cmd = ", "Running entrypoint for job ", "['", " engine (v", "non-default args: {"]));
 
-/// What stands in lines that [`unmarked`] knows and have no bracket: a line of dots, torch's title.
+/// Every line that [`unmarked`] recognises without a bracket contains one of these: dots, or the title that torch
+/// prints.
 static OTHERS: LazyLock<Vec<Finder<'static>>> = LazyLock::new(|| finders(&[" .", "launch configs:"]));
 
 fn finders(words: &'static [&'static str]) -> Vec<Finder<'static>> {
@@ -82,75 +83,76 @@ fn has_any(words: &[Finder<'_>], line: &[u8]) -> bool {
     words.iter().any(|word| word.find(line).is_some())
 }
 
-/// A configuration that certain words introduce, or else its own form.
+/// A configuration that known words introduce, or else one that [`unmarked`] recognises.
 fn marked(body: &str) -> Option<Head> {
     let whole = |at: usize| at..body.len();
     // DeepSpeed's runner: `launcher/runner.py` (0.3–0.19).
     for (mark, names_job) in [("cmd = ", false), ("Running entrypoint for job ", true)] {
         if let Some(at) = body.find(mark) {
             let start = at + mark.len();
-            // Ray's `dashboard/modules/job/job_supervisor.py` (2.0–2.60) names the job first.
+            // Ray's `dashboard/modules/job/job_supervisor.py` (2.0–2.60) prints the job's name before the command.
             let start = if names_job { start + body[start..].find(": ")? + 2 } else { start };
-            return shell::starts_program(&body[start..]).then_some(Head { shape: Shape::Command, part: whole(start) });
+            return shell::starts_program(&body[start..])
+                .then_some(Head { notation: Notation::Command, part: whole(start) });
         }
     }
     // DeepSpeed's `launcher/launch.py`: `process 812 spawned with command: [...]`, `[...] exits with return code = -9`.
     if let Some(at) = body.find("['").filter(|_| body.contains("command") || body.contains("exits with return code")) {
-        return Some(Head { shape: Shape::List, part: whole(at) });
+        return Some(Head { notation: Notation::List, part: whole(at) });
     }
     // vLLM's `v1/engine/core.py`, `engine/llm_engine.py` (0.2–0.33).
     if let Some(at) = body.find(" engine (v").and_then(|at| body[at..].find(" with config: ").map(|next| at + next)) {
         let start = at + " with config: ".len();
-        return Some(Head { shape: Shape::Fields, part: whole(start) });
+        return Some(Head { notation: Notation::Fields, part: whole(start) });
     }
     if let Some(at) = body.find("non-default args: {") {
-        let (start, shape) = (at + "non-default args: ".len(), Shape::Brackets { is_named: true });
-        return Some(Head { shape, part: whole(start) });
+        let (start, notation) = (at + "non-default args: ".len(), Notation::Brackets { is_named: true });
+        return Some(Head { notation, part: whole(start) });
     }
     unmarked(body)
 }
 
-/// A configuration that its own form shows.
+/// A configuration that is recognised by its form alone.
 fn unmarked(body: &str) -> Option<Head> {
     let whole = |at: usize| at..body.len();
     let end = body.trim_end().len();
     if dots(body).is_some() {
-        return Some(Head { shape: Shape::Dots, part: whole(0) });
+        return Some(Head { notation: Notation::Dots, part: whole(0) });
     }
     // torch's `distributed/launcher/api.py`.
     if body.ends_with("launch configs:") {
-        return Some(Head { shape: Shape::Colons, part: end..end });
+        return Some(Head { notation: Notation::Colons, part: end..end });
     }
     if let Some(name) = call(body) {
         let rest = body[name.end + 1..].trim();
         // transformers' `TrainingArguments.__str__` puts each field on a line of its own.
-        let (shape, start) = match rest.is_empty() {
-            true => (Shape::Assignments, end),
-            false => (Shape::Brackets { is_named: true }, name.start),
+        let (notation, start) = match rest.is_empty() {
+            true => (Notation::Assignments, end),
+            false => (Notation::Brackets { is_named: true }, name.start),
         };
-        return Some(Head { shape, part: whole(start) });
+        return Some(Head { notation, part: whole(start) });
     }
     let brace = body.find('{')?;
     let (label, inner) = (body[..brace].trim(), body[brace + 1..].trim_start());
-    // `json = {`, `Model config LlamaConfig {`, `DeepSpeed config: {`
-    // In a line of code it would be called or assigned.
+    // A label with one of these is code, where the brace belongs to a call or an assignment.
     let is_code = label.contains(['(', '=', '.', '\'', '"']);
     let is_named = label.to_ascii_lowercase().contains("config") && !is_code || label == "json =";
     let begins = (inner.is_empty() && (is_named || label.is_empty())) || inner.starts_with(['\'', '"']);
     if !begins || label.len() > 80 || !is_named && is_whole_and_small(&body[brace..]) {
         return None;
     }
-    Some(Head { shape: Shape::Brackets { is_named }, part: whole(brace) })
+    Some(Head { notation: Notation::Brackets { is_named }, part: whole(brace) })
 }
 
-/// Whether all brackets that `text` opens are closed in it, and it has too few colons for a configuration: metrics are
-/// printed like this for as long as a job runs.
+/// Whether all braces of `text` are closed and it has too few colons for a configuration. Metrics look like this, and
+/// are printed as long as a job runs.
 fn is_whole_and_small(text: &str) -> bool {
     let count = |byte: u8| memchr_iter(byte, text.as_bytes()).count();
     count(b':') < MANY && count(b'{') == count(b'}')
 }
 
-/// The name in `Namespace(`, `TrainingArguments(`, `ServerArgs(`, `GRPOConfig(`, where a field or the line's end follows.
+/// The name in `Namespace(`, `TrainingArguments(`, `ServerArgs(`, `GRPOConfig(`, if a field or the end of the line
+/// follows.
 fn call(body: &str) -> Option<Range<usize>> {
     body.match_indices('(').find_map(|(at, _)| {
         let name = body[..at].bytes().rev().take_while(|byte| byte.is_ascii_alphanumeric() || *byte == b'_').count();
@@ -164,14 +166,14 @@ fn call(body: &str) -> Option<Range<usize>> {
     })
 }
 
-/// `  micro_batch_size ......... 4` of Megatron's `training/arguments.py` and of DeepSpeed's `runtime/config.py`: where the
-/// key and the value stand.
+/// The spans of key and value in `  micro_batch_size ......... 4`, as Megatron's `training/arguments.py` and
+/// DeepSpeed's `runtime/config.py` print it.
 pub(super) fn dots(body: &str) -> Option<(Range<usize>, Range<usize>)> {
     let start = body.len() - body.trim_start().len();
     let name = word_length(&body[start..]);
     let rest = body[start + name..].strip_prefix(' ')?;
     let dots = rest.bytes().take_while(|byte| *byte == b'.').count();
-    // DeepSpeed fills up to 29 columns, Megatron to 48.
+    // DeepSpeed pads with dots to 29 columns, Megatron to 48.
     let is_full = dots >= 2 || name + dots >= 29;
     let value = rest[dots..].strip_prefix(' ')?;
     let from = body.len() - value.len();

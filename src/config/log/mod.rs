@@ -1,9 +1,9 @@
-//! Configurations that jobs print into their logs.
+//! Reads configurations that jobs print into their logs.
 //!
-//! In goes a piece of a log; out come documents that can be read like any other and not be edited: commands that `set -x`,
-//! DeepSpeed's launcher or Ray repeat, argparse's `Namespace(…)`, transformers' `TrainingArguments(…)`, Megatron's and
-//! DeepSpeed's lists with dots, dictionaries and JSON over many lines, what vLLM and SGLang say of their engines. What others
-//! put before each line (time stamps, ranks, Ray's actors) does not matter, nor do lines of other processes in between.
+//! In goes a piece of a log; out come read-only documents: commands that `set -x`, DeepSpeed's launcher or Ray print,
+//! argparse's `Namespace(…)`, transformers' `TrainingArguments(…)`, Megatron's and DeepSpeed's dotted lists,
+//! dictionaries and JSON over many lines, and what vLLM and SGLang print about their engines. Prefixes before each line
+//! (time stamps, ranks, Ray's actors) are stripped, and lines of other processes in between are skipped.
 
 mod first_lines;
 mod python;
@@ -12,17 +12,17 @@ use std::collections::HashSet;
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::entry::Found;
+use super::entry::FoundSetting;
 use super::tree::{Member, Node};
 use super::value::word_length;
 use super::{Body, Document, Format, Parsed, Value, flatten, shell, tree};
 use crate::model::{Citation, Column, LineNumber, Location};
 use crate::parse::Line;
 use crate::scan::RawLine;
-use first_lines::{Head, Shape};
+use first_lines::{Head, Notation};
 
-/// The configurations printed in `log`, in order, whose first line has the number `first` in the input called `path`. One that
-/// several processes print alike comes once.
+/// The configurations printed in `log`, in order. `first` is the number of its first line in the input called `path`. A
+/// configuration that several processes print alike is returned once.
 pub fn from_log(path: impl Into<Arc<str>>, first: LineNumber, log: &[u8]) -> Vec<Document> {
     let last = LineNumber(first.0 + memchr::memchr_iter(b'\n', log).count() as u64);
     let mut reader = LogReader {
@@ -47,32 +47,33 @@ pub fn from_log(path: impl Into<Arc<str>>, first: LineNumber, log: &[u8]) -> Vec
 struct LogReader<'a> {
     path: Arc<str>,
     documents: Vec<Document>,
-    /// What was printed already.
+    /// The texts of the documents so far, to drop repetitions.
     seen: HashSet<String>,
     open: Option<Printed<'a>>,
-    /// The last line, where it has no end: what it ends with may go on.
+    /// The last line if the log is cut off in it: its last value may be incomplete.
     torn: Option<LineNumber>,
 }
 
-/// Where a configuration goes on.
+/// Whether the next line continues the open configuration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Next {
-    /// With this line, and perhaps further.
+    /// It does, and more lines may follow.
     On,
-    /// It ends with this line.
+    /// It does, and is the last one.
     End,
-    /// This line is none of it.
+    /// It does not.
     Not,
 }
 
-/// As many lines may others print in between.
+/// Up to this many lines that do not belong to a configuration may stand between its lines.
 const STRANGERS: usize = 40;
 
-/// Settings of what introduces itself as a configuration, at least, and of a line that does not.
+/// The fewest settings of a configuration that introduces itself as one or spans several lines, and of any other single
+/// line.
 const FEW: usize = 2;
 const MANY: usize = 12;
 
-/// A configuration of more lines is none.
+/// The most lines that are read as one configuration.
 const LONGEST: usize = 4000;
 
 impl<'a> LogReader<'a> {
@@ -103,12 +104,12 @@ impl<'a> LogReader<'a> {
             }
         }
         let Some(head) = first_lines::head(line.body()) else { return };
-        let is_over = matches!(head.shape, Shape::Command | Shape::List | Shape::Fields);
+        let is_over = matches!(head.notation, Notation::Command | Notation::List | Notation::Fields);
         let printed = Printed::new(head, line);
         if is_over || printed.is_closed() {
             self.finish(printed);
         } else if let Some(open) = self.open.replace(printed) {
-            // Only one is followed at a time.
+            // Only one configuration is open at a time.
             self.finish(open);
         }
     }
@@ -126,10 +127,10 @@ impl<'a> LogReader<'a> {
     }
 }
 
-/// A configuration as its lines come.
+/// A configuration whose lines are being collected.
 struct Printed<'a> {
     head: Head,
-    /// Each line, where it begins in the text, and where that is in the line's body.
+    /// Each line, its offset in `text`, and the offset in the line's body at which it begins.
     pieces: Vec<(Line<'a>, usize, usize)>,
     text: String,
     brackets: Brackets,
@@ -140,9 +141,9 @@ impl<'a> Printed<'a> {
     fn new(head: Head, line: Line<'a>) -> Printed<'a> {
         let mut brackets = Brackets::default();
         let part = line.body().get(head.part.clone()).unwrap_or_default().to_owned();
-        if matches!(head.shape, Shape::Brackets { .. }) {
+        if matches!(head.notation, Notation::Brackets { .. }) {
             brackets.read(&part);
-        } else if let (Shape::Dots, Some((_, value))) = (head.shape, first_lines::dots(&part)) {
+        } else if let (Notation::Dots, Some((_, value))) = (head.notation, first_lines::dots(&part)) {
             brackets.read(&part[value]);
         }
         let from = head.part.start;
@@ -150,10 +151,10 @@ impl<'a> Printed<'a> {
     }
 
     fn is_closed(&self) -> bool {
-        matches!(self.head.shape, Shape::Brackets { .. }) && self.brackets.depth == 0
+        matches!(self.head.notation, Notation::Brackets { .. }) && self.brackets.depth == 0
     }
 
-    /// Whether the configuration goes on with this line.
+    /// Whether and how this line continues the configuration.
     fn next(&mut self, line: &Line<'_>) -> Next {
         let is_same = self.pieces.last().is_some_and(|(last, _, _)| writer(last) == writer(line));
         let body = line.body();
@@ -161,27 +162,27 @@ impl<'a> Printed<'a> {
         if !is_same {
             return Next::Not;
         }
-        match self.head.shape {
-            Shape::Brackets { .. } if is_inner => {
+        match self.head.notation {
+            Notation::Brackets { .. } if is_inner => {
                 self.brackets.read(body);
                 if self.brackets.depth == 0 { Next::End } else { Next::On }
             }
-            Shape::Assignments if body.trim() == ")" => Next::End,
-            Shape::Assignments if assignment(body).is_some() => Next::On,
-            Shape::Dots => match first_lines::dots(body) {
+            Notation::Assignments if body.trim() == ")" => Next::End,
+            Notation::Assignments if assignment(body).is_some() => Next::On,
+            Notation::Dots => match first_lines::dots(body) {
                 Some((_, value)) => {
                     self.brackets = Brackets::default();
                     self.brackets.read(&body[value]);
                     Next::On
                 }
-                // A value of several lines.
+                // Continues a value over several lines.
                 None if is_inner && self.brackets.depth > 0 => {
                     self.brackets.read(body);
                     Next::On
                 }
                 None => Next::Not,
             },
-            Shape::Colons if colons(body).is_some() => Next::On,
+            Notation::Colons if colons(body).is_some() => Next::On,
             _ => Next::Not,
         }
     }
@@ -193,7 +194,7 @@ impl<'a> Printed<'a> {
         self.pieces.push((line, start, 0));
     }
 
-    /// What stands at `span` of the text, as far as it is one line.
+    /// Cites `span` of the text up to the end of its first line.
     fn cite(&self, path: &Arc<str>, span: &Range<usize>) -> Citation {
         let number = self.pieces.partition_point(|(_, start, _)| *start <= span.start).saturating_sub(1);
         let end = self.pieces.get(number + 1).map_or(self.text.len(), |(_, next, _)| next - 1);
@@ -206,15 +207,15 @@ impl<'a> Printed<'a> {
         }
     }
 
-    /// The settings in it; `None` where it turns out to be none.
+    /// The settings; `None` if it turns out not to be a configuration.
     fn read(&self) -> Option<Parsed> {
         let text = self.text.as_str();
-        let (root, least) = match self.head.shape {
-            Shape::Command => {
+        let (root, least) = match self.head.notation {
+            Notation::Command => {
                 let parsed = shell::read(text);
                 return (!parsed.found.is_empty()).then_some(Parsed { body: Body::Printed, ..parsed });
             }
-            Shape::List => {
+            Notation::List => {
                 let node = python::value(text, 0)?;
                 let tree::Shape::List(items) = &node.shape else { return None };
                 let words = items.iter().filter_map(|item| match &item.shape {
@@ -225,29 +226,29 @@ impl<'a> Printed<'a> {
                 let is_command = parsed.commands.first().is_some_and(|command| shell::starts_program(&command.program));
                 return (is_command && !parsed.found.is_empty()).then_some(Parsed { body: Body::Printed, ..parsed });
             }
-            Shape::Fields => (python::fields(text, 0), 3),
-            Shape::Brackets { is_named } => {
+            Notation::Fields => (python::fields(text, 0), 3),
+            Notation::Brackets { is_named } => {
                 (python::value(text, 0)?, if is_named || self.pieces.len() > 1 { FEW } else { MANY })
             }
-            Shape::Assignments => (self.listed(assignment), 2),
-            Shape::Dots => (self.listed(first_lines::dots), 3),
-            Shape::Colons => (self.listed(colons), 3),
+            Notation::Assignments => (self.listed(assignment), 2),
+            Notation::Dots => (self.listed(first_lines::dots), 3),
+            Notation::Colons => (self.listed(colons), 3),
         };
         let is_nested = matches!(&root.shape, tree::Shape::Map(members) if members.iter().any(|member| !member.value.children().is_empty()));
         let settings = flatten(std::iter::once((String::new(), &root))).ok()?;
         let is_config = settings.entries.len() >= least && (least < MANY || is_nested);
-        let found: Vec<Found> = settings.entries;
+        let found: Vec<FoundSetting> = settings.entries;
         is_config.then_some(Parsed { body: Body::Printed, found, commands: Vec::new() })
     }
 
-    /// The settings of lines that have one each.
+    /// The settings of a notation with one setting per line.
     fn listed(&self, key_and_value: impl Fn(&str) -> Option<(Range<usize>, Range<usize>)>) -> Node {
         let mut members: Vec<Member> = Vec::new();
         let ends = self.pieces.iter().skip(1).map(|(_, start, _)| start - 1).chain([self.text.len()]);
         let lines: Vec<Range<usize>> = self.pieces.iter().zip(ends).map(|((_, start, _), end)| *start..end).collect();
         for (number, line) in lines.iter().enumerate() {
             let Some((key, value)) = key_and_value(&self.text[line.clone()]) else { continue };
-            // A value of several lines ends where the next setting begins.
+            // A value continues up to the line of the next setting.
             let more =
                 lines[number + 1..].iter().take_while(|next| key_and_value(&self.text[(*next).clone()]).is_none());
             let end = more.last().map_or(line.start + value.end, |last| last.end);
@@ -260,14 +261,14 @@ impl<'a> Printed<'a> {
     }
 }
 
-/// Who wrote a line, as far as its prefixes say.
+/// The process that wrote a line, as far as its prefixes identify it.
 fn writer<'l>(line: &'l Line<'_>) -> (Option<&'l str>, Option<&'l str>, Option<u32>, Option<u32>) {
     let envelope = line.envelope();
     let words = |span: &Option<Range<usize>>| span.as_ref().map(|span| line.words(span));
     (words(&envelope.host), words(&envelope.role), envelope.pid, envelope.rank)
 }
 
-/// A value as `str()` prints it: strings without quotes.
+/// A value as Python's `str()` prints it: strings without quotes.
 fn printed_value(text: &str, span: Range<usize>) -> Node {
     let words = &text[span.clone()];
     let name = word_length(words);
@@ -281,14 +282,14 @@ fn printed_value(text: &str, span: Range<usize>) -> Node {
     node.unwrap_or_else(|| Node::new(span.clone(), tree::Shape::Scalar(Value::of_word(words.trim()))))
 }
 
-/// `key=value,` of `TrainingArguments.__str__`: where the two stand.
+/// The spans of key and value in `key=value,`, as `TrainingArguments.__str__` prints it.
 fn assignment(body: &str) -> Option<(Range<usize>, Range<usize>)> {
     let name = word_length(body);
     let value = body[name..].strip_prefix('=')?.strip_suffix(',')?;
     (name > 0).then(|| (0..name, name + 1..name + 1 + value.len()))
 }
 
-/// `  min_nodes        : 1`: where key and value stand.
+/// The spans of key and value in `  min_nodes        : 1`.
 fn colons(body: &str) -> Option<(Range<usize>, Range<usize>)> {
     let start = body.len() - body.trim_start().len();
     let name = word_length(&body[start..]);
@@ -297,7 +298,7 @@ fn colons(body: &str) -> Option<(Range<usize>, Range<usize>)> {
     (name > 0).then(|| (start..start + name, from..from + value.trim_end().len()))
 }
 
-/// How many brackets are open, line by line. Strings do not go on over a line's end.
+/// Counts open brackets line by line. A string ends at the latest with its line.
 #[derive(Debug, Default, Clone)]
 struct Brackets {
     depth: usize,

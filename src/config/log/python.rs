@@ -1,6 +1,7 @@
-//! What Python prints of its values: dictionaries, lists, strings, `Name(field=value, …)`, and JSON, which is nearly that.
+//! Reads printed Python values: dictionaries, lists, strings, `Name(field=value, …)`, and JSON, which is nearly the
+//! same.
 //!
-//! Values that are cut off are left out, and so is all behind them; what stands before them stays.
+//! A value that is cut off is left out along with everything behind it; what precedes it is kept.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -9,12 +10,12 @@ use super::super::Value;
 use super::super::tree::{Member, Node, Shape};
 use super::super::value::word_length;
 
-/// The value that stands at `at`.
+/// The value that begins at `at`.
 pub(super) fn value(text: &str, at: usize) -> Option<Node> {
     LiteralReader { text, at, is_whole: false }.value("", 0)
 }
 
-/// `a=1, b='x'` or `a=1 b='x'` from `at` to the end of `text`, which is the end of the line.
+/// The fields `a=1, b='x'` or `a=1 b='x'` from `at` to the end of `text`, which must be the end of the line.
 pub(super) fn fields(text: &str, at: usize) -> Node {
     LiteralReader { text, at, is_whole: true }.fields(None, 0)
 }
@@ -22,7 +23,7 @@ pub(super) fn fields(text: &str, at: usize) -> Node {
 struct LiteralReader<'a> {
     text: &'a str,
     at: usize,
-    /// Whether a word that ends with the text ends there.
+    /// Whether a word that reaches the end of the text is complete.
     is_whole: bool,
 }
 
@@ -40,7 +41,7 @@ impl<'a> LiteralReader<'a> {
             self.rest().len() - self.rest().trim_start_matches(|c: char| c.is_whitespace() || also.contains(&c)).len();
     }
 
-    /// A value; a bare word in it ends at one of `ends` as well.
+    /// Reads a value. A bare word also ends at any of the characters `ends`.
     fn value(&mut self, ends: &str, depth: usize) -> Option<Node> {
         if depth > Node::DEEPEST {
             self.at = self.text.len();
@@ -57,14 +58,14 @@ impl<'a> LiteralReader<'a> {
         }
     }
 
-    /// How many bytes stand before the quote of a string that begins here.
+    /// The length of the prefix (`r`, `b`, `u`) before the quote, if a string begins here.
     fn quote(&self) -> Option<usize> {
         let prefix = self.rest().bytes().take_while(|byte| b"rbuRBU".contains(byte)).count().min(2);
         let quote = self.text.as_bytes().get(self.at + prefix)?;
         matches!(quote, b'"' | b'\'').then_some(prefix)
     }
 
-    /// One string or several in a row, as Python breaks long ones.
+    /// Adjacent strings count as one, as Python breaks long ones.
     fn string(&mut self) -> Option<Node> {
         let (start, mut text, mut end) = (self.at, String::new(), self.at);
         while let Some(prefix) = self.quote() {
@@ -95,7 +96,8 @@ impl<'a> LiteralReader<'a> {
         Some(Node::new(start..end, Shape::Scalar(Value::Text(text))))
     }
 
-    /// `None`, `1e-05`, `torch.bfloat16`, `cuda:0`, `Name(…)`; nothing where it may go on behind the end.
+    /// `None`, `1e-05`, `torch.bfloat16`, `cuda:0`, `Name(…)`; `None` if the word may continue behind the end of the
+    /// text.
     fn word(&mut self, ends: &str, depth: usize) -> Option<Node> {
         let start = self.at;
         let stops = |c: char| c.is_whitespace() || ",)]}(={".contains(c) || ends.contains(c);
@@ -110,7 +112,7 @@ impl<'a> LiteralReader<'a> {
         (length > 0).then(|| Node::new(start..self.at, Shape::Scalar(Value::of_word(word))))
     }
 
-    /// `<ZeroStageEnum.gradients: 2>` is 2, anything else its words.
+    /// `<ZeroStageEnum.gradients: 2>` reads as 2; other angle brackets as their text.
     fn angle(&mut self) -> Option<Node> {
         let start = self.at;
         let length = self.rest().find('>')? + 1;
@@ -123,7 +125,7 @@ impl<'a> LiteralReader<'a> {
         Some(Node::new(start..self.at, Shape::Scalar(value)))
     }
 
-    /// Elements up to `close`, or as many as are whole.
+    /// The elements up to `close`, or the complete ones if the list is cut off.
     fn list(&mut self, close: u8, depth: usize) -> Node {
         let (start, mut items) = (self.at, Vec::new());
         self.at += 1;
@@ -172,7 +174,7 @@ impl<'a> LiteralReader<'a> {
         Node::new(start..self.at, shape)
     }
 
-    /// `name=value`s up to `close`; values without a name are numbered.
+    /// The `name=value` pairs up to `close`. Values without a name are keyed by their number.
     fn fields(&mut self, close: Option<u8>, depth: usize) -> Node {
         let (start, mut members) = (self.at, Vec::new());
         loop {
@@ -201,7 +203,7 @@ impl<'a> LiteralReader<'a> {
         Node::new(start..self.at, Shape::Map(members))
     }
 
-    /// Leaves the rest unread: it is cut off, or something else.
+    /// Skips the rest of the text, which is cut off or not a Python value.
     fn give_up(&mut self) {
         self.at = self.text.len();
     }
@@ -216,7 +218,7 @@ fn member(text: &str, key: Node, value: Node) -> Member {
     Member { key: name, at: start..end, value: Arc::new(value) }
 }
 
-/// `PosixPath('x')` is its `x`; of more fields each keeps its name.
+/// Unwraps a single unnamed field: `PosixPath('x')` reads as `x`.
 fn only_value(fields: Node) -> Node {
     match &fields.shape {
         Shape::Map(members) => match members.as_slice() {
@@ -275,7 +277,6 @@ mod tests {
         );
     }
 
-    /// What is cut off is no value.
     #[test]
     fn leaves_out_what_is_torn() {
         let read = |text| value(text, 0).as_ref().map(read).unwrap_or_default();

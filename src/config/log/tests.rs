@@ -2,7 +2,7 @@ use proptest::prelude::*;
 
 use super::*;
 
-/// What each configuration in a log is called, and its settings with the line and column of each.
+/// The name of each configuration in a log, and its settings with the line and column of each.
 fn read(text: &str) -> Vec<String> {
     let show = |document: &Document| {
         let command: Vec<&str> = document
@@ -99,7 +99,7 @@ fn dictionaries_over_many_lines() {
         read("INFO 03-01 10:00:00 api_server.py:610] non-default args: {'model': 'org/m', 'max_num_seqs': 64}\n"),
         ["model=org/m@10:68 max_num_seqs=64@10:93"]
     );
-    // Torn off: what is surely there.
+    // The configuration is cut off: only the complete settings are read.
     assert_eq!(read("cmd = python3 train.py --lr 1e-5 --steps 10"), ["python3 train.py lr=1e-5@10:29"]);
     assert_eq!(read("Model config LlamaConfig {\n  \"a\": 1,\n  \"b\": 2,\n  \"c\": 3"), ["a=1@11:8 b=2@12:8"]);
 }
@@ -149,7 +149,7 @@ fn what_only_looks_like_one() {
     }
 }
 
-/// Eight ranks print the same; it comes once, and cannot be edited.
+/// Eight ranks print the same configuration; it is read once, and cannot be edited.
 #[test]
 fn comes_once() {
     let text: String = (0..8).map(|rank| format!("[rank{rank}]: Namespace(a=1, b=2)\n")).collect();
@@ -162,7 +162,7 @@ fn comes_once() {
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(600) })]
 
-    /// Whatever is cited stands where it is said to stand.
+    /// Every cited text stands at the place given.
     #[test]
     fn citations_stand_in_the_log(lines in prop::collection::vec(prop::sample::select(vec![
         "Namespace(a=1, b='x', c=[1, 2])", "TrainingArguments(", "a=1,", "b='x',", ")", "{", "  'a': {'b': 1},", "  \"c\": [1,", "}",

@@ -1,4 +1,4 @@
-//! Configurations of every kind in any style.
+//! Generates configurations in every format and style.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use proptest::prelude::*;
 
 use super::super::Value;
 
-/// Settings as a generator makes them.
+/// Generated settings.
 #[derive(Debug, Clone)]
 pub enum Tree {
     Scalar(Value),
@@ -53,7 +53,7 @@ pub fn trees() -> impl Strategy<Value = Tree> {
     prop::collection::btree_map(keys(), inner, 0..6).prop_map(Tree::Map)
 }
 
-/// Decisions of style, one after the other.
+/// A stream of decisions about style.
 pub struct Taste<'a>(std::iter::Cycle<std::slice::Iter<'a, u8>>);
 
 impl<'a> Taste<'a> {
@@ -182,7 +182,7 @@ fn yaml_flow(tree: &Tree, taste: &mut Taste<'_>) -> String {
     }
 }
 
-/// YAML in any style. What it returns goes behind a key's colon or a dash, where lines are indented by `indent`.
+/// YAML in any style. The result goes behind a key's colon or a dash; its lines are indented by `indent`.
 pub fn yaml(tree: &Tree, indent: usize, unit: usize, in_list: bool, taste: &mut Taste<'_>) -> String {
     let is_empty = match tree {
         Tree::Scalar(value) => {
@@ -197,12 +197,11 @@ pub fn yaml(tree: &Tree, indent: usize, unit: usize, in_list: bool, taste: &mut 
     let mut text = String::new();
     let mut first = in_list;
     let mut line = |content: String, indent: usize, taste: &mut Taste<'_>| {
-        // The first child of an item stands behind its dash.
+        // The first child of an item goes on the line of its dash.
         if std::mem::take(&mut first) {
             text += &format!(" {content}");
         } else {
             text += taste.one_of(&["", "", "", " # it's", "\n", "\n# : {"]);
-            // A comment would be part of what came before where that is a scalar of many lines.
             text += &format!("\n{:indent$}{content}", "");
         }
     };
@@ -265,7 +264,7 @@ fn toml_inline(tree: &Tree, taste: &mut Taste<'_>) -> String {
     }
 }
 
-/// TOML in any style: sections with headers, in lines that spell them out, and in brackets.
+/// TOML in any style: sections with headers, as dotted keys, and in braces.
 pub fn toml(tree: &Tree, taste: &mut Taste<'_>) -> String {
     let mut text = taste.one_of(&["", "# it's\n\n"]).to_owned();
     toml_section(tree, "", "", &mut text, taste);
@@ -310,7 +309,7 @@ fn toml_section(tree: &Tree, header: &str, spelled: &str, text: &mut String, tas
                 }
             }
             value => {
-                // What holds nothing but sections needs no header.
+                // A section that contains only sections needs no header.
                 let Tree::Map(members) = value else { continue };
                 let is_needed = members.is_empty() || members.values().any(|value| !matches!(value, Tree::Map(_)));
                 if is_needed || taste.one_of(&[true, true, false]) {
@@ -338,7 +337,7 @@ pub struct Given {
 pub fn given() -> impl Strategy<Value = Vec<Given>> {
     let name = "[a-z][a-z_]{2,7}(\\.[a-z]{1,4})?";
     let words = prop_oneof![3 => "[a-z0-9_./:,%+-]{1,9}", 1 => "[ -~]{0,9}", 1 => "[a-zé ]{1,5}"];
-    // What begins with a dash is a flag, what is set with `=` an override.
+    // A value must not look like a flag (leading dash) or an override (`=`).
     let words = words.prop_filter("a value", |word| !word.starts_with(['-', '+', '{']) && !word.contains('='));
     let values = prop_oneof![
         1 => Just(Value::Bool(true)),
@@ -397,7 +396,7 @@ pub fn shell(all: &[Given], taste: &mut Taste<'_>) -> String {
             } else {
                 ""
             };
-            // What is split again cannot hold blanks.
+            // A value with blanks must not be split again.
             if bare_only && word.starts_with('"') || value.to_string().contains(' ') || value.to_string().is_empty() {
                 word = format!("${{V{number}}}");
             }

@@ -1,5 +1,5 @@
-//! What holds for every text and every edit: a setting reads back as what it was set to, everything else stays what it
-//! was, and every line that is not about it stays as it stands.
+//! Properties of every text and every edit: a setting reads back as the value it was set to, all other settings keep
+//! their values, and unrelated lines stay as they are.
 
 mod generate;
 
@@ -10,9 +10,9 @@ use proptest::sample::Index;
 
 use generate::{Given, Taste, Tree, given, json, shell, toml, trees, values, yaml};
 
-use super::{Document, EditError, Entry, EntryKind, Format, Value, path, path::Step};
+use super::{Document, EditError, Entry, EntryKind, Format, Value, path, path::PathStep};
 
-/// How each key reads. That the items of a YAML list are the arguments of a program, too, is another reading of the same.
+/// The value of each key. Items of a YAML list that are also read as a program's arguments count only once.
 fn settings(document: &Document) -> BTreeMap<String, Value> {
     let entries = document.entries().iter().filter(|entry| !is_argument(document, entry));
     entries.map(|entry| (entry.key.clone(), entry.value.clone())).collect()
@@ -22,23 +22,23 @@ fn is_argument(document: &Document, entry: &Entry) -> bool {
     document.format() == Format::Yaml && entry.kind != EntryKind::Setting
 }
 
-/// A key that is set, or one that could be: below a section that is there, or in sections that are missing.
+/// A key that is set, or one that could be set, in an existing section or in new ones.
 fn some_key(tree: &Tree, at: Index, names: &[String]) -> String {
-    fn collect(tree: &Tree, steps: &mut Vec<Step>, names: &[String], found: &mut Vec<Vec<Step>>) {
-        let children: Vec<(Step, &Tree)> = match tree {
+    fn collect(tree: &Tree, steps: &mut Vec<PathStep>, names: &[String], found: &mut Vec<Vec<PathStep>>) {
+        let children: Vec<(PathStep, &Tree)> = match tree {
             Tree::Scalar(_) => return found.push(steps.clone()),
             Tree::List(items) => {
-                found.push([steps.as_slice(), &[Step::Index(items.len())]].concat());
-                items.iter().enumerate().map(|(at, item)| (Step::Index(at), item)).collect()
+                found.push([steps.as_slice(), &[PathStep::Index(items.len())]].concat());
+                items.iter().enumerate().map(|(at, item)| (PathStep::Index(at), item)).collect()
             }
             Tree::Map(members) => {
                 for depth in 1..=names.len() {
-                    let new: Vec<Step> = names[..depth].iter().cloned().map(Step::Key).collect();
+                    let new: Vec<PathStep> = names[..depth].iter().cloned().map(PathStep::Key).collect();
                     if !members.contains_key(&names[0]) {
                         found.push([steps.as_slice(), &new].concat());
                     }
                 }
-                members.iter().map(|(key, value)| (Step::Key(key.clone()), value)).collect()
+                members.iter().map(|(key, value)| (PathStep::Key(key.clone()), value)).collect()
             }
         };
         for (step, child) in children {
@@ -52,7 +52,7 @@ fn some_key(tree: &Tree, at: Index, names: &[String]) -> String {
     path::join(&found[at.index(found.len())])
 }
 
-/// TOML has no word for nothing.
+/// TOML has no null.
 fn without_null(tree: Tree) -> Tree {
     match tree {
         Tree::Scalar(Value::Null) => Tree::Scalar(Value::Bool(false)),
@@ -62,23 +62,23 @@ fn without_null(tree: Tree) -> Tree {
     }
 }
 
-/// Lines of `before` that are not in `after`.
+/// The number of lines of `before` that are missing in `after`.
 fn lines_lost(before: &str, after: &str) -> usize {
     super::diff("x", before, after).lines().skip(2).filter(|line| line.starts_with('-')).count()
 }
 
-/// A value as the format knows it: words of a command line have no type.
+/// A value as the format reads it: words of a command line have no type.
 fn as_read(format: Format, value: &Value) -> Value {
     if format == Format::Shell { Value::of_word(&value.to_string()) } else { value.clone() }
 }
 
-/// Sets `key`, and fails if that does anything else.
+/// Sets `key`, and fails if anything else changes.
 fn check_set(format: Format, text: &str, key: &str, value: &Value) -> Result<(), TestCaseError> {
     let fail =
         |what: &str, after: &str| Err(TestCaseError::fail(format!("{what}: {key} = {value:?}\n{text}\n=>\n{after}")));
     let before =
         Document::read_as(format, "before", text).map_err(|error| TestCaseError::fail(format!("{error}\n{text}")))?;
-    // There is no way to write some values in some places of a script; but there is for plain words.
+    // Some values cannot be written in some places of a script, but plain words always can.
     let is_plain =
         |text: &str| text.starts_with(char::is_alphanumeric) && text.bytes().all(|byte| byte.is_ascii_alphanumeric());
     let edited = match before.set(key, value) {
@@ -98,7 +98,7 @@ fn check_set(format: Format, text: &str, key: &str, value: &Value) -> Result<(),
     for all in [&mut old, &mut new] {
         all.retain(|key, _| key != "ARGS" && !(is_from_variable && key.starts_with('V')));
     }
-    // A section that was `null` is none any more.
+    // A section that was `null` is no longer listed as a value.
     let sections: Vec<String> =
         old.keys().filter(|other| key.starts_with(other.as_str()) && !new.contains_key(*other)).cloned().collect();
     sections.iter().chain([&key.to_owned()]).for_each(|key| {
@@ -155,7 +155,7 @@ proptest! {
         let key = some_key(&tree, at, &names);
         let comments = |text: &str| text.matches("# it's").count();
         let document = Document::read_as(Format::Toml, "x", &text).map_err(|error| TestCaseError::fail(format!("{error}\n{text}")))?;
-        // A list of sections takes no value.
+        // An array of tables takes no plain value.
         let is_section = text.contains("[[") && key.ends_with(']') && !key.ends_with("\"]");
         match value {
             _ if is_section && document.set(&key, &value).is_err() => {}
@@ -181,7 +181,7 @@ proptest! {
             }
         }
         let new = ["--new_flag".to_owned(), "NEW_VARIABLE".to_owned()];
-        // What a variable holds others use.
+        // Other settings depend on the variables.
         let keys: Vec<&String> = found.keys().filter(|key| !key.starts_with('V') && *key != "ARGS").chain(&new).collect();
         check_set(Format::Shell, &text, keys[at.index(keys.len())], &value)?;
     }
@@ -208,7 +208,7 @@ proptest! {
     }
 }
 
-/// Texts that would take forever, or the whole stack.
+/// Texts that might never finish or overflow the stack.
 #[test]
 fn hostile_texts_end() {
     let (ended, end) = std::sync::mpsc::channel();
@@ -216,7 +216,7 @@ fn hostile_texts_end() {
         read_hostile_texts();
         ended.send(())
     });
-    // Only so that a broken run does not wait for ever: no machine is so slow.
+    // Far more than a slow machine needs, so only a hanging run fails.
     assert_eq!(end.recv_timeout(std::time::Duration::from_secs(600)), Ok(()));
 }
 

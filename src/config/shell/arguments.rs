@@ -1,23 +1,23 @@
-//! The arguments of one command: flags with their values, overrides, and the words between.
+//! Splits the arguments of one command into flags with their values, overrides, and the words between.
 
 use std::ops::Range;
 
-use super::launch::is_option;
+use super::launchers::is_option;
 use super::words::name_length;
 
 /// One setting on a command line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in super::super) struct Argument {
-    /// Without dashes or plus signs.
+    /// The name without dashes or plus signs.
     pub key: String,
     pub form: Form,
-    /// The field that names it.
+    /// The index of the field that holds the name.
     pub name: usize,
-    /// The fields that are its values, if those are fields of their own.
+    /// The fields that hold its values, if they are separate from the name.
     pub values: Range<usize>,
 }
 
-/// How a setting is written.
+/// The notation of an argument.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in super::super) enum Form {
     /// `--flag`, `--flag value`, `--flag value value`
@@ -29,14 +29,14 @@ pub(in super::super) enum Form {
 }
 
 impl Argument {
-    /// Whether it is a flag and nothing else.
+    /// Whether it is a flag without a value.
     pub fn is_switch(&self) -> bool {
         self.form == Form::Spaced && self.values.is_empty()
     }
 }
 
-/// The settings in `fields[range]`, and the fields that are none. `goes_with` tells of a flag's field and one behind it
-/// whether the latter may be its value.
+/// The settings in `fields[range]`, and the indices of the fields that belong to none. `goes_with` tells for a flag's
+/// field and a later one whether the latter may be its value.
 pub(in super::super) fn arguments(
     fields: &[String],
     range: Range<usize>,
@@ -54,7 +54,8 @@ pub(in super::super) fn arguments(
         } else if let Some((key, value)) = joined(text) {
             arguments.push(Argument { key: key.to_owned(), form: Form::Joined(value), name, values: at..at });
         } else {
-            // The first word behind a flag may be `key=value` and still be its value; one with dots hardly is.
+            // The first word behind a flag may look like `key=value` and still be the flag's value, but a dotted key is
+            // nearly always an override.
             let is_value = |text: &str, first: bool| {
                 !is_option(text)
                     && text != "--"
@@ -99,14 +100,14 @@ fn override_key(text: &str) -> Option<(&str, usize)> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::launch::{Stage, stages};
+    use super::super::launchers::{Stage, stages};
     use super::*;
 
     fn fields(line: &str) -> Vec<String> {
         line.split(' ').map(str::to_owned).collect()
     }
 
-    /// Each command of a line: what it is called, and its settings.
+    /// Each command of a line: its name and its settings.
     fn read(line: &str) -> Vec<String> {
         let fields = fields(line);
         let show = |stage: Stage| {

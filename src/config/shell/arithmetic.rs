@@ -1,7 +1,7 @@
-//! `$((…))`: whole numbers, as far as POSIX and bash go in launch scripts.
+//! Evaluates `$((…))`: whole numbers, to the extent of POSIX and bash that launch scripts use.
 
-/// The value of `text`, in which `value` tells what a variable holds; nothing where that is not known, or where it does anything
-/// but compute: assignments, comparisons and bits are left to the shell.
+/// The value of `text`; `value` looks up variables. `None` if a variable is unknown, or if `text` does more than
+/// compute: assignments, comparisons and bit operations are left to the shell.
 pub(super) fn evaluate(text: &str, value: &dyn Fn(&str) -> Option<String>) -> Option<i64> {
     let mut reader = ExpressionReader { rest: text, value, depth: 0 };
     let result = reader.sum()?;
@@ -9,10 +9,10 @@ pub(super) fn evaluate(text: &str, value: &dyn Fn(&str) -> Option<String>) -> Op
     reader.rest.is_empty().then_some(result)
 }
 
-/// Deeper brackets and variables of variables are not followed.
+/// The deepest nesting of brackets and signs that is evaluated.
 const DEEPEST: usize = 16;
 
-/// What an operator makes of its operands.
+/// Applies an operator; `None` on overflow or division by zero.
 type Apply = fn(i64, i64) -> Option<i64>;
 
 struct ExpressionReader<'a> {
@@ -45,7 +45,7 @@ impl ExpressionReader<'_> {
         self.chain(Self::power, &[("*", i64::checked_mul), ("/", i64::checked_div), ("%", i64::checked_rem)])
     }
 
-    /// Operands between operators of one rank, from left to right.
+    /// Operands between operators of equal precedence, from left to right.
     fn chain(&mut self, operand: fn(&mut Self) -> Option<i64>, operators: &[(&str, Apply)]) -> Option<i64> {
         let mut left = operand(self)?;
         while let Some((_, apply)) = operators.iter().find(|(sign, _)| self.take(sign)) {
@@ -82,7 +82,7 @@ impl ExpressionReader<'_> {
     fn number(&mut self) -> Option<i64> {
         let length = self.rest.bytes().take_while(u8::is_ascii_digit).count();
         let (digits, rest) = self.rest.split_at(length);
-        // `0x10` and `2#101` are numbers of other bases, `010` is one of base eight.
+        // `0x10` and `2#101` have other bases, and `010` is octal.
         let is_plain = !rest.starts_with(['x', 'X', '#', '.']) && (length == 1 || !digits.starts_with('0'));
         let number = digits.parse().ok().filter(|_| is_plain)?;
         self.rest = rest;

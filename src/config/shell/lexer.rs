@@ -1,29 +1,31 @@
-//! Reads words, quotes and operators, character by character.
+//! Splits a script into words, quotes and operators, character by character.
 //!
-//! Our own, since scripts come as they were pasted. brush-parser (0.4.0) refuses the whole text where a quote, an expansion, a here
-//! document or the last line is cut (`what_is_cut_is_read_up_to_there`, `reads_quotes_comments_and_continuations`), which happens to one
-//! in seventeen of our scripts cut anywhere. Words behind a continued line begin for it with that line's blanks, it tells nothing of
-//! comments, and brackets nested as deeply as in `hostile_texts_end_quickly` overflow its stack, which ends the process.
-//! tree-sitter-bash (0.25.1) has exact places, and loses the statement instead: a here document without its end, a backslash before the
-//! last line's end.
+//! We have our own lexer because scripts arrive as they were pasted. brush-parser (0.4.0) refuses the whole text if a
+//! quote, an expansion, a here document or the last line is cut off (`what_is_cut_is_read_up_to_there`,
+//! `reads_quotes_comments_and_continuations`), which happens to one in seventeen of our scripts when they are cut at
+//! random. It also begins a word behind a continued line with that line's blanks, does not report comments, and
+//! overflows its stack, which ends the process, on brackets nested as deeply as in `hostile_texts_end`.
+//! tree-sitter-bash (0.25.1) has exact places but loses the statement where a here document has no end or a backslash
+//! ends the last line.
 
 use std::ops::Range;
 
 use super::super::edit::next_line;
-use super::words::{Fallback, Operator, Part, Quote, Token, What, Word, name_length};
+use super::words::{Content, Fallback, Operator, Part, Quote, Token, Word, name_length};
 
 pub(super) struct Lexer<'a> {
     text: &'a str,
     base: usize,
     at: usize,
     tokens: Vec<Token>,
-    /// Here documents whose bodies begin with the next line: the token, the word that ends them, whether tabs go.
+    /// Here documents whose bodies begin on the next line: the token, the delimiter, and whether leading tabs are
+    /// stripped.
     pending: Vec<(usize, String, bool)>,
-    /// Arrays do not nest.
+    /// Whether an array is being read; arrays do not nest.
     in_array: bool,
 }
 
-/// Deeper `${A:-${B:-…}}` is not looked into.
+/// How many levels of `${A:-${B:-…}}` are read.
 const DEEPEST: usize = 8;
 
 impl<'a> Lexer<'a> {
@@ -43,7 +45,7 @@ impl<'a> Lexer<'a> {
         start + self.base..end + self.base
     }
 
-    /// Every token.
+    /// Reads all tokens.
     pub fn run(mut self) -> Vec<Token> {
         while let Some(byte) = self.peek(0) {
             match byte {
@@ -65,7 +67,7 @@ impl<'a> Lexer<'a> {
                 b'&' => self.operator(Operator::End, 1),
                 b'|' if self.peek(1) == Some(b'|') => self.operator(Operator::Or, 2),
                 b'|' => self.operator(Operator::Pipe, 1 + usize::from(self.peek(1) == Some(b'&'))),
-                // `((i++))` is arithmetic, and `<<` in it no here document.
+                // `((i++))` is arithmetic, in which `<<` is not a here document.
                 b'(' if self.peek(1) == Some(b'(') => self.at = self.closing(self.at),
                 b'(' => self.operator(Operator::Open, 1),
                 b')' => self.operator(Operator::Close, 1),
@@ -90,14 +92,15 @@ impl<'a> Lexer<'a> {
         self.at += length;
     }
 
-    /// Where the next line begins, if a backslash here joins it to this one. One at the end of the text joins what was cut off.
+    /// The start of the next line, if a backslash here joins the two. A backslash at the end of the text counts: the
+    /// line that it joins was cut off.
     fn continuation(&self) -> Option<usize> {
         let rest = self.rest().strip_prefix('\\')?.trim_start_matches([' ', '\t', '\r']);
         let next = rest.strip_prefix('\n').or(rest.is_empty().then_some(rest))?;
         Some(self.text.len() - next.len())
     }
 
-    /// Goes on with the next line.
+    /// Skips a continuation, if there is one.
     fn join(&mut self) {
         let Some(next) = self.continuation() else { return };
         self.at = next;
@@ -118,13 +121,13 @@ impl<'a> Lexer<'a> {
     }
 
     fn words_of(&self, part: &Part) -> String {
-        match &part.what {
-            What::Literal(text) => text.clone(),
+        match &part.content {
+            Content::Literal(text) => text.clone(),
             _ => self.text.get(part.span.start - self.base..part.span.end - self.base).unwrap_or_default().to_owned(),
         }
     }
 
-    /// The bodies of the here documents that the line just ended announced.
+    /// Reads the bodies of the here documents that the previous line announced.
     fn bodies(&mut self) {
         for (token, delimiter, strips) in std::mem::take(&mut self.pending) {
             let start = self.at;
@@ -151,11 +154,11 @@ impl<'a> Lexer<'a> {
         let start = self.at;
         let word = self.word();
         if self.at == start {
-            // Nothing that a word could begin with.
+            // No word can begin with this character.
             self.at += self.rest().chars().next().map_or(1, char::len_utf8);
             return;
         }
-        // `2>` redirects, it is no word `2`.
+        // The digits in `2>` belong to the redirection.
         let is_number = word.bare().is_some_and(|text| text.bytes().all(|byte| byte.is_ascii_digit()));
         if !(is_number && matches!(self.peek(0), Some(b'<' | b'>'))) {
             self.tokens.push(Token::Word(word));
@@ -164,25 +167,25 @@ impl<'a> Lexer<'a> {
 
     fn word(&mut self) -> Word {
         let (start, mut parts, mut elements) = (self.at, Vec::new(), None);
-        // Where it ends, but for a continuation behind it.
+        // The end of the word, without a continuation behind it.
         let mut end = start;
         while let Some(byte) = self.peek(0) {
             match byte {
                 b' ' | b'\t' | b'\r' | b'\n' | b';' | b'&' | b'|' | b')' => break,
                 b'<' | b'>' if self.peek(1) == Some(b'(') => {
                     let end = self.closing(self.at + 1);
-                    self.push(&mut parts, Quote::Bare, self.at, end, What::Opaque);
+                    self.push(&mut parts, Quote::Bare, self.at, end, Content::Opaque);
                 }
                 b'<' | b'>' => break,
                 b'(' => match parts.as_slice() {
-                    [Part { what: What::Literal(text), .. }] if text.ends_with('=') && !self.in_array => {
+                    [Part { content: Content::Literal(text), .. }] if text.ends_with('=') && !self.in_array => {
                         elements = Some(self.array());
                     }
                     _ => break,
                 },
                 0 => self.at += 1,
                 b'\\' => match self.continuation() {
-                    // With blanks behind it the backslash ends the word.
+                    // A backslash followed by blanks ends the word.
                     Some(next) if self.text[self.at + 1..next].contains([' ', '\t']) => break,
                     Some(next) => {
                         self.at = next;
@@ -191,7 +194,7 @@ impl<'a> Lexer<'a> {
                     None => {
                         let escaped: String = self.rest()[1..].chars().take(1).collect();
                         let end = self.at + 1 + escaped.len();
-                        self.push(&mut parts, Quote::Bare, self.at, end, What::Literal(escaped));
+                        self.push(&mut parts, Quote::Bare, self.at, end, Content::Literal(escaped));
                     }
                 },
                 b'\'' => self.single(&mut parts),
@@ -200,7 +203,7 @@ impl<'a> Lexer<'a> {
                     let before = parts.len();
                     self.quoted(Quote::Double, &mut parts, 0);
                     if parts.len() == before {
-                        self.push(&mut parts, Quote::Double, self.at, self.at, What::Literal(String::new()));
+                        self.push(&mut parts, Quote::Double, self.at, self.at, Content::Literal(String::new()));
                     }
                     self.at += usize::from(self.peek(0) == Some(b'"'));
                 }
@@ -212,7 +215,7 @@ impl<'a> Lexer<'a> {
                 _ => {
                     let stops = |byte: u8| b" \t\r\n;&|()<>\\'\"$`\0".contains(&byte);
                     let length = self.rest().bytes().take_while(|byte| !stops(*byte)).count();
-                    let literal = What::Literal(self.rest()[..length].to_owned());
+                    let literal = Content::Literal(self.rest()[..length].to_owned());
                     self.push(&mut parts, Quote::Bare, self.at, self.at + length, literal);
                 }
             }
@@ -221,23 +224,23 @@ impl<'a> Lexer<'a> {
         Word { span: self.span(start, end), parts, elements }
     }
 
-    /// Adds a part and goes on behind it.
-    fn push(&mut self, parts: &mut Vec<Part>, quote: Quote, start: usize, end: usize, what: What) {
+    /// Adds a part and moves behind it.
+    fn push(&mut self, parts: &mut Vec<Part>, quote: Quote, start: usize, end: usize, content: Content) {
         let span = self.span(start, end);
         self.at = end;
-        parts.push(Part { span, quote, what });
+        parts.push(Part { span, quote, content });
     }
 
     fn single(&mut self, parts: &mut Vec<Part>) {
         let start = self.at + 1;
         let end = self.text[start..].find('\'').map(|end| start + end);
         let inner_end = end.unwrap_or(self.text.len());
-        let literal = What::Literal(self.text[start..inner_end].replace('\0', ""));
+        let literal = Content::Literal(self.text[start..inner_end].replace('\0', ""));
         self.push(parts, Quote::Single, start, inner_end, literal);
         self.at = end.map_or(inner_end, |end| end + 1);
     }
 
-    /// What stands up to the closing double quote, or up to the end of a here document or a fallback.
+    /// Reads up to the closing double quote, or to the end of a here document or a fallback.
     pub fn quoted(&mut self, quote: Quote, parts: &mut Vec<Part>, depth: usize) {
         while let Some(byte) = self.peek(0) {
             match byte {
@@ -250,9 +253,9 @@ impl<'a> Lexer<'a> {
                         Some('\n') => self.at += 2,
                         Some('\r') if self.peek(2) == Some(b'\n') => self.at += 3,
                         Some(next) if special => {
-                            self.push(parts, quote, self.at, self.at + 2, What::Literal(next.to_string()));
+                            self.push(parts, quote, self.at, self.at + 2, Content::Literal(next.to_string()));
                         }
-                        _ => self.push(parts, quote, self.at, self.at + 1, What::Literal("\\".to_owned())),
+                        _ => self.push(parts, quote, self.at, self.at + 1, Content::Literal("\\".to_owned())),
                     }
                 }
                 b'$' | b'`' => self.dollar(quote, parts, depth),
@@ -265,7 +268,7 @@ impl<'a> Lexer<'a> {
                             || byte == b'}' && depth > 0
                     };
                     let length = self.rest().bytes().take_while(|byte| !stops(*byte)).count();
-                    let literal = What::Literal(self.rest()[..length].to_owned());
+                    let literal = Content::Literal(self.rest()[..length].to_owned());
                     self.push(parts, quote, self.at, self.at + length, literal);
                 }
             }
@@ -275,18 +278,18 @@ impl<'a> Lexer<'a> {
     /// `$…` or `` `…` ``
     fn dollar(&mut self, quote: Quote, parts: &mut Vec<Part>, depth: usize) {
         let start = self.at;
-        let named = |name: &str, is_list| What::Variable { name: name.to_owned(), fallback: None, is_list };
-        let (end, what) = match self.peek(1) {
-            _ if self.peek(0) == Some(b'`') => (self.closing(start), What::Opaque),
+        let named = |name: &str, is_list| Content::Variable { name: name.to_owned(), fallback: None, is_list };
+        let (end, content) = match self.peek(1) {
+            _ if self.peek(0) == Some(b'`') => (self.closing(start), Content::Opaque),
             Some(b'(') => {
                 let end = self.closing(start + 1);
                 let inner = self.text.get(start + 1..end).unwrap_or_default();
                 let inner = inner.strip_prefix("((").and_then(|inner| inner.strip_suffix("))"));
                 let whole = self.text.get(start + 2..end.saturating_sub(1)).unwrap_or_default();
-                // `expr` computes words; a star is escaped there.
+                // `expr` takes the same expressions, with `*` escaped from the shell.
                 let words = whole.trim_start().strip_prefix("expr ").map(|words| words.replace('\\', ""));
                 let computed = inner.map(str::to_owned).or(words);
-                (end, computed.map_or(What::Opaque, What::Arithmetic))
+                (end, computed.map_or(Content::Opaque, Content::Arithmetic))
             }
             Some(b'{') => self.braces(depth),
             Some(byte) if byte.is_ascii_digit() || b"#?$!-*".contains(&byte) => {
@@ -294,23 +297,23 @@ impl<'a> Lexer<'a> {
             }
             Some(b'@') => (start + 2, named("@", true)),
             _ => match name_length(&self.text[start + 1..]) {
-                0 => (start + 1, What::Literal("$".to_owned())),
+                0 => (start + 1, Content::Literal("$".to_owned())),
                 length => (start + 1 + length, named(&self.text[start + 1..start + 1 + length], false)),
             },
         };
-        self.push(parts, quote, start, end, what);
+        self.push(parts, quote, start, end, content);
     }
 
-    /// `${…}` at the current place: where it ends and what it is.
-    fn braces(&mut self, depth: usize) -> (usize, What) {
+    /// Reads the `${…}` at the current offset: its end and its content.
+    fn braces(&mut self, depth: usize) -> (usize, Content) {
         let start = self.at;
         let end = self.closing(start + 1);
         let inner = self.text[start + 2..end].strip_suffix('}').unwrap_or_default();
         let digits = inner.bytes().take_while(u8::is_ascii_digit).count();
         let length = name_length(inner).max(digits);
         let (name, operation) = inner.split_at(length);
-        let variable = |fallback, is_list| What::Variable { name: name.to_owned(), fallback, is_list };
-        let what = match operation {
+        let variable = |fallback, is_list| Content::Variable { name: name.to_owned(), fallback, is_list };
+        let content = match operation {
             "" if length > 0 => variable(None, false),
             "[@]" | "[*]" if length > 0 => variable(None, true),
             _ if length > 0 && depth < DEEPEST => {
@@ -323,15 +326,15 @@ impl<'a> Lexer<'a> {
                     self.at = start;
                     variable(Some(Fallback { parts, assigns }), false)
                 } else {
-                    What::Opaque
+                    Content::Opaque
                 }
             }
-            _ => What::Opaque,
+            _ => Content::Opaque,
         };
-        (end, what)
+        (end, content)
     }
 
-    /// The elements of an array, behind its `=`.
+    /// Reads the elements of an array, from its opening parenthesis.
     fn array(&mut self) -> Vec<Word> {
         self.at += 1;
         self.in_array = true;
@@ -347,7 +350,7 @@ impl<'a> Lexer<'a> {
                 b'\\' if self.continuation().is_some() => self.join(),
                 _ => {
                     let before = self.at;
-                    // A NUL begins no word.
+                    // A NUL cannot begin a word.
                     if byte != 0
                         && !matches!(byte, b' ' | b'\t' | b'\r' | b'\n' | b';' | b'&' | b'|' | b'(' | b'<' | b'>')
                     {
@@ -362,7 +365,8 @@ impl<'a> Lexer<'a> {
         elements
     }
 
-    /// Behind what closes the bracket, brace or backtick that stands at `start`, quotes and nesting regarded.
+    /// The offset behind the closing counterpart of the bracket, brace or backtick at `start`, respecting quotes and
+    /// nesting.
     fn closing(&self, start: usize) -> usize {
         let bytes = self.text.as_bytes();
         let (mut at, mut open) = (start, Vec::new());

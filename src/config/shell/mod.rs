@@ -1,17 +1,17 @@
-//! Launch scripts and bare command lines.
+//! Reads and edits launch scripts and bare command lines.
 //!
-//! A script is run in mind, from top to bottom: variables take the values it assigns, as far as it is certain to assign
-//! them, and each flag is found where it stands, be that the command, an array, a string of flags or a here document. It is run
-//! without arguments, in an environment that sets nothing: `${X:-8}` and `if [ -z "$1" ]` take their defaults. What only running it
-//! would tell (`$(…)`, `$RANK`, a test of what nobody set) stays as it is written.
+//! A script is interpreted from top to bottom without running anything. Variables take the values that it certainly
+//! assigns, and each flag is found where it is written: in the command, an array, a string of flags or a here document.
+//! The interpretation assumes no arguments and an empty environment, so `${X:-8}` and `if [ -z "$1" ]` take their
+//! defaults. Whatever depends on execution (`$(…)`, `$RANK`, a test of an unset variable) stays as it is written.
 
+mod allocator_options;
 mod arguments;
 mod arithmetic;
 mod edit;
 mod expand;
-mod launch;
+mod launchers;
 mod lexer;
-mod options;
 mod script;
 mod words;
 
@@ -20,80 +20,81 @@ mod tests;
 
 use std::ops::Range;
 
-use super::entry::{Found, FoundCommand};
+use super::entry::{FoundCommand, FoundSetting};
 use super::{Body, Entry, EntryKind, Format, Parsed, Value};
 use arguments::{Argument, Form};
 use expand::{Chunk, Field};
-use launch::Stage;
-use script::{Call, File, Role, Script};
+use launchers::Stage;
+use script::{Call, Role, Script, WrittenFile};
 use words::Quote;
 
 pub(crate) use edit::bare;
 pub(super) use edit::set;
-pub(super) use launch::{is_option, is_shell};
+pub(super) use launchers::{is_option, is_shell};
 
 /// A script and the settings in it.
 #[derive(Debug, Clone)]
 pub(super) struct Shell {
     script: Script,
-    commands: Vec<Given>,
-    /// What each setting is, in the order of the entries.
+    commands: Vec<CommandLine>,
+    /// The origin of each entry, in the same order.
     origins: Vec<Origin>,
     embedded: Vec<Embedded>,
-    /// The command with the most settings, of those that are run where the script is launched without arguments.
+    /// The command with the most settings, preferring those that run when the script is launched without arguments.
     main: Option<usize>,
 }
 
-/// A command and what is given to it.
+/// A command of a script with its arguments.
 #[derive(Debug, Clone)]
-struct Given {
+struct CommandLine {
     call: usize,
     stage: Stage,
     arguments: Vec<Argument>,
-    /// The fields that are no setting's.
+    /// The indices of the fields that belong to no setting.
     operands: Vec<usize>,
 }
 
-/// What a setting is, for those who would change it.
+/// What an entry was read from, which decides how it is edited.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Origin {
-    /// An argument of a command; of several values this one.
+    /// An argument of a command. `value` is the index of one of several values.
     Argument { command: usize, argument: usize, value: Option<usize> },
     /// An assignment.
     Assignment(usize),
     /// An option within an assignment's value.
     Option(usize, Range<usize>),
-    /// A setting of a text inside of this one.
+    /// A setting in the embedded configuration with this index.
     Embedded(usize),
 }
 
-/// A configuration inside of a script: a file that it writes, or JSON given to a flag.
+/// A configuration within a script: a file that it writes, or JSON given to a flag.
 #[derive(Debug, Clone)]
 struct Embedded {
-    /// What its keys begin with: `ds_config.json:` or `runtime-env-json.`.
+    /// The prefix of its keys: `ds_config.json:` or `runtime-env-json.`.
     prefix: String,
-    /// Its text begins at this byte.
+    /// The offset of its text in the script.
     base: usize,
     text: String,
     body: Body,
 }
 
-/// Every word is kept with its place, which takes much more memory than its letters: a script has fewer.
+/// The most words that a script is read with: each is kept with its place, which takes far more memory than its
+/// letters.
 const MOST_WORDS: usize = 50_000;
 
-/// Whether nobody wrote `text` to launch a job.
+/// Whether `text` has more words than any launch script.
 pub(super) fn is_too_long(text: &str) -> bool {
     let parts = |byte: &u8| byte.is_ascii_whitespace() || b";&|()<>".contains(byte);
     let bytes = text.as_bytes();
     bytes.windows(2).filter(|pair| parts(&pair[0]) && !parts(&pair[1])).nth(MOST_WORDS).is_some()
 }
 
-/// Reads `text`.
+/// Reads a script.
 pub(super) fn read(text: &str) -> Parsed {
     settled(text, script::read(text))
 }
 
-/// The settings of a script that was run in mind.
+/// Collects the settings of an interpreted script.
 fn settled(text: &str, script: Script) -> Parsed {
     let (mut commands, mut shown, mut directives) = (Vec::new(), Vec::new(), Vec::new());
     for (number, call) in script.calls.iter().enumerate() {
@@ -103,34 +104,34 @@ fn settled(text: &str, script: Script) -> Parsed {
             _ => false,
         };
         if call.is_directive {
-            let stage = launch::directive(&fields);
+            let stage = launchers::directive(&fields);
             let (arguments, operands) = arguments::arguments(&fields, stage.arguments.clone(), goes_with);
-            directives.push(Given { call: number, stage, arguments, operands });
+            directives.push(CommandLine { call: number, stage, arguments, operands });
             continue;
         }
-        for stage in launch::stages(&fields) {
+        for stage in launchers::stages(&fields) {
             let (arguments, operands) = arguments::arguments(&fields, stage.arguments.clone(), goes_with);
             let (program, target) = (stage.program.clone(), stage.target.clone());
             let words = operands.iter().filter_map(|at| fields.get(*at).cloned()).collect();
             shown.push(FoundCommand { program, target, operands: words, at: call.span.start });
-            commands.push(Given { call: number, stage, arguments, operands });
+            commands.push(CommandLine { call: number, stage, arguments, operands });
         }
     }
-    let weight = |given: &Given| {
-        let is_run = script.calls.get(given.call).is_some_and(|call| !call.is_skipped);
-        (is_run, given.arguments.len())
+    let weight = |command_line: &CommandLine| {
+        let is_run = script.calls.get(command_line.call).is_some_and(|call| !call.is_skipped);
+        (is_run, command_line.arguments.len())
     };
     let main = (0..commands.len()).max_by_key(|at| commands.get(*at).map(weight));
     commands.extend(directives);
     let mut settings = Settings { text, found: Vec::new(), embedded: Vec::new() };
     settings.assignments(&script);
-    for (number, given) in commands.iter().enumerate() {
-        if let Some(call) = script.calls.get(given.call) {
-            given
+    for (number, command_line) in commands.iter().enumerate() {
+        if let Some(call) = script.calls.get(command_line.call) {
+            command_line
                 .arguments
                 .iter()
                 .enumerate()
-                .for_each(|(at, argument)| settings.argument(call, given, number, at, argument));
+                .for_each(|(at, argument)| settings.argument(call, command_line, number, at, argument));
         }
     }
     for file in &script.files {
@@ -142,18 +143,18 @@ fn settled(text: &str, script: Script) -> Parsed {
     Parsed { body, found, commands: shown }
 }
 
-/// Reads the words of one command, each with its place.
+/// Reads the words of one command, each with its span.
 pub(super) fn read_words(words: Vec<(String, Range<usize>)>) -> Parsed {
     let at = words.first().map_or(0, |(_, span)| span.start);
     let field = |(text, span)| {
-        // As in quotes that hold nothing to expand; what a word is a part of is not looked for in the text.
+        // As if single-quoted: nothing is expanded. `is_exact` is false because the words are not looked up in a text.
         let chunk = Chunk { text, span, quote: Quote::Single, is_exact: false, is_known: true, path: None };
         Field { chunks: vec![chunk], word: None }
     };
     let fields = words.into_iter().map(field).collect();
     let call = Call { fields, span: at..at, within: None, is_directive: false, is_skipped: false };
     let parsed = settled("", Script { calls: vec![call], ..Script::default() });
-    // Nobody edits it.
+    // Such a command is never edited.
     Parsed { body: Body::Printed, ..parsed }
 }
 
@@ -162,13 +163,13 @@ pub(crate) fn starts_program(command: &str) -> bool {
     let first = command.split_whitespace().next().unwrap_or_default();
     let name = words::name_length(first);
     let assigns = name > 0 && first[name..].starts_with('=') && !first[name..].starts_with("==");
-    launch::is_program(first) || first == "export" || assigns
+    launchers::is_program(first) || first == "export" || assigns
 }
 
-/// Collects settings, each with the place of the statement that it belongs to.
+/// Collects settings together with the offset of the statement that each belongs to.
 struct Settings<'a> {
     text: &'a str,
-    found: Vec<(usize, Found, Origin)>,
+    found: Vec<(usize, FoundSetting, Origin)>,
     embedded: Vec<Embedded>,
 }
 
@@ -186,24 +187,28 @@ impl Settings<'_> {
             found.command = None;
             self.found.push((statement, found, Origin::Assignment(number)));
             if let [chunk] = value.as_slice()
-                && options::has_options(&assignment.name)
+                && allocator_options::has_options(&assignment.name)
                 && chunk.is_exact
             {
-                for option in options::options(&chunk.text) {
+                for option in allocator_options::options(&chunk.text) {
                     let span = chunk.span.start + option.value.start..chunk.span.start + option.value.end;
                     let value = Value::of_word(&chunk.text[option.value.clone()]);
                     let key = format!("{}.{}", assignment.name, option.name);
                     let all = chunk.span.start + option.all.start..chunk.span.start + option.all.end;
-                    self.found.push((statement, Found::new(&key, value, kind, span), Origin::Option(number, all)));
+                    self.found.push((
+                        statement,
+                        FoundSetting::new(&key, value, kind, span),
+                        Origin::Option(number, all),
+                    ));
                 }
             }
         }
     }
 
-    fn argument(&mut self, call: &Call, given: &Given, command: usize, at: usize, argument: &Argument) {
+    fn argument(&mut self, call: &Call, command_line: &CommandLine, command: usize, at: usize, argument: &Argument) {
         let kind = match argument.form {
             _ if call.is_directive => EntryKind::Directive,
-            Form::Override(_) if given.stage.program == "env" => EntryKind::Env,
+            Form::Override(_) if command_line.stage.program == "env" => EntryKind::Env,
             Form::Override(_) => EntryKind::Override,
             _ => EntryKind::Flag,
         };
@@ -220,15 +225,15 @@ impl Settings<'_> {
         let many = values.len() > 1;
         if values.is_empty() {
             let span = place(&name.chunks, home).unwrap_or_else(|| call.span.clone());
-            let found = Found::new(&argument.key, Value::Bool(true), kind, span);
+            let found = FoundSetting::new(&argument.key, Value::Bool(true), kind, span);
             let origin = Origin::Argument { command, argument: at, value: None };
-            self.found.push((call.span.start, Found { command: owner, ..found }, origin));
+            self.found.push((call.span.start, FoundSetting { command: owner, ..found }, origin));
         }
         for (index, chunks) in values.into_iter().enumerate() {
             let key = if many { format!("{}[{index}]", argument.key) } else { argument.key.clone() };
             let end = place(&name.chunks, home).map_or(call.span.end, |span| span.end);
             let span = place(&chunks, home).unwrap_or(end..end);
-            let found = Found { command: owner, ..valued(&key, &chunks, kind, span) };
+            let found = FoundSetting { command: owner, ..valued(&key, &chunks, kind, span) };
             let origin = Origin::Argument { command, argument: at, value: many.then_some(index) };
             self.found.push((call.span.start, found, origin));
             if let [chunk] = chunks.as_slice()
@@ -242,7 +247,7 @@ impl Settings<'_> {
     }
 
     /// A file that the script writes.
-    fn file(&mut self, file: &File) {
+    fn file(&mut self, file: &WrittenFile) {
         let body = self.text.get(file.body.clone()).unwrap_or_default();
         let ends = |ends: &[&str]| ends.iter().any(|end| file.name.ends_with(end));
         let format = match body.trim_start().starts_with('{') {
@@ -255,11 +260,13 @@ impl Settings<'_> {
         self.embed(inner, file.body.clone(), format, &file.references);
     }
 
-    /// Reads a configuration inside of the script, in which `references` stand for values. Whatever looks like one and is none is just a text.
+    /// Reads a configuration within the script; `references` are the variables in it. A text that only looks like a
+    /// configuration is ignored.
     fn embed(&mut self, inner: Inner, span: Range<usize>, format: Format, references: &[Chunk]) {
         let mut text = self.text.get(span.clone()).unwrap_or_default().to_owned();
         let base = span.start;
-        // A variable where a value should be reads as a string that is as long.
+        // A variable in the place of a JSON value is replaced by a string of the same length, so that the text can be
+        // parsed.
         let mut stand_ins: Vec<(Range<usize>, &Chunk)> = Vec::new();
         for chunk in references {
             let place = chunk.reference(0).map_or(&chunk.span, |reference| &reference.span);
@@ -289,17 +296,17 @@ impl Settings<'_> {
     }
 }
 
-/// What the settings of a configuration inside of a script have in common.
+/// What all settings of an embedded configuration have in common.
 struct Inner {
     prefix: String,
     kind: EntryKind,
     command: Option<usize>,
-    /// Where the statement stands that they belong to.
+    /// The offset of the statement that they belong to.
     statement: usize,
 }
 
-/// A setting whose value is what `chunks` say.
-fn valued(key: &str, chunks: &[Chunk], kind: EntryKind, span: Range<usize>) -> Found {
+/// A setting with the value that `chunks` make.
+fn valued(key: &str, chunks: &[Chunk], kind: EntryKind, span: Range<usize>) -> FoundSetting {
     let text: String = chunks.iter().map(|chunk| chunk.text.as_str()).collect();
     let is_known = chunks.iter().all(|chunk| chunk.is_known);
     let value = if is_known { Value::of_word(&text) } else { Value::Text(text) };
@@ -307,15 +314,16 @@ fn valued(key: &str, chunks: &[Chunk], kind: EntryKind, span: Range<usize>) -> F
         [chunk] if is_known && chunk.depth() > 0 && chunk.span != span => Some(chunk.span.clone()),
         _ => None,
     };
-    Found { defined, ..Found::new(key, value, kind, span) }
+    FoundSetting { defined, ..FoundSetting::new(key, value, kind, span) }
 }
 
-/// How many references lead from the command to where a flag stands.
+/// How many variable references lead from the command to the text that contains the flag; 0 if the command contains it
+/// itself.
 fn home(name: &Field) -> usize {
     name.chunks.iter().map(Chunk::depth).min().unwrap_or(0)
 }
 
-/// Whether a field is a variable that nobody knows and that by its name holds arguments: `"$@"`, `$EXTRA_ARGS`,
+/// Whether a field is an unknown variable whose name says that it holds arguments: `"$@"`, `$EXTRA_ARGS`,
 /// `"${OPTIONS[@]}"`.
 fn is_spread(field: &Field) -> bool {
     let [chunk] = field.chunks.as_slice() else { return false };
@@ -327,7 +335,7 @@ fn is_spread(field: &Field) -> bool {
         && (is_list || ["ARG", "OPT", "FLAG", "PARAM", "CMD", "EXTRA"].iter().any(|word| name.contains(word)))
 }
 
-/// Whether two fields stand in the same text, to which `home` references lead.
+/// Whether two fields are written in the same text, the one that `home` references lead to.
 fn are_together(one: &Field, other: &Field, home: usize) -> bool {
     let last = |field: &Field| {
         let reference = field.chunks.first().and_then(|chunk| chunk.reference(home.checked_sub(1)?));
@@ -336,19 +344,19 @@ fn are_together(one: &Field, other: &Field, home: usize) -> bool {
     home == 0 || last(one).is_some() && last(one) == last(other)
 }
 
-/// Where `chunks` stand in what `home` references lead to.
+/// The span of `chunks` in the text that `home` references lead to.
 fn place(chunks: &[Chunk], home: usize) -> Option<Range<usize>> {
     let spans = chunks.iter().map(|chunk| chunk.reference(home).map_or(&chunk.span, |reference| &reference.span));
     spans.cloned().reduce(|all, span| all.start.min(span.start)..all.end.max(span.end))
 }
 
-/// The chunks of a field from this byte on.
+/// The chunks of a field from byte `from` on.
 fn tail(field: &Field, from: usize) -> Vec<Chunk> {
     let (mut skip, mut chunks) = (from, Vec::new());
     for chunk in &field.chunks {
         let gone = skip.min(chunk.text.len());
         skip -= gone;
-        // What is used up ends with the sign that sets; an empty string may follow.
+        // A chunk that ends with `=` is used up; an empty string may follow it.
         if gone == chunk.text.len() && gone > 0 {
             continue;
         }
@@ -360,18 +368,19 @@ fn tail(field: &Field, from: usize) -> Vec<Chunk> {
 }
 
 impl Shell {
-    /// The number of the command with the most settings.
+    /// The index of the main command: the one with the most settings.
     pub fn main(&self) -> Option<usize> {
         self.main
     }
 
-    /// Where the test begins that decides whether this byte of the script counts, if whoever launches it has a say in that.
+    /// The start of the innermost test that decides whether this byte of the script takes effect, if its outcome
+    /// depends on how the script is launched.
     pub fn choice(&self, at: usize) -> Option<usize> {
         self.script.choices.iter().filter(|choice| choice.contains(&at)).map(|choice| choice.start).max()
     }
 
-    /// Which entry counts for `key`: of equal ones that of the main command, else the last. Where no key is spelled so,
-    /// `-` and `_` are the same.
+    /// The index of the entry that is effective for `key`: that of the main command, else the last. If no key is
+    /// spelled exactly so, `-` and `_` are treated alike.
     pub fn choose(
         &self,
         entries: &[Entry],

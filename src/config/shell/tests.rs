@@ -110,7 +110,7 @@ fn reads_quotes_comments_and_continuations() {
     }
 }
 
-/// Of a text that is cut nothing is lost but what the cut took, and a word stands where its first letter does.
+/// Cutting a text loses only what was cut off, and each word's place is that of its first letter.
 #[test]
 fn what_is_cut_is_read_up_to_there() {
     for cut in ["--b 'c", "--b \"c", "--b $(date", "--b ${C", "--b `date", "--b $((1 +", "\\", "\ncat <<EOF\nb"] {
@@ -122,7 +122,7 @@ fn what_is_cut_is_read_up_to_there() {
     assert_eq!(set("python x.py \\\n  --bf16 \\\r\n    a.b=1", "a.b", 2.0), "python x.py \\\n  --bf16 \\\r\n    a.b=2");
 }
 
-/// What is certain is resolved, and nothing else.
+/// Only variables with a certain value are resolved.
 #[test]
 fn variables_are_what_the_script_makes_them() {
     for (text, expected) in [
@@ -194,7 +194,7 @@ fn flags_are_found_where_they_are_kept() {
     assert_eq!(set(nested, "nproc_per_node", 4.0), nested.replace("N=8", "N=4"));
 }
 
-/// The files that a script writes are configurations of their own.
+/// Files that a script writes are configurations of their own.
 #[test]
 fn here_documents_are_configurations() {
     let text = "STAGE=3\ncat > ds.json <<EOT\n{\n  \"train_batch_size\": $BATCH,\n  \"zero_optimization\": {\"stage\": $STAGE}\n}\nEOT\ncat <<'EOF' > acc.yaml\na:\n  b: 1\nEOF\npython x.py --deepspeed ds.json\n";
@@ -226,7 +226,7 @@ fn here_documents_are_configurations() {
 fn replaces_a_value_where_it_is_given() {
     assert_eq!(set(SCRIPT, "zero_stage", 2.0), with("stage=3", "stage=2"));
     assert_eq!(set(SCRIPT, "actor_num_nodes", 2.0), with("nodes 1", "nodes 2"));
-    // Where its variable is assigned, if nothing else uses it.
+    // The change goes to the variable's assignment, if nothing else uses the variable.
     assert_eq!(set(SCRIPT, "train_batch_size", 256.0), with("TBS=128", "TBS=256"));
     assert_eq!(set(SCRIPT, "pretrain", "org/other"), with("\"org/model-8b\"", "\"org/other\""));
     assert_eq!(set(SCRIPT, "actor_learning_rate", 1e-6), with("actor_learning_rate $LR", "actor_learning_rate 1e-6"));

@@ -1,8 +1,8 @@
-//! From a script's text to words: quotes, continuations, `$…`, comments, here documents, operators.
+//! The words of a script: quotes, continuations, `$…`, comments, here documents, operators.
 //!
-//! Follows POSIX's shell command language and bash (5.2) as far as launch scripts go. Two things are read more kindly than
-//! bash does: blanks behind a continuing backslash, which were pasted, and quotes that never end. NUL bytes are nothing, as
-//! in bash; with them a text inside quotes is freed of its escapes without a byte moving.
+//! Follows POSIX's shell command language and bash (5.2) as far as launch scripts need. Two things are read more
+//! leniently than bash does: blanks behind a continuing backslash, which come from pasting, and quotes that never end.
+//! NUL bytes are ignored, as in bash; this lets [`unescaped`] remove escapes without moving any other byte.
 
 use std::ops::Range;
 
@@ -12,7 +12,7 @@ use super::lexer::Lexer;
 /// One word as it is written.
 #[derive(Debug, Clone)]
 pub(super) struct Word {
-    /// With its quotes.
+    /// Including its quotes.
     pub span: Range<usize>,
     pub parts: Vec<Part>,
     /// What stands in the parentheses of `NAME=(…)`.
@@ -20,25 +20,25 @@ pub(super) struct Word {
 }
 
 impl Word {
-    /// The text of a word without quotes or variables.
+    /// The text of a word, if it has no quotes and no variables.
     pub fn bare(&self) -> Option<&str> {
         match self.parts.as_slice() {
-            [Part { quote: Quote::Bare, what: What::Literal(text), .. }] if self.elements.is_none() => Some(text),
+            [Part { quote: Quote::Bare, content: Content::Literal(text), .. }] if self.elements.is_none() => Some(text),
             _ => None,
         }
     }
 }
 
-/// A piece of a word: of one kind, in one kind of quotes.
+/// A piece of a word with one kind of content in one kind of quotes.
 #[derive(Debug, Clone)]
 pub(super) struct Part {
-    /// Inside its quotes.
+    /// Without its quotes.
     pub span: Range<usize>,
     pub quote: Quote,
-    pub what: What,
+    pub content: Content,
 }
 
-/// What stands around a piece of text.
+/// The quotes around a piece of text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Quote {
     Bare,
@@ -49,35 +49,35 @@ pub(super) enum Quote {
 }
 
 #[derive(Debug, Clone)]
-pub(super) enum What {
+pub(super) enum Content {
     Literal(String),
     /// `$NAME`, `${NAME}`, `${NAME:-fallback}`, `${NAME[@]}`
     Variable {
         name: String,
         fallback: Option<Fallback>,
-        /// Each of its elements a word of its own.
+        /// Whether each element becomes a word of its own.
         is_list: bool,
     },
-    /// `$((…))`, `$(expr …)`: what is computed.
+    /// The expression in `$((…))` or `$(expr …)`.
     Arithmetic(String),
-    /// `$(…)`, `` `…` ``, `${NAME%…}`: only running it would tell.
+    /// `$(…)`, `` `…` ``, `${NAME%…}`: known only by running it.
     Opaque,
 }
 
-/// What stands for a variable that is not set.
+/// The replacement for a variable that is not set.
 #[derive(Debug, Clone)]
 pub(super) struct Fallback {
     pub parts: Vec<Part>,
-    /// `${NAME:=…}`
+    /// Whether it is also assigned, as by `${NAME:=…}`.
     pub assigns: bool,
 }
 
 #[derive(Debug, Clone)]
 pub(super) enum Token {
     Word(Word),
-    /// `>`, `<`, `2>`; the word that follows is its file.
+    /// `>`, `<`, `2>`; the next word is the file.
     Redirect,
-    /// `<<END`: where the body stands.
+    /// `<<END`, with the span of its body.
     Heredoc {
         body: Range<usize>,
         expands: bool,
@@ -99,17 +99,17 @@ pub(super) enum Operator {
     Close,
 }
 
-/// The tokens of `text`, which stands at `base` of the whole.
+/// The tokens of `text`, whose spans are offset by `base`.
 pub(super) fn tokens(text: &str, base: usize) -> Vec<Token> {
     Lexer::new(text, base).run()
 }
 
-/// The parts of a here document's body, as far as the shell looks into it.
+/// The parts of a here document's body; a single literal if the shell expands nothing in it.
 pub(super) fn heredoc(text: &str, body: Range<usize>, base: usize, expands: bool) -> Vec<Part> {
     let inner = text.get(body.clone()).unwrap_or_default();
     if !expands {
         let span = body.start + base..body.end + base;
-        return vec![Part { span, quote: Quote::Here, what: What::Literal(inner.to_owned()) }];
+        return vec![Part { span, quote: Quote::Here, content: Content::Literal(inner.to_owned()) }];
     }
     let mut lexer = Lexer::new(inner, base + body.start);
     let mut parts = Vec::new();
@@ -117,7 +117,8 @@ pub(super) fn heredoc(text: &str, body: Range<usize>, base: usize, expands: bool
     parts
 }
 
-/// `text` from inside double quotes as the shell that it is given to sees it, byte for byte: escapes are NULs.
+/// `text` from inside double quotes as the inner shell sees it. Escapes become NULs, so that every byte keeps its
+/// place.
 pub(super) fn unescaped(text: &str) -> String {
     let mut bytes = text.as_bytes().to_vec();
     let mut at = 0;
@@ -131,7 +132,7 @@ pub(super) fn unescaped(text: &str) -> String {
     String::from_utf8(bytes).unwrap_or_default()
 }
 
-/// How many bytes of `text` are a variable's name.
+/// The length of the variable name at the beginning of `text`.
 pub(super) fn name_length(text: &str) -> usize {
     if text.starts_with(|c: char| c.is_ascii_digit()) { 0 } else { word_length(text) }
 }

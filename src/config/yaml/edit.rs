@@ -1,23 +1,24 @@
-//! Changes to YAML: in the brackets of flow style as in JSON, in block style by lines.
+//! Edits YAML: in flow style within the brackets, as in JSON; in block style line by line.
 //!
-//! Not by `yamlpatch` (1.32): of a mapping in braces it leaves the first key alone with the new value
-//! (`replaces_a_value_in_its_style`), with a value it takes its anchor away (`an_alias_is_what_it_stands_for`), and it finds only the
-//! first document of a stream (`a_stream_has_many_documents`). It wants Rust 1.97 besides, and a grammar in C.
+//! `yamlpatch` (1.32) does not serve: in a mapping in braces it does not change the first key
+//! (`replaces_a_value_in_its_style`), it removes an anchor along with the value (`an_alias_is_what_it_stands_for`), and
+//! it finds only the first document of a stream (`a_stream_has_many_documents`). It also requires Rust 1.97 and a
+//! grammar in C.
 
 use std::ops::Range;
 
 use super::super::edit::{Edit, line_end, line_start, newline};
 use super::super::flow::{self, Layout};
-use super::super::path::{self, Step};
+use super::super::path::{self, PathStep};
 use super::super::tree::{Node, Shape, Target};
 use super::super::{EditError, Value};
 use super::{Stream, scalar};
 
-/// What sets `steps` to `value`.
+/// The edits that set `steps` to `value`.
 pub(in super::super) fn set(
     text: &str,
     stream: &Stream,
-    steps: &[Step],
+    steps: &[PathStep],
     value: &Value,
 ) -> Result<Vec<Edit>, EditError> {
     let unwritable = || EditError::Unwritable { key: path::join(steps), value: value.to_string() };
@@ -31,13 +32,13 @@ pub(in super::super) fn set(
             _ => Ok(vec![replace(text, node, parent.is_some_and(|(parent, _)| parent.is_flow), value)]),
         },
         Target::Missing { parent, above, rest } => {
-            let block = Block { unit: unit(text, root), newline: newline(text) };
+            let block = BlockStyle { unit: unit(text, root), newline: newline(text) };
             insert(text, parent, above, rest, value, &block).ok_or_else(unwritable)
         }
     }
 }
 
-/// A value in place of the one that stands there, or where none does.
+/// Replaces a value, or writes one where a key has none.
 fn replace(text: &str, node: &Node, flow: bool, value: &Value) -> Edit {
     let before = text[..node.span.start].chars().next_back();
     let words = scalar::write(value, &text[node.span.clone()], flow);
@@ -46,35 +47,36 @@ fn replace(text: &str, node: &Node, flow: bool, value: &Value) -> Edit {
         Some(':' | '-') => " ",
         Some(c) if c.is_whitespace() => "",
         None => "",
-        // A key without even a colon, or a lone anchor.
+        // A key without a colon.
         Some(_) if node.whole.is_empty() => ": ",
+        // A lone anchor.
         Some(_) => " ",
     };
     Edit::replace(node.span.clone(), format!("{blank}{words}"))
 }
 
-/// How sections are written in block style.
-struct Block {
-    /// Columns that one level of nesting adds.
+/// Writes sections in block style.
+struct BlockStyle {
+    /// Columns per level of nesting.
     unit: usize,
     newline: &'static str,
 }
 
-impl Block {
-    /// `value` inside the sections that `steps` name, the first line without its indentation.
-    fn write(&self, steps: &[Step], value: &Value, indent: usize) -> String {
+impl BlockStyle {
+    /// `value` wrapped in the new sections that `steps` name; the first line has no indentation.
+    fn write(&self, steps: &[PathStep], value: &Value, indent: usize) -> String {
         match steps.split_first() {
             None => scalar::write(value, "", false),
-            Some((Step::Index(_), rest)) => format!("- {}", self.write(rest, value, indent + 2)),
-            Some((Step::Key(name), [])) => format!("{}: {}", key(name, false), scalar::write(value, "", false)),
-            Some((Step::Key(name), rest)) => {
+            Some((PathStep::Index(_), rest)) => format!("- {}", self.write(rest, value, indent + 2)),
+            Some((PathStep::Key(name), [])) => format!("{}: {}", key(name, false), scalar::write(value, "", false)),
+            Some((PathStep::Key(name), rest)) => {
                 let indent = indent + self.unit;
                 format!("{}:{}{}", key(name, false), self.line(indent), self.write(rest, value, indent))
             }
         }
     }
 
-    /// A new line and its indentation.
+    /// A line ending and the indentation of the next line.
     fn line(&self, indent: usize) -> String {
         format!("{}{:indent$}", self.newline, "")
     }
@@ -84,12 +86,12 @@ fn key(name: &str, flow: bool) -> String {
     scalar::string(name, None, flow)
 }
 
-/// In which column `at` stands, from 0.
+/// The column of `at` in characters, from 0.
 fn column(text: &str, at: usize) -> usize {
     text[line_start(text, at)..at].chars().count()
 }
 
-/// Columns that one level of nesting adds: as the first nested mapping has it.
+/// Columns per level of nesting, measured at the first nested mapping.
 fn unit(text: &str, node: &Node) -> usize {
     fn first(text: &str, node: &Node) -> Option<usize> {
         let children: Vec<&Node> = match &node.shape {
@@ -105,20 +107,20 @@ fn unit(text: &str, node: &Node) -> usize {
     first(text, node).unwrap_or(2)
 }
 
-/// Where the dash of a block sequence's item stands.
+/// The offset of the dash of a block sequence's item.
 fn dash(text: &str, item: &Range<usize>) -> Option<usize> {
     let before = text[..item.start].trim_end();
     before.ends_with('-').then(|| before.len() - 1)
 }
 
-/// Puts `rest` into `parent`, which stands in `above`.
+/// Inserts `rest` into `parent`, which is a child of the node in `above`.
 fn insert(
     text: &str,
     parent: &Node,
     above: Option<(&Node, usize)>,
-    rest: &[Step],
+    rest: &[PathStep],
     value: &Value,
-    block: &Block,
+    block: &BlockStyle,
 ) -> Option<Vec<Edit>> {
     let children = parent.children();
     if parent.is_flow {
@@ -138,14 +140,14 @@ fn insert(
     }
 }
 
-/// A section where nothing, or `null`, stands.
+/// Replaces `null`, or a missing value, by a section.
 fn instead_of_null(
     text: &str,
     null: &Node,
     above: Option<(&Node, usize)>,
-    rest: &[Step],
+    rest: &[PathStep],
     value: &Value,
-    block: &Block,
+    block: &BlockStyle,
 ) -> Option<Vec<Edit>> {
     match above {
         Some((parent, _)) if parent.is_flow => {
@@ -169,32 +171,32 @@ fn instead_of_null(
     }
 }
 
-/// The first setting of a text that has none, behind its comments.
-fn first(text: &str, steps: &[Step], value: &Value) -> Edit {
-    let block = Block { unit: 2, newline: newline(text) };
+/// Inserts the first setting of a text that has none, behind its comments.
+fn first(text: &str, steps: &[PathStep], value: &Value) -> Edit {
+    let block = BlockStyle { unit: 2, newline: newline(text) };
     let section = block.write(steps, value, 0);
     let end = text.trim_end().len();
     if end == 0 { Edit::insert(text.len(), section) } else { Edit::insert(end, block.line(0) + &section) }
 }
 
-/// A member or element in flow style, its key quoted as the one before it is.
-fn in_flow(text: &str, parent: &Node, steps: &[Step], value: &Value) -> String {
+/// A new member or element in flow style, its key quoted like the last one.
+fn in_flow(text: &str, parent: &Node, steps: &[PathStep], value: &Value) -> String {
     let Some((first, rest)) = steps.split_first() else { return String::new() };
     let content = flow_section(rest, value);
     match (first, &parent.shape) {
-        (Step::Key(name), Shape::Map(members)) => {
+        (PathStep::Key(name), Shape::Map(members)) => {
             let quote = members.last().and_then(|last| text[last.at.clone()].chars().next());
             format!("{}: {content}", scalar::string(name, quote, true))
         }
-        (Step::Key(name), _) => format!("{{{}: {content}}}", key(name, true)),
-        (Step::Index(_), _) => content,
+        (PathStep::Key(name), _) => format!("{{{}: {content}}}", key(name, true)),
+        (PathStep::Index(_), _) => content,
     }
 }
 
-fn flow_section(steps: &[Step], value: &Value) -> String {
+fn flow_section(steps: &[PathStep], value: &Value) -> String {
     match steps.split_first() {
         None => scalar::write(value, "", true),
-        Some((Step::Key(name), rest)) => format!("{{{}: {}}}", key(name, true), flow_section(rest, value)),
-        Some((Step::Index(_), rest)) => format!("[{}]", flow_section(rest, value)),
+        Some((PathStep::Key(name), rest)) => format!("{{{}: {}}}", key(name, true), flow_section(rest, value)),
+        Some((PathStep::Index(_), rest)) => format!("[{}]", flow_section(rest, value)),
     }
 }

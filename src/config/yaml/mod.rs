@@ -1,8 +1,8 @@
-//! YAML: accelerate, EasyR1, verl, LLaMA-Factory, Kubernetes, compose.
+//! YAML, as accelerate, EasyR1, verl, LLaMA-Factory, Kubernetes and compose use it.
 //!
-//! Keys are paths; of a stream of several documents they begin with `documents[0].`. An alias reads as what it stands
-//! for; setting it gives it a value of its own, while setting what it stands for changes both. What a merge (`<<`) brings
-//! along reads like the mapping's own; setting it there makes it so.
+//! Keys are paths; in a stream of several documents they begin with `documents[0].`. An alias reads as the node that it
+//! refers to: setting the alias gives it a value of its own, setting the anchored node changes both. Merged members
+//! (`<<`) read like the mapping's own; setting one adds it to the mapping.
 
 mod edit;
 mod programs;
@@ -15,7 +15,7 @@ use std::sync::Arc;
 use saphyr_parser::{Event, Marker, Parser, ScalarStyle, Span, StrInput};
 
 use super::error::Remark;
-use super::path::Step;
+use super::path::PathStep;
 use super::tree::{Member, Node, Shape};
 use super::{EditError, Value};
 
@@ -27,7 +27,7 @@ pub(super) use programs::started;
 pub(super) struct Stream(Vec<Node>);
 
 impl Stream {
-    /// Each document, and what its keys begin with.
+    /// Each document with the prefix of its keys.
     pub fn documents(&self) -> impl Iterator<Item = (String, &Node)> {
         let many = self.0.len() > 1;
         self.0.iter().enumerate().map(move |(at, node)| {
@@ -36,12 +36,12 @@ impl Stream {
         })
     }
 
-    /// The document that `steps` lead to, and the steps within it.
-    pub fn find<'a>(&self, steps: &'a [Step]) -> Result<(&Node, &'a [Step]), EditError> {
+    /// The document that `steps` lead to, and the remaining steps within it.
+    pub fn find<'a>(&self, steps: &'a [PathStep]) -> Result<(&Node, &'a [PathStep]), EditError> {
         let missing = || EditError::NoDocument { key: super::path::join(steps), count: self.0.len() };
         match (self.0.as_slice(), steps) {
             ([only], _) => Ok((only, steps)),
-            (all, [Step::Key(word), Step::Index(at), rest @ ..]) if word == "documents" => {
+            (all, [PathStep::Key(word), PathStep::Index(at), rest @ ..]) if word == "documents" => {
                 all.get(*at).map(|node| (node, rest)).ok_or_else(missing)
             }
             _ => Err(missing()),
@@ -49,7 +49,7 @@ impl Stream {
     }
 }
 
-/// The documents in `text`, or what is wrong with it and where.
+/// The documents in `text`, or the first syntax error.
 pub(super) fn read(text: &str) -> Result<Stream, Remark> {
     // A byte order mark would count as a column.
     let body = text.strip_prefix('\u{feff}').unwrap_or(text);
@@ -67,7 +67,7 @@ pub(super) fn read(text: &str) -> Result<Stream, Remark> {
             event => documents.push(reader.node(event, span, 0)?),
         }
     }
-    // Documents without a word are none, unless there is nothing else.
+    // An empty document at the end does not count, unless it is the only one.
     let is_empty = |node: &Node| matches!(node.shape, Shape::Scalar(Value::Null)) && node.span.is_empty();
     if documents.len() > 1 && documents.last().is_some_and(is_empty) {
         documents.pop();
@@ -78,15 +78,15 @@ pub(super) fn read(text: &str) -> Result<Stream, Remark> {
 struct NodeReader<'a> {
     text: &'a str,
     parser: Parser<'a, StrInput<'a>>,
-    /// Where each character begins: the parser counts characters.
+    /// The byte offset of each character, since the parser counts characters.
     bytes: Vec<usize>,
     anchors: HashMap<usize, Arc<Node>>,
-    /// Where what was read last ends.
+    /// The end of the last node read.
     end: usize,
 }
 
 impl<'a> NodeReader<'a> {
-    /// The next event and where it stands; behind the last one there is only the end.
+    /// The next event with its bytes; [`Event::StreamEnd`] for ever behind the last one.
     fn next(&mut self) -> Result<(Event<'a>, Range<usize>), Remark> {
         match self.parser.next_event() {
             None => Ok((Event::StreamEnd, self.text.len()..self.text.len())),
@@ -104,7 +104,7 @@ impl<'a> NodeReader<'a> {
         if depth > Node::DEEPEST {
             return Err(Remark::new(span.start, "nested too deeply"));
         }
-        // Behind a bracket; what begins without one has no place of its own.
+        // Move behind an opening bracket; a block collection has no bytes of its own at its start.
         if matches!(event, Event::SequenceStart(..) | Event::MappingStart(..)) && !span.is_empty() {
             self.end = self.end.max(span.end);
         }
@@ -119,7 +119,7 @@ impl<'a> NodeReader<'a> {
             }
             Event::Alias(of) => {
                 let of = self.anchors.get(&of).cloned();
-                // An alias inside what it stands for: there is no such value.
+                // An alias within its own anchor has no finite value.
                 let shape = of.map_or(Shape::Scalar(Value::Null), Shape::Alias);
                 (Node::new(span, shape), 0)
             }
@@ -134,7 +134,7 @@ impl<'a> NodeReader<'a> {
         Ok(node)
     }
 
-    /// Behind the anchor and the tag that stand at `at`.
+    /// The offset behind the anchor and the tag at `at`.
     fn behind_properties(&self, mut at: usize) -> usize {
         while self.text[at..].starts_with(['&', '!']) {
             let rest = &self.text[at..];
@@ -155,7 +155,7 @@ impl<'a> NodeReader<'a> {
                     .and_then(|before| before.find(letter))
                     .map_or(event.start, |at| self.end + at);
                 let end = header + text[header..event.end.max(header)].trim_end().len();
-                // Only a scalar that keeps its blank lines owns them.
+                // The trailing blank lines belong only to a scalar that keeps them (`|+`, `>+`).
                 let keeps = text[header..]
                     .lines()
                     .next()
@@ -163,7 +163,8 @@ impl<'a> NodeReader<'a> {
                 let newline = usize::from(text[..event.end].ends_with('\n'));
                 (header..end, header..if keeps { end.max(event.end - newline) } else { end })
             }
-            // Nothing: the event may be where the next thing is, so it is put behind the colon or dash before it.
+            // A missing value. The event's span may lie at the next token, so the node is placed behind the colon or
+            // dash before it.
             ScalarStyle::Plain if value == Value::Null && !text[event.clone()].contains(['~', 'n', 'N']) => {
                 let at = match has_properties(event.start) {
                     true => text[..self.behind_properties(event.start).min(event.end)].trim_end().len(),
@@ -214,10 +215,10 @@ impl<'a> NodeReader<'a> {
         }
     }
 
-    /// A collection between the events of its start and its end; of block style it ends with its last child.
+    /// A collection between the events of its start and its end. In block style it ends with its last child, at `last`.
     fn collection(&mut self, start: Range<usize>, end: Range<usize>, last: usize, shape: Shape) -> Node {
         let at = self.behind_properties(start.start);
-        // Only a bracket ends something; what follows it on its line may be part of the event.
+        // Only a bracket marks the end; the event may include more of its line.
         let is_flow = self.text[at..].starts_with(['{', '[']) && !end.is_empty();
         let first = match &shape {
             Shape::Map(members) => members.first().map(|member| member.at.start),
@@ -234,7 +235,7 @@ impl<'a> NodeReader<'a> {
     }
 }
 
-/// Behind the dash of the item that begins after `at`.
+/// The offset behind the dash of the item that begins after `at`.
 fn behind_dash(text: &str, mut at: usize) -> Option<usize> {
     loop {
         let rest = text[at..].trim_start_matches(|c: char| c.is_whitespace() || c == ':');
@@ -248,7 +249,7 @@ fn behind_dash(text: &str, mut at: usize) -> Option<usize> {
     }
 }
 
-/// Behind the colon that stands at `at`, perhaps after blanks.
+/// The offset behind the colon at `at`, which blanks may precede; `at` itself if there is none.
 fn behind_colon(text: &str, at: usize) -> usize {
     let rest = &text[at..];
     let blanks = rest.len() - rest.trim_start_matches([' ', '\t']).len();

@@ -1,31 +1,32 @@
-//! Programs that a YAML file starts, with what is given to them: containers, jobs of Ray, services of compose, charts that hand
-//! lists of options on.
+//! Finds the programs that a YAML file starts, with their arguments: containers, jobs of Ray, services of compose, and
+//! charts that pass lists of options on.
 
 use std::ops::Range;
 
-use crate::config::entry::{Found, FoundCommand};
+use crate::config::entry::{FoundCommand, FoundSetting};
 use crate::config::shell::{self, is_option};
 use crate::config::tree::{Member, Node, Shape};
 use crate::config::{EntryKind, Parsed, Value};
 
-/// Keys whose lists are one command line together, in this order: what an image starts, what is started instead, its arguments.
+/// Keys whose lists form one command line in this order: the image's own program, the program that replaces it, its
+/// arguments.
 const COMMAND_LINE: [&str; 3] = ["entrypoint", "command", "args"];
-/// A key whose text is a script: SkyPilot's tasks, steps of pipelines.
+/// The key of a script in SkyPilot's tasks and in steps of pipelines.
 const SCRIPT: &str = "run";
-/// Keys of the environment: Kubernetes' list of names and values, compose's mapping.
+/// Keys of the environment: a list of names and values in Kubernetes, a mapping in compose.
 const ENVIRONMENT: [&str; 2] = ["env", "environment"];
 
-/// What the programs of a file are given, and the programs.
+/// The programs that a file starts, and their settings.
 #[derive(Debug, Default)]
 pub(in crate::config) struct Started {
-    pub found: Vec<Found>,
+    pub found: Vec<FoundSetting>,
     pub commands: Vec<FoundCommand>,
 }
 
-/// A word of a command line, and where it stands without its quotes.
-type Placed = (String, Range<usize>);
+/// A word of a command line with its span, without quotes.
+type PlacedWord = (String, Range<usize>);
 
-/// The programs that the documents below `roots` start; `text` is what they were read from.
+/// The programs that the documents below `roots` start; the nodes' spans are bytes of `text`.
 pub(in crate::config) fn started<'n>(text: &str, roots: impl Iterator<Item = &'n Node>) -> Started {
     let mut reader = ProgramReader { text, started: Started::default() };
     roots.for_each(|root| reader.walk(root));
@@ -38,7 +39,7 @@ struct ProgramReader<'t> {
 }
 
 impl ProgramReader<'_> {
-    /// What an alias stands for is read where it is written.
+    /// Skips aliases: the node that an alias refers to is read at its anchor.
     fn walk(&mut self, node: &Node) {
         match &node.shape {
             Shape::Scalar(_) | Shape::Alias(_) => {}
@@ -76,7 +77,7 @@ impl ProgramReader<'_> {
         }
     }
 
-    /// The variables that a container is given, by name.
+    /// Records the variables of a container and returns their names and values.
     fn environment(&mut self, members: &[Member]) -> Vec<(String, String)> {
         let mut known = Vec::new();
         for member in members.iter().filter(|member| ENVIRONMENT.contains(&member.key.as_str())) {
@@ -89,14 +90,14 @@ impl ProgramReader<'_> {
                 let Shape::Scalar(value) = &node.shape else { continue };
                 let (word, place) = self.word(value, &node.span);
                 known.push((name.to_owned(), word.clone()));
-                self.started.found.push(Found::new(name, Value::of_word(&word), EntryKind::Env, place));
+                self.started.found.push(FoundSetting::new(name, Value::of_word(&word), EntryKind::Env, place));
             }
         }
         known
     }
 
     /// The scalars of a list as words.
-    fn words(&self, items: &[std::sync::Arc<Node>]) -> Vec<Placed> {
+    fn words(&self, items: &[std::sync::Arc<Node>]) -> Vec<PlacedWord> {
         let word = |item: &std::sync::Arc<Node>| match &item.shape {
             Shape::Scalar(value) => Some(self.word(value, &item.span)),
             _ => None,
@@ -104,8 +105,8 @@ impl ProgramReader<'_> {
         items.iter().filter_map(word).collect()
     }
 
-    /// A scalar as it is written, out of its quotes: `0.80` is no other word than that.
-    fn word(&self, value: &Value, span: &Range<usize>) -> Placed {
+    /// A scalar as it is written, without quotes: `0.80` must not become `0.8`.
+    fn word(&self, value: &Value, span: &Range<usize>) -> PlacedWord {
         let raw = self.text.get(span.clone()).unwrap_or_default();
         match value {
             Value::Text(text) => match raw.find(text.as_str()) {
@@ -116,9 +117,9 @@ impl ProgramReader<'_> {
         }
     }
 
-    /// The words of one command line, among them perhaps `sh -c` and a script.
-    fn line(&mut self, mut words: Vec<Placed>, environment: &[(String, String)]) {
-        let runs = |pair: &[Placed]| match pair {
+    /// Reads the words of one command line, which may contain `sh -c` and a script.
+    fn line(&mut self, mut words: Vec<PlacedWord>, environment: &[(String, String)]) {
+        let runs = |pair: &[PlacedWord]| match pair {
             [(shell, _), (option, _)] => {
                 shell::is_shell(shell) && option.starts_with('-') && option.ends_with('c') && !option.contains('=')
             }
@@ -141,7 +142,7 @@ impl ProgramReader<'_> {
         }
         let parsed = shell::read_words(words);
         self.add(parsed, |span, text| {
-            // Of `--name=value` the value.
+            // In `--name=value`, only the value.
             let raw = text.get(span.clone()).unwrap_or_default();
             match raw.find('=').filter(|_| raw.starts_with('-') || raw.starts_with('+')) {
                 Some(at) => span.start + at + 1..span.end,
@@ -150,7 +151,7 @@ impl ProgramReader<'_> {
         });
     }
 
-    /// A script that stands in `span`, with the variables that it finds.
+    /// Reads a script in `span`, to which the variables of `environment` are known.
     fn script(&mut self, script: &str, span: &Range<usize>, environment: &[(String, String)]) {
         let mut text = String::new();
         for (name, value) in environment.iter().filter(|(_, value)| !value.contains('\'')) {
@@ -159,7 +160,7 @@ impl ProgramReader<'_> {
         let before = text.len();
         text += script;
         for (name, _) in environment {
-            // As many bytes, so that places stay.
+            // `${NAME}` has as many bytes as `$(NAME)`, so that spans stay valid.
             text = text.replace(&format!("$({name})"), &format!("${{{name}}}"));
         }
         let raw = self.text.get(span.clone()).unwrap_or_default();
@@ -174,7 +175,7 @@ impl ProgramReader<'_> {
         for found in parsed.found {
             let command = found.command.map(|command| known + command);
             let span = place(found.span.clone(), self.text);
-            self.started.found.push(Found { command, defined: None, span, ..found });
+            self.started.found.push(FoundSetting { command, defined: None, span, ..found });
         }
         let placed =
             |command: FoundCommand| FoundCommand { at: place(command.at..command.at, self.text).start, ..command };
@@ -183,7 +184,7 @@ impl ProgramReader<'_> {
     }
 }
 
-/// `name: X`, `value: Y` of Kubernetes.
+/// One variable of Kubernetes' list: `name: X`, `value: Y`.
 fn variable(item: &Node) -> Option<(&str, &Node)> {
     let Shape::Map(members) = &item.shape else { return None };
     let of = |key: &str| members.iter().rfind(|member| member.key == key).map(|member| &*member.value);
@@ -193,17 +194,18 @@ fn variable(item: &Node) -> Option<(&str, &Node)> {
     }
 }
 
-/// Where the bytes of a scalar stand in the text: YAML folds lines and takes indentation and escapes away, but no other letter.
+/// Maps the bytes of a scalar to the text. YAML folds lines and removes indentation and escapes, but changes no other
+/// character.
 struct Places {
     whole: Range<usize>,
-    /// Of each byte of the scalar its place; none where they do not agree.
+    /// The offset of each byte of the scalar; empty if scalar and text do not match.
     places: Vec<usize>,
 }
 
 impl Places {
     fn of(scalar: &str, raw: &str, whole: Range<usize>) -> Places {
         let first = scalar.trim_start().chars().next();
-        // Behind the header of a block, or the quote.
+        // The length of a block's header line, or of the opening quote.
         let header = match raw.as_bytes().first() {
             Some(b'|' | b'>') => raw.find('\n').map_or(raw.len(), |end| end + 1),
             Some(b'"' | b'\'') => 1,
@@ -219,7 +221,7 @@ impl Places {
             }
             let at = match rest.peek() {
                 Some((at, other)) if *other == letter => *at,
-                // A blank may be a line's end, or no more there.
+                // A blank may be a line ending in the text, or missing.
                 _ if letter.is_whitespace() => match rest.peek() {
                     Some((at, _)) => *at,
                     None => raw.len(),

@@ -1,16 +1,16 @@
-//! YAML's scalars: what a plain word means, and how a value is written so that it means the same to YAML 1.1 and 1.2.
+//! YAML's scalars: what a plain word means, and how a value is written so that YAML 1.1 and 1.2 read it alike.
 //!
-//! Mirrors PyYAML's `resolver.py` (6.0), which is what nearly everything here is read with, except that `5e8` is the
-//! number that its writer meant, and numbers with a leading zero or colons stay text: one reader's octal is another's
-//! decimal.
+//! Mirrors PyYAML's `resolver.py` (6.0), which reads nearly all files handled here, with two exceptions: `5e8` is the
+//! number that its writer meant, and numbers with a leading zero or colons stay text, since readers disagree whether
+//! they are octal or decimal.
 
 use super::super::Value;
 use super::super::value::{based_number, in_case_of, number, number_like, plain};
 
-/// Words for truth, as pairs; each also capitalised and in capitals.
+/// Pairs of words for true and false, each also capitalised and in capitals.
 const TRUTH: &[(&str, &str)] = &[("true", "false"), ("yes", "no"), ("on", "off")];
 
-/// What a plain scalar means.
+/// The value of a plain scalar.
 pub(super) fn resolve(word: &str) -> Value {
     if matches!(word, "" | "~" | "null" | "Null" | "NULL") {
         return Value::Null;
@@ -24,14 +24,14 @@ pub(super) fn resolve(word: &str) -> Value {
     number.map_or_else(|| Value::Text(word.to_owned()), Value::Number)
 }
 
-/// Whether `word` says yes, and with which pair of words.
+/// The boolean that `word` spells, and the pair of words that it belongs to.
 fn truth(word: &str) -> Option<(bool, (&'static str, &'static str))> {
     let lower = word.to_ascii_lowercase();
     let pair = TRUTH.iter().find(|(yes, no)| lower == *yes || lower == *no)?;
     (in_case_of(word, &lower) == word).then_some((lower == pair.0, *pair))
 }
 
-/// `value` as YAML, in the style of `old`; `flow` inside `{…}` and `[…]`.
+/// `value` as YAML in the style of the text `old`; `flow` is true inside `{…}` and `[…]`.
 pub(super) fn write(value: &Value, old: &str, flow: bool) -> String {
     match value {
         Value::Null => "null".to_owned(),
@@ -45,7 +45,7 @@ pub(super) fn write(value: &Value, old: &str, flow: bool) -> String {
     }
 }
 
-/// A word or a quoted string, in `quote` if it is one and serves.
+/// `text` as a plain word or a quoted string; uses `quote` if that is a quote that can represent it.
 pub(super) fn string(text: &str, quote: Option<char>, flow: bool) -> String {
     let is_printable = text.chars().all(is_printable);
     match quote {
@@ -57,7 +57,7 @@ pub(super) fn string(text: &str, quote: Option<char>, flow: bool) -> String {
     }
 }
 
-/// YAML 1.1 takes `1e-6` for text: it wants a point and a sign.
+/// YAML 1.1 takes `1e-6` for text: it requires a point and a sign.
 fn for_everybody(number: &str) -> String {
     let Some((mantissa, power)) = number.split_once('e') else { return number.to_owned() };
     let point = if mantissa.contains('.') { "" } else { ".0" };
@@ -65,13 +65,13 @@ fn for_everybody(number: &str) -> String {
     format!("{mantissa}{point}e{sign}{power}")
 }
 
-/// Whether `text` without quotes is just that text, to everybody.
+/// Whether every YAML reader takes `text` without quotes for just that text.
 fn is_plain(text: &str, flow: bool) -> bool {
     let begins_well = text.starts_with(|c: char| c.is_alphanumeric() || "_./$(<".contains(c));
     let is_split = text.ends_with([' ', ':'])
         || [": ", " #"].iter().any(|mark| text.contains(mark))
         || (flow && text.contains(['{', '}', '[', ']', ',', ':']));
-    // Dates, times, octal and binary numbers, `=` and `<<` mean something to YAML 1.1.
+    // YAML 1.1 gives a meaning to dates, times, octal and binary numbers, `=` and `<<`.
     let is_odd = text.starts_with(|c: char| c.is_ascii_digit() || c == '.') && !text.contains(char::is_alphabetic)
         || ["0b", "0x", "0o", "<<"].iter().any(|word| text.starts_with(word));
     begins_well && !is_split && !is_odd && matches!(resolve(text), Value::Text(_))

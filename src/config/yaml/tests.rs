@@ -91,7 +91,7 @@ fn replaces_a_value_in_its_style() {
     assert_eq!(set("a: {b: , c}\n", "a.c", 2.0), "a: {b: , c: 2}\n");
 }
 
-/// Setting an alias gives it a value of its own; setting what it stands for changes both.
+/// Setting an alias gives it its own value; setting the anchored value changes both.
 #[test]
 fn an_alias_is_what_it_stands_for() {
     let text = "a: &lr 1e-5 # both\nb: *lr\nc: &m {x: 1}\nd: *m\n";
@@ -100,7 +100,7 @@ fn an_alias_is_what_it_stands_for() {
     assert_eq!(set(text, "b", 2e-5), text.replace("*lr", "2.0e-5"));
     assert_eq!(set(text, "a", 2e-5), text.replace("1e-5", "2e-5"));
     assert_eq!(set(text, "d.x", 2.0), "error: `d` is an alias; edit what it refers to");
-    // What a merge brings is made the mapping's own.
+    // Setting a key that comes from a merge adds it to the mapping itself.
     assert_eq!(set(CONFIG, "worker.actor.lr", 2e-6), with("lines\n\n", "lines\n        lr: 2.0e-6\n\n"));
 }
 
@@ -161,7 +161,7 @@ fn a_stream_has_many_documents() {
     assert_eq!(set(text, "kind", "x"), "error: `kind`: there are 2 documents; say which, as in `documents[0].kind`");
 }
 
-/// Aliases of aliases: a few lines that are a billion settings.
+/// Aliases of aliases: a few lines that expand to a billion settings.
 #[test]
 fn laughs_at_a_billion_laughs() {
     let mut text = "a0: &a0 [x, x]\nm0: &m0 {}\n".to_owned();
@@ -171,7 +171,7 @@ fn laughs_at_a_billion_laughs() {
     assert_eq!(error(&text), "file:1:1: nested too deeply, or too much");
 }
 
-/// An empty key was put before the bracket it stands in, and taking it out sliced backwards.
+/// An empty key was once placed before the bracket that contains it, so that removing it sliced backwards.
 #[test]
 fn an_empty_key_in_brackets_breaks_nothing() -> Result<(), ConfigError> {
     for text in ["{? }", "{? , a: 1}", "[{? }, {? }]", "a: {? : 1}"] {

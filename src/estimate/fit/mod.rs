@@ -1,20 +1,20 @@
-//! The cheapest changes with which a job fits.
+//! Finds the cheapest changes with which a job fits.
 //!
-//! Every combination of the steps is tried, from the cheapest on; what each costs stands in `rules/prices.toml`.
+//! Every combination of changes is tried, the cheapest first; their prices are in `rules/prices.toml`.
 
-mod steps;
+mod ladders;
 
 use serde::Serialize;
 
-use steps::{Step, ladders};
+use ladders::{Rung, ladders};
 
 use crate::knowledge::{Prices, Words};
 use crate::memory::{Amount, Layout, ModelSize, Plan};
 use crate::model::Bytes;
 
-/// So much of what a device is called it does not have, or keeps for itself.
+/// The share of its nominal memory that a device lacks or keeps for itself.
 const ROOM: f64 = 0.02;
-/// So much of a host is for what is not counted: the system, libraries, data.
+/// The share of a host for memory that is not counted: the system, libraries, data.
 const HOST_ROOM: f64 = 0.05;
 
 /// What there is.
@@ -116,13 +116,13 @@ impl Peaks {
         }
     }
 
-    /// How far it is from fitting, in GiB of device and host.
+    /// The missing GiB of device and host together.
     fn lacks(self, limits: Limits) -> f64 {
         let host = limits.host.map_or(0.0, |host| beyond(self.host.low, host, HOST_ROOM).max(0.0));
         beyond(self.gpu.low, limits.gpu, ROOM).max(0.0) + host
     }
 
-    /// What is left, by the bounds by which it `fits`.
+    /// What is left, by those bounds by which it fits.
     fn spare(self, limits: Limits, fits: Fits) -> Option<Spare> {
         let need = |amount: Amount| match fits {
             Fits::Surely => Some(amount.high),
@@ -134,26 +134,26 @@ impl Peaks {
     }
 }
 
-/// GiB that are needed beyond what there is, less the share of it that is `room`.
+/// The need in GiB beyond the capacity less its share `room`.
 fn beyond(need: Bytes, capacity: Bytes, room: f64) -> f64 {
     need.gib() - capacity.gib() * (1.0 - room)
 }
 
-/// The cheapest changes of `layout` with which `model` fits `limits`; where none do, those that come nearest.
+/// The cheapest changes of `layout` with which `model` fits `limits`; if none do, those that come nearest.
 pub fn search(model: &ModelSize, layout: &Layout, limits: Limits, prices: &Prices) -> Fit {
     let ladders = ladders(model, layout, prices);
-    let mut choices: Vec<(u32, Vec<&Step>)> = vec![(0, Vec::new())];
+    let mut choices: Vec<(u32, Vec<&Rung>)> = vec![(0, Vec::new())];
     for ladder in &ladders {
         for place in 0..choices.len() {
-            for step in ladder {
+            for rung in ladder {
                 let (price, chosen) = &choices[place];
-                choices.push((price + step.price.price, [&chosen[..], &[step]].concat()));
+                choices.push((price + rung.price.price, [&chosen[..], &[rung]].concat()));
             }
         }
     }
     choices.sort_by_key(|(price, chosen)| (*price, chosen.len()));
-    let mut perhaps: Option<Vec<&Step>> = None;
-    let mut nearest: Option<(f64, Vec<&Step>)> = None;
+    let mut perhaps: Option<Vec<&Rung>> = None;
+    let mut nearest: Option<(f64, Vec<&Rung>)> = None;
     for (_, chosen) in choices {
         let peaks = Peaks::of(model, &changed(layout, &chosen));
         match peaks.fits(limits) {
@@ -173,22 +173,22 @@ pub fn search(model: &ModelSize, layout: &Layout, limits: Limits, prices: &Price
     fit(model, layout, limits, chosen)
 }
 
-fn changed(layout: &Layout, steps: &[&Step]) -> Layout {
+fn changed(layout: &Layout, rungs: &[&Rung]) -> Layout {
     let mut layout = layout.clone();
-    steps.iter().for_each(|step| (step.change)(&mut layout));
+    rungs.iter().for_each(|rung| (rung.change)(&mut layout));
     layout
 }
 
-fn fit(model: &ModelSize, layout: &Layout, limits: Limits, chosen: Vec<&Step>) -> Fit {
+fn fit(model: &ModelSize, layout: &Layout, limits: Limits, chosen: Vec<&Rung>) -> Fit {
     let then = |count: usize| Peaks::of(model, &changed(layout, &chosen[..count]));
-    let change = |(place, step): (usize, &&Step)| Change {
-        flag: step.flag.clone(),
-        cost: step.price.cost.clone(),
+    let change = |(place, rung): (usize, &&Rung)| Change {
+        flag: rung.flag.clone(),
+        cost: rung.price.cost.clone(),
         then: then(place + 1),
     };
     let changes = chosen.iter().enumerate().map(change).collect();
     let after = then(chosen.len());
-    // Whoever does not know activations knows no upper bound.
+    // Without activations, upper bounds are unknown.
     let fits = match after.fits(limits) {
         Fits::Surely if !Plan::is_whole(model, layout) => Fits::Perhaps,
         fits => fits,

@@ -1,11 +1,11 @@
-//! What shares devices with the training: other models and an inference engine, as far as the facts and the framework say.
+//! Derives from facts what shares devices with the training: other models and an inference engine.
 
 use super::Config;
 use crate::facts::{Answer, Evaluator};
 use crate::knowledge::{CompanionHome, CompanionRow, EngineIs, Models, Trains};
 use crate::memory::{Companion, Engine, Home, ModelSize, Sleep, Width};
 
-/// The other models of `rows` that are there, beside the one that is trained; `models` are those known by name.
+/// The models of `rows` that exist in this job beside the trained one. `models` are those known by name.
 pub(super) fn companions(
     rows: &[CompanionRow],
     config: Config<'_>,
@@ -37,12 +37,12 @@ pub(super) fn companions(
     found
 }
 
-/// Whether a job of this kind, a word of the fact `config.job`, lets an engine answer what it then trains on.
+/// Whether a job of this kind (the fact `config.job`) trains on the answers of an inference engine.
 pub(crate) fn rolls_out(job: &str) -> bool {
     matches!(job, "ppo" | "grpo")
 }
 
-/// The inference engine on the same devices; `None` where it is elsewhere, or where nothing says how much it takes.
+/// The inference engine on the same devices; `None` if it runs elsewhere or its share of memory is unknown.
 pub(super) fn engine(config: Config<'_>, trains: Trains) -> Option<Engine> {
     let rolls_out = config.text("job").is_none_or(rolls_out);
     let usual = trains.engine != EngineIs::Elsewhere || config.flag("colocate") == Some(true);

@@ -1,4 +1,4 @@
-//! How the job spread its model, as far as the facts say.
+//! Derives the memory layout of a job from facts.
 
 mod companions;
 mod serving;
@@ -16,7 +16,7 @@ use crate::memory::{
 };
 use crate::model::{Bytes, Citation};
 
-/// The facts that a layout is read from, under one prefix.
+/// The facts with the prefix `config.`, from which a layout is read.
 #[derive(Clone, Copy)]
 struct Config<'f>(&'f Facts);
 
@@ -50,7 +50,7 @@ impl<'f> Config<'f> {
 }
 
 impl JobConfig<'_> {
-    /// The model that is trained and the words that name it; `None` where nothing says how large it is.
+    /// The trained model, and the citations that name it; `None` if its size is unknown.
     pub(crate) fn model(&self, facts: &Facts) -> Option<(ModelSize, Vec<Citation>)> {
         for name in ["model", "config.model", "job.model"] {
             if let Some(found) = facts.text(name).and_then(|model| self.knowledge.models.find(model)) {
@@ -66,8 +66,8 @@ impl JobConfig<'_> {
         Some((ModelSize::of_parameters(count as u64), cites))
     }
 
-    /// The layout that `facts` describe for training `model` as `trains` says; `None` where what counts most is not known:
-    /// over how many ranks states are shared out, how large an adapter is, what quantised weights are trained by.
+    /// The layout that `facts` describe for training `model`. `None` if an essential fact is unknown: the number of
+    /// ranks that share states, the size of an adapter, or how quantised weights are trained.
     pub(crate) fn layout(&self, facts: &Facts, model: &ModelSize, trains: Trains) -> Option<Layout> {
         let config = Config(facts);
         let cluster = cluster(facts)?;
@@ -75,7 +75,7 @@ impl JobConfig<'_> {
             return Some(serving::layout(config, cluster));
         }
         let sharding = sharding(config, trains)?;
-        // Which of both shares out is known where it is said what is.
+        // If the kind of sharding is stated, it decides between FSDP and ZeRO.
         let fsdp = config.text("sharding").map_or(trains.fsdp, |_| sharding.is_fsdp());
         let trains = Trains { fsdp, ..trains };
         let (precision, adapter) = training::precision_and_adapter(config, model, trains)?;
@@ -141,7 +141,7 @@ impl JobConfig<'_> {
             _ => Export::Nothing,
         };
         Checkpoint {
-            // `zero.Init` and FSDP's start from the first rank build the model once.
+            // With `zero.Init` and with FSDP's start from the first rank, the model is built only once.
             weights: match (sharding, trains.fsdp) {
                 (Sharding::ZeroThree, _) => WeightsLoad::FirstRank(Width::TWO),
                 (_, true) => WeightsLoad::FirstRank(Width::FOUR),
@@ -155,7 +155,7 @@ impl JobConfig<'_> {
         }
     }
 
-    /// Whether the version of what the job stands on does `what`; one that is not known is the newest.
+    /// Whether the version of the framework behaves as `what` says; an unknown version is taken to be the newest.
     fn does(&self, what: Behaviour, facts: &Facts) -> bool {
         let mut rows = self.knowledge.frameworks.iter().filter_map(|known| Some((known, known.since.get(&what)?)));
         let Some((framework, since)) = rows.next() else { return false };
@@ -168,13 +168,13 @@ impl JobConfig<'_> {
         self.framework.map_or(&[], |framework| &framework.companion)
     }
 
-    /// How the framework, or what it was configured with, trains.
+    /// How the framework trains, or, if it does not say, one of the configured frameworks.
     pub(crate) fn trains(&self) -> Option<Trains> {
         self.framework.into_iter().chain(self.configured.iter().copied()).find_map(|framework| framework.trains)
     }
 }
 
-/// What is shared out; `None` where nothing says.
+/// The kind of sharding; `None` if it is unknown.
 fn sharding(config: Config<'_>, trains: Trains) -> Option<Sharding> {
     Some(match (config.text("sharding"), config.number("zero_stage").map(|stage| stage as u64), trains.fsdp) {
         (Some("replicated"), ..) | (None, Some(0), _) => Sharding::Replicated,
@@ -188,7 +188,7 @@ fn sharding(config: Config<'_>, trains: Trains) -> Option<Sharding> {
     })
 }
 
-/// The machines; `None` where the number of ranks is not known.
+/// The machines; `None` if the number of ranks is unknown.
 fn cluster(facts: &Facts) -> Option<Cluster> {
     let config = Config(facts);
     let visible = facts.text("config.visible_devices").filter(|devices| !devices.is_empty());
@@ -204,15 +204,15 @@ fn cluster(facts: &Facts) -> Option<Cluster> {
     })
 }
 
-/// Memory of a device: as the message says, as the user says, or as the device is named: `A100-80G`,
-/// `NVIDIA A100-SXM4-80GB`.
+/// The memory of a device: from the error message, from the user, or from the device's name (`A100-80G`, `NVIDIA
+/// A100-SXM4-80GB`).
 pub(crate) fn device_memory(facts: &Facts) -> Option<Bytes> {
     let stated = ["figures.gpu_total", "gpu.memory"].into_iter().find_map(|name| facts.number(name));
     let named = || ["gpu", "job.gpu"].into_iter().find_map(|name| size_in_name(facts.text(name)?));
     stated.map(|bytes| Bytes(bytes as i64)).or_else(named)
 }
 
-/// Adds the memory of a device, however that is known, as `gpu.capacity`.
+/// Adds the fact `gpu.capacity`, the memory of a device from whichever source knows it.
 pub fn state_capacity(facts: &mut Facts) {
     if let Some(Bytes(bytes)) = device_memory(facts) {
         facts.say("gpu.capacity", Value::Number(bytes as f64));
@@ -225,13 +225,13 @@ fn size_in_name(name: &str) -> Option<Bytes> {
     gib.filter_map(|digits| digits.parse().ok()).find_map(|amount| Bytes::of(amount, Bytes::GIB))
 }
 
-/// Memory of a host, or the limit of the container: as the user says, or as whoever refused it counts.
+/// The memory of a host or the limit of its container: from the user, or from the component that refused memory.
 pub(crate) fn host_memory(facts: &Facts) -> Option<Bytes> {
     let stated = ["host.memory", "figures.memcg_limit", "config.memory_limit", "figures.node_total"];
     stated.into_iter().find_map(|name| facts.number(name)).map(|bytes| Bytes(bytes as i64))
 }
 
-/// Memory of that host or container in use when it ran out, as whoever refused it counts.
+/// The memory of that host or container in use at the failure, as counted by the component that refused memory.
 pub(crate) fn host_used(facts: &Facts) -> Option<Bytes> {
     let stated = ["figures.memcg_usage", "figures.node_used"];
     stated.into_iter().find_map(|name| facts.number(name)).map(|bytes| Bytes(bytes as i64))

@@ -1,14 +1,14 @@
-//! How an engine that trains nothing lies on its devices.
+//! The layout of an inference engine that trains nothing.
 
 use super::Config;
 use crate::memory::{Batch, Cluster, Layout, Optimizer, OptimizerKind, Parallel, Precision, Quantised, Width};
 
-/// Whether a job of this kind, a word of the fact `config.job`, trains nothing.
+/// Whether a job of this kind (the fact `config.job`) trains nothing.
 pub(crate) fn serves(job: &str) -> bool {
     matches!(job, "serve" | "infer")
 }
 
-/// The layout of an engine on `cluster`: weights and nothing else. Its longest request is the batch.
+/// The layout of an engine on `cluster`: weights only, with its longest request as the batch.
 pub(super) fn layout(config: Config<'_>, cluster: Cluster) -> Layout {
     let weights = match config.count("served_bits") {
         Some(4) => Quantised::FourBit.of_any_shape(),

@@ -1,4 +1,4 @@
-//! How weights are trained, as far as the facts say.
+//! Derives from facts how weights are trained.
 
 use super::Config;
 use crate::knowledge::{Trains, TrainsIn};
@@ -7,15 +7,16 @@ use crate::memory::{
     Parameters, Precision, Quantised, Sharding, Width,
 };
 
-/// Shares of a model's parameters that one rank of LoRA has, from few matrices of a large model to all of a small one.
+/// Parameters per rank of LoRA as a share of the model's: from few matrices of a large model to all matrices of a small
+/// one.
 const OF_EACH_RANK: (f64, f64) = (0.5e-4, 1.2e-3);
-/// Ranks of LoRA whose parameters those of orthogonal finetuning in blocks of 32 are between.
+/// The ranks of LoRA between whose parameter counts orthogonal finetuning in blocks of 32 lies.
 const OFT_AS_RANKS: (u64, u64) = (4, 16);
-/// Layers that are trained where the others are frozen: as many as LLaMA-Factory trains, up to a quarter.
+/// The share of layers trained by freeze tuning: from LLaMA-Factory's default to a quarter.
 const THAWED: (f64, f64) = (0.02, 0.25);
 
-/// Bytes of weights and gradients, and the adapter that is trained instead of the weights. `None` where quantised weights are
-/// said to be trained themselves.
+/// The precision, and the adapter that is trained instead of the weights. `None` if the configuration claims to train
+/// quantised weights themselves.
 pub(super) fn precision_and_adapter(
     config: Config<'_>,
     model: &ModelSize,
@@ -44,7 +45,7 @@ pub(super) fn precision_and_adapter(
     Some((precision, Some(Adapter { parameters, weights })))
 }
 
-/// Rank of a LoRA adapter where nobody says: PEFT's.
+/// The default rank of a LoRA adapter in PEFT.
 const USUAL_RANK: u64 = 8;
 
 fn lora(model: &ModelSize, rank: u64) -> Parameters {
@@ -77,13 +78,13 @@ fn precision(config: Config<'_>, trains: Trains) -> Precision {
     }
 }
 
-/// The optimizer as a dialect tells it, else by the words that all frameworks have in its name; AdamW where there are none.
+/// The optimizer as a dialect derives it, else by the words that names of optimizers share; AdamW if there are none.
 pub(super) fn optimizer(config: Config<'_>) -> Optimizer {
     let name = config.text("optimizer_kind").or(config.text("optimizer")).unwrap_or_default().to_ascii_lowercase();
     let kind = match () {
         _ if name.contains("8bit") || name.contains("8-bit") => OptimizerKind::AdamW8Bit,
         _ if name.contains("adafactor") => OptimizerKind::Adafactor,
-        // Muon keeps a momentum of each matrix.
+        // Muon keeps one momentum per matrix.
         _ if name.contains("lion") || name.contains("muon") => OptimizerKind::OneMoment,
         _ if name == "sgd" => OptimizerKind::Sgd,
         _ => OptimizerKind::AdamW,
@@ -92,7 +93,7 @@ pub(super) fn optimizer(config: Config<'_>) -> Optimizer {
 }
 
 pub(super) fn offload(config: Config<'_>) -> Offload {
-    // The newest DeepSpeed pins where nobody says otherwise.
+    // The newest DeepSpeed pins by default.
     let pin = config.flag("pin_memory").unwrap_or(true);
     Offload {
         optimizer: config.device("offload_optimizer").map(|device| OptimizerOffload {
@@ -106,7 +107,7 @@ pub(super) fn offload(config: Config<'_>) -> Offload {
     }
 }
 
-/// Communication buffers; DeepSpeed overlaps communication in stage 3 where nobody says otherwise.
+/// Communication buffers. By default, DeepSpeed overlaps communication in stage 3.
 pub(super) fn buckets(config: Config<'_>, sharding: Sharding) -> Buckets {
     let usual = Buckets::default();
     let elements = |name: &str, usual: u64| config.count(name).unwrap_or(usual);
@@ -120,10 +121,10 @@ pub(super) fn buckets(config: Config<'_>, sharding: Sharding) -> Buckets {
     }
 }
 
-/// What one of `ranks` data-parallel ranks computes at once: sequences, or tokens where batches are filled up to a number of
-/// them. `None` where neither is known.
+/// The batch that one of `ranks` data-parallel ranks computes at once, in sequences, or in tokens if batches are filled
+/// up to a number of tokens. `None` if neither is known.
 pub(super) fn batch(config: Config<'_>, ranks: u64) -> Option<Batch> {
-    // A roll-out is trained on whole: its prompt and its answer.
+    // Training on a roll-out covers its prompt and its answer.
     let sample = || Some(config.count("prompt_length")? + config.count("response_length")?);
     let sequence = config.count("sequence_length").or_else(sample);
     let is_dynamic = config.flag("dynamic_batch") == Some(true);
@@ -136,7 +137,7 @@ pub(super) fn batch(config: Config<'_>, ranks: u64) -> Option<Batch> {
         (Some(tokens), _) => {
             Some(Batch { micro_batch: 1, sequence: sequence?, token_budget: Some(tokens), accumulation })
         }
-        // A micro-batch of sequences that are packed to tokens nobody states.
+        // Sequences are packed up to a number of tokens that is unknown.
         (None, _) if is_dynamic => None,
         (None, micro_batch) => Some(Batch { accumulation, ..Batch::of(micro_batch?, sequence?) }),
     }

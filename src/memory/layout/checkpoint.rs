@@ -1,20 +1,20 @@
-//! What is loaded and saved.
+//! How a job loads weights and states and saves them.
 
 use serde::{Deserialize, Serialize};
 
 use crate::memory::Width;
 
-/// What is loaded and saved.
+/// How a job loads weights and states and saves them.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Checkpoint {
-    /// How the weights come in at the start.
+    /// How the weights are loaded at the start.
     pub weights: WeightsLoad,
-    /// How the optimizer states come back.
+    /// How the optimizer states are restored.
     pub resume: Resume,
-    /// Whether loading copies the states once more (`Optimizer.load_state_dict` of PyTorch up to 2.0.1).
+    /// Whether loading makes another copy of the states (`Optimizer.load_state_dict` of PyTorch up to 2.0.1).
     pub load_copies: bool,
-    /// An export of the weights for others.
+    /// How the weights are exported for other programs.
     pub export: Export,
     /// Whether the first rank gathers all weights and optimizer states (FSDP `FULL_STATE_DICT`).
     pub full_state: bool,
@@ -35,36 +35,36 @@ impl Default for Checkpoint {
     }
 }
 
-/// How weights come in at the start.
+/// How weights are loaded at the start.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum WeightsLoad {
     /// Every rank builds the model in host memory.
     EveryRank(Width),
-    /// One rank does and sends it round: `zero.Init`, EasyR1's rank-0 start.
+    /// One rank does, and sends the weights to the others: `zero.Init`, EasyR1's rank-0 start.
     FirstRank(Width),
     /// Tensor by tensor onto the device.
     Streamed,
 }
 
-/// How optimizer states come back.
+/// How optimizer states are restored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Resume {
-    /// They do not.
+    /// They are not.
     #[default]
     Nothing,
-    /// Every rank its own part, all at once.
+    /// Every rank loads its own part, all ranks at once.
     OwnPart,
-    /// Every rank its own part, one after the other (`pipeline_loading_checkpoint`).
+    /// Every rank loads its own part, one rank after the other (`pipeline_loading_checkpoint`).
     OwnPartInTurn,
-    /// Every rank all parts (`elastic_checkpoint`).
+    /// Every rank loads all parts (`elastic_checkpoint`).
     AllParts,
     /// Parameter by parameter (DeepSpeed's universal checkpoint).
     Universal,
 }
 
-/// An export of the weights.
+/// How weights are exported.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Export {
@@ -73,6 +73,6 @@ pub enum Export {
     Nothing,
     /// Gathered in the first rank's host memory.
     FirstRank,
-    /// Cloned by every rank, though one writes (OpenRLHF from 0.7.5 below stage 3).
+    /// Cloned by every rank, although only one writes (OpenRLHF from 0.7.5 below stage 3).
     EveryRank,
 }

@@ -8,27 +8,27 @@ use crate::model::Bytes;
 /// Another model on the same devices.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Companion {
-    /// What for: `reference`, `reward`, `critic`.
+    /// Its role: `reference`, `reward`, `critic`.
     pub name: String,
-    /// How large.
+    /// Its size.
     pub size: ModelSize,
     /// Bytes of a weight.
     pub weights: Width,
-    /// Where it lives.
+    /// Where its weights are.
     pub home: Home,
 }
 
-/// Where another model lives.
+/// Where the weights of another model are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Home {
     /// Whole on every device.
     Replicated,
-    /// Shared out as the trained model's ranks are.
+    /// Sharded over the same ranks as the trained model.
     Sharded,
-    /// On the host, pinned, and on the device only where it computes.
+    /// On the host, pinned; on the device only to compute.
     Host,
-    /// Trained as the model itself, with all its states.
+    /// Trained like the model itself, with all its states.
     Trained,
 }
 
@@ -45,7 +45,7 @@ pub struct Engine {
     pub cache: Width,
     /// What happens while others compute.
     pub sleep: Sleep,
-    /// What it keeps on the device asleep: context, communicators, graphs.
+    /// Device memory that it keeps while asleep: context, communicators, graphs.
     pub residual: Amount,
 }
 
@@ -66,12 +66,12 @@ impl Default for Engine {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Sleep {
-    /// It keeps all it has.
+    /// It keeps everything.
     #[default]
     Never,
-    /// Its cache goes, its weights move to pinned host memory (vLLM's sleep level 1).
+    /// It frees its cache and moves its weights to pinned host memory (vLLM's sleep level 1).
     WeightsToHost,
-    /// Its cache and its weights go.
+    /// It frees its cache and its weights.
     Discard,
 }
 
@@ -83,15 +83,15 @@ pub struct Samples {
     pub images: Option<Images>,
     /// Tokens of all samples that the first rank of a sequence sends to the others through device memory.
     pub broadcast_tokens: Option<u64>,
-    /// Shared memory that an object store may fill: Ray's, as far as it is filled.
+    /// The shared memory that Ray's object store may fill.
     pub object_store: Bytes,
 }
 
 /// Processed images.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Images {
-    /// Pixels of one.
+    /// Pixels of one image.
     pub pixels: u64,
-    /// Different ones that a rank holds at once.
+    /// Different images that a rank holds at once.
     pub per_rank: u64,
 }

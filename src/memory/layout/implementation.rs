@@ -1,17 +1,17 @@
-//! What versions of frameworks decide.
+//! Behaviour that depends on the version of a framework.
 
 use serde::{Deserialize, Serialize};
 
 use crate::memory::Pinning;
 
-/// What versions of frameworks decide.
+/// Behaviour that depends on the version of a framework.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Implementation {
-    /// The optimizer's states are there with the engine, not from the first step on.
+    /// Whether the optimizer's states exist from the engine's start rather than from the first step.
     pub states_at_init: bool,
-    /// Offload below stage 3 keeps the 16-bit weights of the rank's part in host memory too.
+    /// Whether offload below stage 3 also keeps the 16-bit weights of the rank's part in host memory.
     pub weights_beside_master: bool,
-    /// How pinned memory rounds.
+    /// How allocations of pinned memory are rounded.
     pub pinning: Pinning,
 }

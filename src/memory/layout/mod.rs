@@ -1,7 +1,7 @@
 //! How a job spreads a model over devices and hosts.
 //!
-//! Nothing here knows a framework: what DeepSpeed, FSDP, OpenRLHF, verl or EasyR1 do differently is a value of one of
-//! these fields, and where a version decides, `since` in `rules/frameworks.toml` and [`Implementation`].
+//! Nothing here knows a framework: the differences between DeepSpeed, FSDP, OpenRLHF, verl and EasyR1 are values of
+//! these fields, and those between versions are `since` in `rules/frameworks.toml` and [`Implementation`].
 
 mod checkpoint;
 mod companions;
@@ -30,31 +30,31 @@ pub struct Layout {
     pub parallel: Parallel,
     /// What data-parallel ranks share out among themselves.
     pub sharding: Sharding,
-    /// Ranks that share a second copy of the weights among themselves, where there is one (ZeRO++'s hpZ).
+    /// The number of ranks that shard a second copy of the weights, if there is one (ZeRO++'s hpZ).
     pub secondary_shards: Option<u64>,
     /// Bytes of weights and gradients.
     pub precision: Precision,
-    /// What steps.
+    /// The optimizer.
     pub optimizer: Optimizer,
-    /// Trained instead of the weights: LoRA.
+    /// An adapter that is trained instead of the weights: LoRA.
     pub adapter: Option<Adapter>,
-    /// What lives on the host.
+    /// What is offloaded to the host.
     pub offload: Offload,
-    /// What goes to the host between updates.
+    /// What moves to the host between updates.
     pub idle_offload: IdleOffload,
     /// Communication buffers.
     pub buckets: Buckets,
-    /// What a rank computes at once; `None` when that is not known.
+    /// What a rank computes at once; `None` if that is unknown.
     pub batch: Option<Batch>,
-    /// What is computed again in backward instead of kept.
+    /// What is recomputed in backward instead of kept.
     pub recomputation: Recomputation,
     /// How attention is computed.
     pub attention: Attention,
-    /// What becomes of the logits.
+    /// How the loss treats the logits.
     pub logits: Logits,
-    /// What is loaded and saved.
+    /// How weights and states are loaded and saved.
     pub checkpoint: Checkpoint,
-    /// What its version decides.
+    /// Behaviour that depends on the framework's version.
     pub implementation: Implementation,
     /// Other models on the same devices.
     pub companions: Vec<Companion>,
@@ -65,7 +65,8 @@ pub struct Layout {
 }
 
 impl Layout {
-    /// Ranks that share a sharded state among themselves. Ranks of one sequence do as well: they hold equal weights.
+    /// The number of ranks that a sharded state is split over. Ranks that share a sequence count as well, since they
+    /// hold equal weights.
     pub fn shards(&self) -> u64 {
         let ranks = self.cluster.devices() / self.parallel.model_ranks();
         match self.sharding {
@@ -75,18 +76,18 @@ impl Layout {
         .max(1)
     }
 
-    /// Parameters of the model on one rank before sharding: its part by tensor and pipeline parallelism.
+    /// The parameters on one rank before sharding: its part by tensor and pipeline parallelism.
     pub fn on_rank(&self, model: &ModelSize) -> Parameters {
         let even = model.parameters.shard(self.parallel.model_ranks());
         if self.parallel.pipeline <= 1 {
             return even;
         }
-        // The first and the last stage hold the embedding and the head besides.
+        // The first and the last stage also hold the embedding and the head.
         let embedding = model.shape.as_ref().map_or(even.high / 10, |shape| shape.embedding_parameters());
         Parameters { low: even.low, high: even.high + embedding / self.parallel.tensor.max(1) }
     }
 
-    /// Parameters on one rank that are trained.
+    /// The trained parameters on one rank before sharding.
     pub fn trained_on_rank(&self, model: &ModelSize) -> Parameters {
         match (&self.adapter, self.optimizer.kind) {
             (_, OptimizerKind::None) => Parameters::exactly(0),
@@ -95,7 +96,7 @@ impl Layout {
         }
     }
 
-    /// Numbers that one layer passes to the next. What gathers its weights casts what goes in.
+    /// The width of the residual stream between layers. FSDP and stage 3 cast inputs to the width that they compute in.
     pub fn residual(&self) -> Width {
         if self.sharding.splits_weights() { self.precision.compute } else { self.precision.residual }
     }
@@ -110,13 +111,13 @@ impl Layout {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Cluster {
-    /// Devices of a node, each with one rank.
+    /// Devices per node, each with one rank.
     pub devices_per_node: u64,
     /// Nodes.
     pub nodes: u64,
-    /// Memory of a device, where it is known.
+    /// Memory of a device, if known.
     pub device_memory: Option<Bytes>,
-    /// Memory of a host, or the limit of the container, where it is known.
+    /// Memory of a host, or the limit of its container, if known.
     pub host_memory: Option<Bytes>,
 }
 
@@ -127,7 +128,7 @@ impl Default for Cluster {
 }
 
 impl Cluster {
-    /// `nodes` of `devices_per_node`.
+    /// `nodes` nodes of `devices_per_node` devices.
     pub fn of(nodes: u64, devices_per_node: u64) -> Cluster {
         Cluster { devices_per_node, nodes, ..Cluster::default() }
     }
@@ -148,7 +149,7 @@ pub struct Parallel {
     pub pipeline: u64,
     /// Ranks that split a sequence: Ulysses, ring attention, context parallel.
     pub sequence: u64,
-    /// Whether what lies between split matrices is split too (Megatron's sequence parallelism), where that is known.
+    /// Whether activations between split matrices are split too (Megatron's sequence parallelism), if known.
     pub splits_inputs: Option<bool>,
 }
 
@@ -159,7 +160,7 @@ impl Default for Parallel {
 }
 
 impl Parallel {
-    /// Ranks that hold one copy of the model together.
+    /// The number of ranks that together hold one copy of the model.
     pub fn model_ranks(self) -> u64 {
         self.tensor.saturating_mul(self.pipeline).max(1)
     }
@@ -182,22 +183,22 @@ pub enum Sharding {
     FsdpFull,
     /// All, but the weights stay gathered from forward to the end of backward: FSDP `SHARD_GRAD_OP`.
     FsdpGradOp,
-    /// As `FsdpFull` within a node, replicated between nodes: FSDP `HYBRID_SHARD`.
+    /// Like `FsdpFull` within a node, replicated between nodes: FSDP `HYBRID_SHARD`.
     FsdpHybrid,
 }
 
 impl Sharding {
-    /// Whether weights are shared out.
+    /// Whether weights are sharded.
     pub fn splits_weights(self) -> bool {
         matches!(self, Sharding::ZeroThree) || self.is_fsdp()
     }
 
-    /// Whether gradients are shared out.
+    /// Whether gradients are sharded.
     pub fn splits_gradients(self) -> bool {
         matches!(self, Sharding::ZeroTwo) || self.splits_weights()
     }
 
-    /// Whether optimizer states are shared out.
+    /// Whether optimizer states are sharded.
     pub fn splits_optimizer(self) -> bool {
         self != Sharding::Replicated
     }

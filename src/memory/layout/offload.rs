@@ -1,8 +1,8 @@
-//! What lives on the host.
+//! What is offloaded to the host.
 
 use serde::{Deserialize, Serialize};
 
-/// What lives on the host.
+/// What is offloaded to the host.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Offload {
@@ -12,7 +12,7 @@ pub struct Offload {
     pub parameters: Option<ParameterOffload>,
     /// Elements that stage 3 steps at a time.
     pub sub_group_size: u64,
-    /// Whether what forward keeps goes to the host until backward.
+    /// Whether activations are moved to the host until backward.
     pub activations: bool,
 }
 
@@ -40,7 +40,7 @@ pub struct OptimizerOffload {
     pub device: OffloadDevice,
     /// Whether its buffers are pinned.
     pub pin: bool,
-    /// Share of sub-groups that go; the rest stays on the device (stage 3).
+    /// The share of sub-groups that are offloaded; the rest stays on the device (stage 3).
     pub ratio: f64,
 }
 
@@ -58,7 +58,8 @@ pub struct ParameterOffload {
     pub device: OffloadDevice,
 }
 
-/// What goes to the host between updates, by pinned copies (verl's and EasyR1's offload). The update needs it all back.
+/// What moves to the host between updates by pinned copies (verl's and EasyR1's offload). The update needs all of it
+/// back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct IdleOffload {

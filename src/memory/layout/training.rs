@@ -1,4 +1,4 @@
-//! How weights are trained: in which numbers, by which optimizer, on how much at once.
+//! How weights are trained: the number formats, the optimizer, and the batch.
 
 use serde::{Deserialize, Serialize};
 
@@ -13,9 +13,9 @@ pub struct Precision {
     pub gradients: Width,
     /// A second copy of the weights for the optimizer.
     pub master: Option<Width>,
-    /// Weights as they compute, where they are cast or gathered for it; activations are as wide.
+    /// Weights as they are used in computation, after being cast or gathered; activations have the same width.
     pub compute: Width,
-    /// Numbers that one layer passes to the next: as wide as embedding and norms where those are wider than what computes.
+    /// The residual stream between layers: as wide as embedding and norms if those are wider than the computation.
     pub residual: Width,
 }
 
@@ -43,13 +43,13 @@ impl Precision {
     /// All in 16 bit, the optimizer too.
     pub const PURE_16_BIT: Precision = Precision { master: None, ..Precision::MIXED };
 
-    /// Whether nothing is wider than 16 bit, whatever weights lie quantised.
+    /// Whether nothing is wider than 16 bit, even if weights are quantised.
     pub fn is_all_16_bit(self) -> bool {
         let parts = [self.weights, self.gradients, self.stepped(), self.compute, self.residual];
         parts.iter().all(|width| width.high <= 2.0)
     }
 
-    /// What the optimizer works on: master weights, or the weights themselves.
+    /// The width that the optimizer works on: master weights, or the weights themselves.
     pub fn stepped(self) -> Width {
         self.master.unwrap_or(self.weights)
     }
@@ -61,24 +61,24 @@ impl Default for Precision {
     }
 }
 
-/// What steps.
+/// The optimizer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Optimizer {
-    /// Which.
+    /// The algorithm.
     pub kind: OptimizerKind,
-    /// Whether it keeps what rounding lost, as wide as the weights (Kahan summation).
+    /// Whether it keeps rounding errors in the width of the weights (Kahan summation).
     pub kahan: bool,
-    /// Whether it steps over all tensors at once with intermediate copies (`foreach`, PyTorch's default on devices) rather than fused
-    /// or one by one.
+    /// Whether it updates all tensors at once with intermediate copies (`foreach`, PyTorch's default on devices) rather
+    /// than fused or one by one.
     pub foreach: bool,
 }
 
-/// Which optimizer.
+/// An optimizer's algorithm, as far as its memory is concerned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum OptimizerKind {
-    /// Adam, AdamW: two moments as wide as what is stepped.
+    /// Adam, AdamW: two moments as wide as the weights that it works on.
     #[default]
     AdamW,
     /// Two moments of 8 bit with their scales.
@@ -94,13 +94,13 @@ pub enum OptimizerKind {
 }
 
 impl Optimizer {
-    /// Bytes of state a parameter when it works on numbers of width `stepped`.
+    /// Bytes of state per parameter for an optimizer that works on numbers of width `stepped`.
     pub fn states(self, stepped: Width, weights: Width) -> Width {
         let moments = match self.kind {
             OptimizerKind::AdamW => stepped.times(2.0),
-            // Two fp32 scales for every 256 (bitsandbytes) to 2048 numbers.
+            // Two fp32 scales per 256 (bitsandbytes) to 2048 numbers.
             OptimizerKind::AdamW8Bit => Width::between(2.0, 2.0 + 8.0 / 256.0),
-            // One row and one column of a matrix that has hundreds of both.
+            // One row and one column of a matrix with hundreds of both.
             OptimizerKind::Adafactor => Width::between(0.0, 4.0 / 100.0),
             OptimizerKind::OneMoment => stepped,
             OptimizerKind::Sgd | OptimizerKind::None => Width::ZERO,
@@ -109,12 +109,13 @@ impl Optimizer {
     }
 }
 
-/// A LoRA adapter: only it is trained. The weights beneath are as `precision.weights` says (QLoRA: 0.55 to 0.6 bytes).
+/// A LoRA adapter, the only part that is trained. The weights beneath are as wide as `precision.weights` (QLoRA: 0.55
+/// to 0.6 bytes).
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Adapter {
-    /// Its parameters, within bounds where it is not known which matrices it is for.
+    /// Its parameters, with bounds if its target matrices are unknown.
     pub parameters: Parameters,
-    /// Bytes of each.
+    /// Bytes per parameter.
     pub weights: Width,
 }
 
@@ -122,11 +123,11 @@ pub struct Adapter {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Buckets {
-    /// Gradients on their way.
+    /// Gradients being reduced.
     pub reduce: u64,
-    /// Weights on their way after a step of stage 1 or 2.
+    /// Weights being gathered after a step of stage 1 or 2.
     pub allgather: u64,
-    /// Whether a second bucket fills while the first one travels.
+    /// Whether a second bucket fills while the first is being sent.
     pub overlap: bool,
     /// Weights fetched ahead in stage 3.
     pub prefetch: u64,
@@ -152,29 +153,29 @@ impl Default for Buckets {
 /// What a rank computes at once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Batch {
-    /// Sequences of a micro-batch.
+    /// Sequences per micro-batch.
     pub micro_batch: u64,
     /// Tokens of the longest sequence.
     pub sequence: u64,
-    /// Tokens of a packed or dynamic micro-batch at most, all ranks of a sequence together.
+    /// The most tokens of a packed or dynamic micro-batch, counted over all ranks of a sequence.
     pub token_budget: Option<u64>,
-    /// Micro-batches of a step.
+    /// Micro-batches per step.
     pub accumulation: u64,
 }
 
 impl Batch {
-    /// `micro_batch` sequences of `sequence` tokens, stepped each time.
+    /// `micro_batch` sequences of `sequence` tokens, without accumulation.
     pub fn of(micro_batch: u64, sequence: u64) -> Batch {
         Batch { micro_batch, sequence, token_budget: None, accumulation: 1 }
     }
 
-    /// Tokens of a micro-batch on one of `ranks` that share a sequence.
+    /// Tokens of a micro-batch on one of the `ranks` that share a sequence.
     pub fn tokens(self, ranks: u64) -> u64 {
         self.token_budget.unwrap_or(self.micro_batch.saturating_mul(self.sequence)).div_ceil(ranks.max(1))
     }
 }
 
-/// What is computed again in backward instead of kept.
+/// What is recomputed in backward instead of kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Recomputation {
@@ -198,7 +199,7 @@ pub enum Attention {
     Eager,
 }
 
-/// What becomes of the logits.
+/// How the loss treats the logits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Logits {

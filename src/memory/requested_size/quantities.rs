@@ -1,25 +1,25 @@
-//! What may be allocated in one piece.
+//! The quantities that may be allocated in one piece.
 
 use crate::knowledge::Shape;
 use crate::memory::layout::Layout;
 use crate::memory::states::Job;
 use crate::memory::{ModelSize, Parameters, Width};
 
-/// Something that may be allocated in one piece.
+/// A quantity that may be allocated in one piece.
 pub(super) struct Quantity {
     pub name: &'static str,
     pub family: Family,
     pub size: Size,
-    /// How its size comes about, without the number that is not known.
+    /// The computation of its size, without the unknown number.
     pub formula: String,
 }
 
-/// What a quantity belongs to, as rules name it.
+/// The family of a quantity, as rules name it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Family {
-    /// Scores of every word of the vocabulary for every token.
+    /// Scores of every vocabulary entry for every token.
     Logits,
-    /// What passes between and within layers.
+    /// Tensors between and within layers.
     Activations,
     /// Scores of every token for every token.
     Attention,
@@ -27,7 +27,7 @@ pub enum Family {
     Weights,
     /// All parameters or a rank's part of them in one buffer: weights, gradients, master weights or a moment of Adam.
     States,
-    /// What is reduced or gathered at once.
+    /// A buffer that is reduced or gathered at once.
     Bucket,
 }
 
@@ -46,15 +46,15 @@ impl Family {
 }
 
 pub(super) enum Size {
-    /// So many numbers of a width.
+    /// This many numbers of this width.
     Fixed(Parameters, Width),
-    /// So many bytes for each of an unknown number of tokens.
+    /// This many bytes per token, for an unknown number of tokens.
     Tokens { each: u64 },
-    /// The square of an unknown length, so many times, `width` bytes each.
+    /// The square of an unknown length, `times` over, with `width` bytes each.
     Square { times: u64, width: u64 },
 }
 
-/// The quantities of `model` in `layout`: fp32 before 16 bit, which halves the same numbers.
+/// The quantities of `model` in `layout`: first in fp32, then in 16 bit.
 pub(super) fn quantities(model: &ModelSize, layout: &Layout) -> Vec<Quantity> {
     let mut all = Vec::new();
     for bytes in [4, 2] {
@@ -93,7 +93,7 @@ fn states(model: &ModelSize, layout: &Layout, fixed: &mut impl FnMut(&'static st
     }
 }
 
-/// Single weights and layers: loaded, moved, gathered, or their gradients.
+/// Single weights and layers, or their gradients, as they are loaded, moved or gathered.
 fn weights(shape: &Shape, layout: &Layout, fixed: &mut impl FnMut(&'static str, Parameters, String)) {
     let tensor = layout.parallel.tensor.max(1);
     let mut matrix = |name, rows: u64, columns: u64| {
@@ -113,7 +113,7 @@ fn weights(shape: &Shape, layout: &Layout, fixed: &mut impl FnMut(&'static str, 
         matrix("inward matrices of all experts", shape.hidden, 2 * experts.count * experts.intermediate);
         matrix("outward matrices of all experts", shape.hidden, experts.count * experts.intermediate);
     }
-    // Whoever adds a padding token has a vocabulary of a few more, perhaps rounded up.
+    // An added padding token enlarges the vocabulary by a few rows, perhaps rounded up.
     let added = Parameters::between((shape.vocabulary + 1) * width, (shape.vocabulary + 64) * width);
     let formula = format!("({} + up to 64) × {width}", shape.vocabulary);
     fixed("embedding or output head with a few tokens added", added.shard(tensor), formula);
@@ -125,7 +125,7 @@ fn weights(shape: &Shape, layout: &Layout, fixed: &mut impl FnMut(&'static str, 
     }
 }
 
-/// What is as large as tokens are many: logits, what passes between layers, the attention matrix.
+/// Quantities that grow with the number of tokens: logits, activations between layers, the attention matrix.
 fn activations(shape: &Shape, layout: &Layout, bytes: u64, all: &mut Vec<Quantity>) {
     let tensor = layout.parallel.tensor.max(1);
     let width = Width::exactly(bytes as f64);

@@ -1,8 +1,8 @@
-//! What the job should have needed beside what it did, as bars on one scale.
+//! Predicted and observed memory as bars on one scale.
 
 use maud::{Markup, html};
 
-use super::super::texts;
+use super::super::wording;
 use super::plain;
 use super::plot::device_limit;
 use crate::knowledge::Language;
@@ -11,9 +11,9 @@ use crate::model::{Bytes, Figure, Incident};
 const WIDTH: f64 = 900.0;
 const ROW: f64 = 34.0;
 
-/// The bars of an incident, with the device's capacity as a line where all are of one; nothing without a prediction.
+/// The bars of an incident, with the device's capacity as a line if all are of a device; empty without a prediction.
 pub(super) fn memory(incident: &Incident, language: Language) -> Markup {
-    let labels = texts::labels(language);
+    let labels = wording::labels(language);
     let memory = &incident.memory;
     let rows = memory.predicted.iter().map(|figure| (labels.predicted, "s0", figure));
     let rows = rows.chain(memory.observed.iter().map(|figure| (labels.observed, "s1", figure)));
@@ -34,7 +34,7 @@ pub(super) fn memory(incident: &Incident, language: Language) -> Markup {
                         g class=(color) {
                             rect.bar x="0" y=(top + 18.0) width=(format!("{:.1}", wide(*bytes))) height="12" {}
                             text x="4" y=(top + 13.0) {
-                                (label) ": " (bytes) " " (texts::figure(figure.name, language)) " "
+                                (label) ": " (bytes) " " (wording::figure(figure.name, language)) " "
                                 (plain(&figure.source.to_string()))
                             }
                         }

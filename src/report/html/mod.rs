@@ -1,6 +1,6 @@
-//! One page that stands alone: no network, readable in light and dark, printable.
+//! One self-contained page: no network access, readable in light and dark, printable.
 //!
-//! Whatever stems from an input passes through maud's escaping; only the style, the script and nothing else are put in raw.
+//! Everything from an input passes through maud's escaping; only the style and the script are inserted raw.
 
 mod bars;
 mod plot;
@@ -12,41 +12,41 @@ use std::ops::Range;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use super::context_lines::BESIDE;
-use super::details::{describe_job, ended, place_of, remarks, strip, sure};
+use super::details::{describe_job, end_in_words, percent, place_of, remarks, strip};
 use super::diff::class;
 use super::lead::Lead;
 use super::phrases::{amount, describe, effects, headline, phase, title, together};
 use super::selection::from_to;
-use super::texts::{self, Labels};
+use super::wording::{self, Labels};
 use super::{has_log, numbered, selection, telling};
 use crate::diagnosis::UNKNOWN;
 use crate::knowledge::Language;
 use crate::model::{Bytes, Citation, Collapse, Diagnosis, Incident, Kind, NotAdvised, Patch, Report};
 
-/// Of a page that holds reports alone.
+/// The style of a page that contains only reports.
 const PAGE: &str = include_str!("page.css");
-/// How a report's parts look, on whichever page; colours and headings are the page's.
+/// The style of a report's parts on any page; colours and headings belong to the page.
 pub const STYLE: &str = include_str!("parts.css");
-/// What a report's parts do, on whichever page.
+/// The script of a report's parts on any page.
 pub const SCRIPT: &str = include_str!("script.js");
-/// Nothing is fetched, framed or sent.
+/// Forbids fetching, framing and sending anything.
 const POLICY: &str =
     "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; base-uri 'none'; form-action 'none'";
-/// Lines of evidence, inputs and processes that are shown.
+/// The most citations, inputs and processes that are shown.
 const CITES: usize = 50;
 const INPUTS: usize = 200;
 const CONSUMERS: usize = 20;
 
 /// The reports of jobs as one HTML file.
 pub fn html(reports: &[Report], language: Language) -> String {
-    let page = |report| HtmlPage { report, language, labels: texts::labels(language) };
+    let page = |report| HtmlPage { report, language, labels: wording::labels(language) };
     let pages: Vec<HtmlPage<'_>> = reports.iter().map(page).collect();
     document(&pages, language).into_string()
 }
 
-/// A report as a part of a page that has [`STYLE`] and [`SCRIPT`]: nothing in it is a style or a script.
+/// A report as part of a page that includes [`STYLE`] and [`SCRIPT`]; it contains neither style nor script itself.
 pub fn embedded(report: &Report, language: Language) -> Markup {
-    HtmlPage { report, language, labels: texts::labels(language) }.body()
+    HtmlPage { report, language, labels: wording::labels(language) }.body()
 }
 
 fn document(pages: &[HtmlPage<'_>], language: Language) -> Markup {
@@ -95,7 +95,7 @@ impl HtmlPage<'_> {
                 None => {
                     (snapshot::snapshots(self.report, self.language))
                     @if let Some(failure) = &self.report.other_failure {
-                        (self.came_down())
+                        (self.collapse())
                         (ranks::grid(self.report, self.language))
                         h2 { (self.labels.proof) }
                         (self.proof(&failure.evidence))
@@ -111,19 +111,19 @@ impl HtmlPage<'_> {
     /// What ran out, why, and what to do.
     fn lead(&self) -> Markup {
         let lead = Lead::of(self.report, self.language);
-        let action = lead.action.as_ref().map(|action| action.told(self.labels));
+        let action = lead.action.as_ref().map(|action| action.labelled(self.labels));
         html! {
             h1 class=(self.mood()) { (plain(&lead.what)) }
             @if let Some(ignored) = &lead.ignored { p.lead { (plain(ignored)) } }
             @if let Some(why) = lead.why {
-                p.lead { b { (self.labels.why) } " " (plain(&why.title)) " (" (sure(why)) ") " code.dim { (why.cause) } }
+                p.lead { b { (self.labels.why) } " " (plain(&why.title)) " (" (percent(why)) ") " code.dim { (why.cause) } }
             }
             @if let Some((label, words)) = action { p.lead { b { (label) } " " code { (plain(words)) } } }
         }
     }
 
     /// The call that failed, and how the processes ended.
-    fn came_down(&self) -> Markup {
+    fn collapse(&self) -> Markup {
         let Collapse { stack, sequence } = &self.report.failure;
         html! {
             @if !stack.is_empty() {
@@ -141,7 +141,7 @@ impl HtmlPage<'_> {
                 h2 { (self.labels.ends) }
                 ol.ends {
                     @for end in sequence {
-                        li { (plain(&ended(end, self.language))) " " code.dim { (plain(&end.source.location.to_string())) } }
+                        li { (plain(&end_in_words(end, self.language))) " " code.dim { (plain(&end.source.location.to_string())) } }
                     }
                 }
             }
@@ -190,7 +190,7 @@ impl HtmlPage<'_> {
             (bars::memory(incident, self.language))
             (self.consumers(incident))
             (snapshot::snapshots(self.report, self.language))
-            (self.came_down())
+            (self.collapse())
             (ranks::grid(self.report, self.language))
             h2 { (proof) }
             (self.proof(&incident.phase.evidence))
@@ -202,9 +202,9 @@ impl HtmlPage<'_> {
         }
     }
 
-    /// What speaks for a cause; of all but the first folded away, so that the change is not far below.
+    /// The evidence for a cause. It is folded away for all but the first, so that the change is not far below.
     fn diagnosis(&self, place: usize, diagnosis: &Diagnosis) -> Markup {
-        let percent = sure(diagnosis);
+        let percent = percent(diagnosis);
         html! {
             h3 { (percent) " " (plain(&diagnosis.title)) " " code.dim { (diagnosis.cause) } }
             p { (plain(&diagnosis.why)) }
@@ -239,16 +239,16 @@ impl HtmlPage<'_> {
                 @if let Some(effects) = effects(patch, self.language) { span.dim { " (" (effects) ")" } }
             }
             @for (label, words) in remarks(patch, self.labels) {
-                p { (label) (texts::colon(self.language)) (plain(words)) }
+                p { (label) (wording::colon(self.language)) (plain(words)) }
             }
             @if let Some(line) = &patch.line { pre { (line) } }
             @if let Some(diff) = &patch.diff {
                 div.patch {
                     button.copy type="button" data-copied=(copied) { (copy) }
-                    // As it is: what is copied is for `git apply`.
+                    // Verbatim, since the copied text is meant for `git apply`.
                     pre {
                         @for (place, line) in diff.split_inclusive('\n').enumerate() {
-                            // The first two name the file.
+                            // The first two lines name the file.
                             span class=(if place < 2 { "hunk" } else { class(line) }) { (line) }
                         }
                     }
@@ -274,7 +274,7 @@ impl HtmlPage<'_> {
                 @for figure in selection::figures(&incident.figures) {
                     @if let Some(amount) = amount(figure) {
                         tr {
-                            td { (texts::figure(figure.name, self.language)) }
+                            td { (wording::figure(figure.name, self.language)) }
                             td.number { (amount) }
                             td.dim { code { (plain(&figure.source.to_string())) } " " (plain(&figure.text)) }
                         }
@@ -309,7 +309,7 @@ impl HtmlPage<'_> {
         self.lines(cites, 0)
     }
 
-    /// The lines that prove it, each among those beside it.
+    /// The lines that prove the incident, each with its context.
     fn proof(&self, cites: &[Citation]) -> Markup {
         self.lines(cites, BESIDE)
     }
@@ -333,7 +333,7 @@ impl HtmlPage<'_> {
         }
     }
 
-    /// The lines of `numbers` in the input of `cite`, as far as they were read again.
+    /// The context lines with these `numbers` in the input of `cite`, as far as they were read.
     fn beside(&self, cite: &Citation, numbers: Range<u64>) -> impl Iterator<Item = &Citation> {
         let path = cite.location.path.clone();
         let is_beside =
@@ -378,7 +378,7 @@ impl HtmlPage<'_> {
     }
 }
 
-/// Words of an input without control characters; escaped where they are put in.
+/// Text from an input without control characters; it is escaped where it is inserted.
 fn plain(text: &str) -> String {
     strip(text).trim().to_owned()
 }

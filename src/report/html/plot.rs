@@ -1,27 +1,27 @@
-//! Memory over time: one plot a source, its limit as a line, the phases as bands.
+//! Memory over time: one plot per source, with its limit as a line and the phases as bands.
 
 use std::collections::BTreeMap;
 
 use maud::{Markup, html};
 
-use super::super::texts;
+use super::super::wording;
 use super::plain;
 use crate::knowledge::Language;
 use crate::model::{Bytes, FigureName, Incident, Phase, TimelinePoint};
 
 const WIDTH: f64 = 900.0;
 const HEIGHT: f64 = 260.0;
-/// Left for the scale, above and below the plot.
+/// The margins around the plot; the left one is for the scale.
 const LEFT: f64 = 70.0;
 const TOP: f64 = 20.0;
 const BOTTOM: f64 = 40.0;
-/// More points than this are a line without dots.
+/// The most points that are drawn as dots.
 const DOTS: usize = 200;
 const COLORS: usize = 6;
-/// As many points can be pointed at.
+/// The most points that respond to the pointer.
 const POINTED: usize = 600;
 
-/// The plots of an incident; nothing where no figure was printed twice.
+/// The plots of an incident; empty if no figure was printed twice.
 pub(super) fn timeline(incident: &Incident, language: Language) -> Markup {
     let mut sources: BTreeMap<(&str, bool), Vec<&TimelinePoint>> = BTreeMap::new();
     for point in &incident.timeline {
@@ -34,19 +34,19 @@ pub(super) fn timeline(incident: &Incident, language: Language) -> Markup {
     }
     html! {
         @if !(gpu.is_empty() && host.is_empty()) {
-            h2 { (texts::labels(language).timeline) }
+            h2 { (wording::labels(language).timeline) }
             @for plots in [gpu, host] { (side(&plots, language)) }
         }
     }
 }
 
-/// The plots of the GPUs, or of the host: one at a time where a script runs, on a scale of their own.
+/// The plots of the GPUs or of the host, on a scale of their own. If scripts run, one is shown at a time.
 fn side(plots: &[Plot<'_>], language: Language) -> Markup {
     html! {
         @if !plots.is_empty() {
             div.plots {
                 @if plots.len() > 1 {
-                    select hidden aria-label=(texts::labels(language).timeline) {
+                    select hidden aria-label=(wording::labels(language).timeline) {
                         @for (place, plot) in plots.iter().enumerate() { option value=(place) { (plain(plot.name)) } }
                     }
                 }
@@ -82,20 +82,20 @@ fn first(incident: &Incident, names: &[FigureName]) -> Option<Bytes> {
     names.iter().find_map(of)
 }
 
-/// What is drawn of one source.
+/// The plot of one source.
 struct Plot<'a> {
     name: &'a str,
     limit: Option<Bytes>,
-    /// In the order of time, each with its moment on the x axis.
+    /// The points in order of time, each with its position on the x axis.
     points: Vec<(f64, &'a TimelinePoint)>,
-    /// The highest amount, the limit included.
+    /// The highest amount, including the limit.
     most: Bytes,
-    /// The first and last moment.
+    /// The first and the last moment.
     span: (f64, f64),
 }
 
 impl<'a> Plot<'a> {
-    /// Moments are seconds where every line says when it was written, else the order of the lines.
+    /// Moments are seconds if every line has a time, else the order of the lines.
     fn of(incident: &Incident, name: &'a str, is_host: bool, mut points: Vec<&'a TimelinePoint>) -> Option<Plot<'a>> {
         points.sort_by_key(|point| (&point.source.path, point.source.line));
         let seconds: Option<Vec<f64>> = points.iter().map(|point| seconds(point.time.as_deref()?)).collect();
@@ -123,7 +123,7 @@ impl<'a> Plot<'a> {
     }
 
     fn y(&self, bytes: Bytes) -> f64 {
-        // A twentieth is left above the highest.
+        // Leaves a twentieth free above the highest amount.
         let share = bytes.0.max(0) as f64 / (self.most.0 as f64 * 1.05);
         HEIGHT - BOTTOM - (HEIGHT - BOTTOM - TOP) * share
     }
@@ -133,7 +133,7 @@ impl<'a> Plot<'a> {
     }
 
     fn figure(&self, language: Language) -> Markup {
-        let labels = texts::labels(language);
+        let labels = wording::labels(language);
         let mut names: Vec<FigureName> = self.points.iter().map(|(_, point)| point.name).collect();
         names.sort_unstable();
         names.dedup();
@@ -143,7 +143,7 @@ impl<'a> Plot<'a> {
                 figcaption {
                     b { (plain(self.name)) } " "
                     @for (place, name) in names.iter().enumerate() {
-                        span class=(format!("key s{}", place % COLORS)) { (texts::figure(*name, language)) }
+                        span class=(format!("key s{}", place % COLORS)) { (wording::figure(*name, language)) }
                     }
                 }
                 svg viewBox=(format!("0 0 {WIDTH} {HEIGHT}")) role="img" aria-label=(plain(self.name))
@@ -175,20 +175,20 @@ impl<'a> Plot<'a> {
         }
     }
 
-    /// What is said of the point that somebody points at: its place on the x axis and its words, as JSON.
+    /// The texts for points under the pointer, with their positions on the x axis, as JSON.
     fn pointed(&self, language: Language) -> String {
         let step = self.points.len().div_ceil(POINTED).max(1);
         let peak = self.peak();
         let is_kept = |(place, (_, point)): &(usize, &(f64, &TimelinePoint))| place % step == 0 || point.bytes == peak;
         let said = |(_, (moment, point)): (usize, &(f64, &TimelinePoint))| {
-            let phase = point.phase.map(|phase| format!(", {}", texts::phase(phase, language))).unwrap_or_default();
+            let phase = point.phase.map(|phase| format!(", {}", wording::phase(phase, language))).unwrap_or_default();
             let time = point.time.as_deref().map(|time| format!("{time}  ")).unwrap_or_default();
-            let name = texts::figure(point.name, language);
+            let name = wording::figure(point.name, language);
             let words = format!("{time}{} {name}{phase}  {}", point.bytes, point.source);
             ((self.x(*moment) * 10.0).round() / 10.0, plain(&words))
         };
         let points: Vec<(f64, String)> = self.points.iter().enumerate().filter(is_kept).map(said).collect();
-        // A list of numbers and words is always JSON.
+        // A list of numbers and texts always serialises.
         serde_json::to_string(&points).unwrap_or_default()
     }
 
@@ -211,7 +211,7 @@ impl<'a> Plot<'a> {
         }
     }
 
-    /// Each phase from its first point to the next phase's.
+    /// The bands of the phases, each from its first point to that of the next phase.
     fn bands(&self, language: Language) -> Markup {
         let mut bands: Vec<(Phase, f64)> = Vec::new();
         for (moment, point) in &self.points {
@@ -226,18 +226,18 @@ impl<'a> Plot<'a> {
                 @let (from, to) = (self.x(*start), self.x(end));
                 rect class=(if place % 2 == 0 { "band" } else { "band odd" }) x=(format!("{from:.1}")) y=(TOP)
                     width=(format!("{:.1}", to - from)) height=(HEIGHT - BOTTOM - TOP) {
-                    title { (texts::phase(*phase, language)) }
+                    title { (wording::phase(*phase, language)) }
                 }
-                // As many as have room for their name.
+                // The name is shown only if there is room.
                 @if to - from > 70.0 {
-                    text x=(format!("{:.1}", from + 3.0)) y=(HEIGHT - BOTTOM + 14.0) { (texts::phase(*phase, language)) }
+                    text x=(format!("{:.1}", from + 3.0)) y=(HEIGHT - BOTTOM + 14.0) { (wording::phase(*phase, language)) }
                 }
             }
         }
     }
 }
 
-/// The order of the lines: figures of one line share a moment.
+/// The order of the lines; figures of one line share a moment.
 fn orders(points: &[&TimelinePoint]) -> Vec<f64> {
     let mut order = 0.0;
     let mut before: Option<&TimelinePoint> = None;
@@ -256,7 +256,7 @@ fn orders(points: &[&TimelinePoint]) -> Vec<f64> {
         .collect()
 }
 
-/// A date and time in seconds; other clocks are not drawn to scale.
+/// A date and time in seconds; `None` for other clocks, which are not drawn to scale.
 fn seconds(time: &str) -> Option<f64> {
     let civil: jiff::civil::DateTime = time.parse().ok()?;
     Some(civil.to_zoned(jiff::tz::TimeZone::UTC).ok()?.timestamp().as_millisecond() as f64 / 1e3)

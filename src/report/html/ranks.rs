@@ -3,20 +3,20 @@
 use maud::{Markup, html};
 
 use super::super::ranks::{Node, RankWords, Sign, is_telling, nodes, row_words, signs, words};
-use super::super::texts;
+use super::super::wording;
 use super::plain;
 use crate::knowledge::Language;
 use crate::model::{Bytes, RankRow, Ranks, Report};
 
-/// So many shades tell how much is held.
+/// The number of shades for the amount held.
 const SHADES: i64 = 9;
 
-/// The grid; nothing where there is none to show.
+/// The grid; empty if there is none to show.
 pub(super) fn grid(report: &Report, language: Language) -> Markup {
     let RankWords { heading, by_memory, state, of, more_ranks, .. } = words(language);
     html! {
         @if let Some(ranks) = report.ranks.as_ref().filter(|ranks| is_telling(ranks)) {
-            @let comma = texts::comma(language);
+            @let comma = wording::comma(language);
             @let rest = ranks.count.saturating_sub(ranks.rows.len());
             h2 { (heading) }
             p {
@@ -33,7 +33,7 @@ pub(super) fn grid(report: &Report, language: Language) -> Markup {
                 @if let Some(scale) = &scale {
                     label.by-memory hidden {
                         input type="checkbox"; " " (by_memory)
-                        @if let Some(figure) = ranks.figure { ": " (texts::figure(figure, language)) }
+                        @if let Some(figure) = ranks.figure { ": " (wording::figure(figure, language)) }
                         " (" (Bytes(scale.least)) " – " (Bytes(scale.most)) ")"
                     }
                 }
@@ -49,10 +49,10 @@ pub(super) fn grid(report: &Report, language: Language) -> Markup {
     }
 }
 
-/// The squares of a node. Who hears the page hears how many ended how.
+/// The squares of a node, with a summary for screen readers.
 fn row(report: &Report, ranks: &Ranks, node: &Node<'_>, scale: Option<&Scale>, language: Language) -> Markup {
     let name = plain(&node.name);
-    let told = format!("{name}{}{}", texts::colon(language), node.told(language));
+    let told = format!("{name}{}{}", wording::colon(language), node.counts(language));
     html! {
         div.node {
             span.dim { (name) }
@@ -68,21 +68,21 @@ fn row(report: &Report, ranks: &Ranks, node: &Node<'_>, scale: Option<&Scale>, l
     }
 }
 
-/// What the ranks held, of the figure that most have.
+/// The range of what the ranks held, for the figure that most of them have.
 struct Scale {
     least: i64,
     most: i64,
 }
 
 impl Scale {
-    /// Nothing where nobody knows, or all held the same.
+    /// `None` if the amounts are unknown or all equal.
     fn of(ranks: &Ranks) -> Option<Scale> {
         let held = || ranks.rows.iter().filter(|row| row.figure.is_none()).filter_map(|row| row.bytes);
         let (least, most) = (held().min()?.0, held().max()?.0);
         (least < most).then_some(Scale { least, most })
     }
 
-    /// The class of a shade.
+    /// The CSS class for the amount of `row`.
     fn shade(&self, ranks: &Ranks, row: &RankRow) -> Option<&'static str> {
         const CLASSES: [&str; SHADES as usize + 1] = ["m0", "m1", "m2", "m3", "m4", "m5", "m6", "m7", "m8", "m9"];
         let bytes = row.bytes.filter(|_| ranks.figure_of(row) == ranks.figure)?.0;

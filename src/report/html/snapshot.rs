@@ -1,25 +1,26 @@
-//! Memory snapshots: what was in use over the trace by purpose, and how each segment was filled, as pictures; the rest in tables.
+//! Memory snapshots: pictures of memory in use over the trace by purpose and of the fill of each segment, and tables of
+//! the rest.
 
 use maud::{Markup, html};
 
 use super::super::details::place_of;
 use super::super::snapshot::{self, SnapshotWords, category, words};
-use super::super::texts;
+use super::super::wording;
 use super::plain;
 use crate::knowledge::Language;
 use crate::model::{Bytes, HistoryPoint, Report, SegmentUse, Snapshot, SnapshotMoment};
 
 const WIDTH: f64 = 900.0;
 const HEIGHT: f64 = 260.0;
-/// Left for the scale, above and below the plot.
+/// The margins around the plot; the left one is for the scale.
 const LEFT: f64 = 70.0;
 const TOP: f64 = 20.0;
 const BOTTOM: f64 = 40.0;
-/// As many purposes have a colour of their own; the last colour is the others'.
+/// The number of purposes with a colour of their own; the last colour is for the others.
 const COLORS: usize = 5;
-/// As many snapshots are shown, and the first of them open.
+/// The most snapshots that are shown; the first is open.
 const SHOWN: usize = 8;
-/// As many segments.
+/// The most segments that are shown.
 const SEGMENTS: usize = 24;
 const SEGMENT: f64 = 16.0;
 
@@ -36,14 +37,14 @@ pub(super) fn snapshots(report: &Report, language: Language) -> Markup {
                     (one(shown, language))
                 }
             }
-            @if snapshots.len() > SHOWN { p.dim { ((texts::labels(language).more_in_json)(snapshots.len() - SHOWN)) } }
+            @if snapshots.len() > SHOWN { p.dim { ((wording::labels(language).more_in_json)(snapshots.len() - SHOWN)) } }
         }
     }
 }
 
 fn one(shown: &Snapshot, language: Language) -> Markup {
     let words = words(language);
-    let labels = texts::labels(language);
+    let labels = wording::labels(language);
     html! {
         @if let Some(fragmented) = snapshot::fragmented(shown, language) { p { strong { (fragmented) } } }
         (history(shown, language))
@@ -113,7 +114,7 @@ fn last_events(shown: &Snapshot, words: &SnapshotWords) -> Markup {
     }
 }
 
-/// What was in use over the trace, one purpose on the other, with what was reserved as a line.
+/// Memory in use over the trace, stacked by purpose, with reserved memory as a line.
 fn history(shown: &Snapshot, language: Language) -> Markup {
     let words = words(language);
     let points = &shown.history;
@@ -123,7 +124,7 @@ fn history(shown: &Snapshot, language: Language) -> Markup {
         return html! {};
     }
     let x = |point: &HistoryPoint| LEFT + (WIDTH - LEFT - 10.0) * (point.event - first) as f64 / (last - first) as f64;
-    // A twentieth is left above the highest.
+    // Leaves a twentieth free above the highest amount.
     let y = |bytes: Bytes| HEIGHT - BOTTOM - (HEIGHT - BOTTOM - TOP) * bytes.0.max(0) as f64 / (most.0 as f64 * 1.05);
     let layers = layers(shown);
     let area = |layer: usize| {
@@ -185,7 +186,8 @@ fn history(shown: &Snapshot, language: Language) -> Markup {
     }
 }
 
-/// The purposes with a colour of their own, and the others as one: their colours, and their places among the categories.
+/// The purposes with a colour of their own, and the others as one: each with its colour and the indices of its
+/// categories.
 fn layers(shown: &Snapshot) -> Vec<(usize, Vec<usize>)> {
     let most = |number: &usize| shown.history.iter().map(|point| amount(point, *number)).max().unwrap_or(0);
     let mut numbers: Vec<usize> = (0..shown.categories.len()).filter(|number| most(number) > 0).collect();
@@ -202,7 +204,7 @@ fn amount(point: &HistoryPoint, category: usize) -> i64 {
     point.categories.get(category).map_or(0, |bytes| bytes.0.max(0))
 }
 
-/// Each segment as a bar as long as it is large, dark where it is full.
+/// Each segment as a bar of proportional length, dark where it is full.
 fn segments(shown: &Snapshot, words: &SnapshotWords) -> Markup {
     let segments = &shown.segments[..shown.segments.len().min(SEGMENTS)];
     let largest = segments.iter().map(|segment| segment.bytes.0).max().unwrap_or(0).max(1);
@@ -233,7 +235,7 @@ fn segments(shown: &Snapshot, words: &SnapshotWords) -> Markup {
     }
 }
 
-/// Neighbours that are as full, as one; of what is empty nothing.
+/// Merges neighbouring parts that are equally full, without empty ones.
 fn runs(fill: &[u8]) -> Vec<(usize, usize, u8)> {
     let mut runs: Vec<(usize, usize, u8)> = Vec::new();
     for (place, percent) in fill.iter().enumerate() {

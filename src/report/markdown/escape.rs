@@ -1,12 +1,12 @@
-//! Words of a log as Markdown that shows them and does nothing else, on GitHub and on GitLab.
+//! Text from logs as inert Markdown, on GitHub and on GitLab.
 
 use super::super::details::strip;
 
-/// Breaks up what the forge would act on, and cannot be seen.
+/// Breaks up what the forge would act on; it is invisible.
 const NOTHING: char = '\u{200b}';
 
-/// Words in a sentence, with code where they have it between backticks: no other markup, no HTML, no link, nobody
-/// mentioned, no issue referred to.
+/// Text within a sentence, with code where it has backticks: no other markup, no HTML, no links, no mentions, no
+/// references to issues.
 pub fn inline(text: &str) -> String {
     let text = strip(text);
     let pieces: Vec<&str> = text.trim().split('`').collect();
@@ -15,7 +15,7 @@ pub fn inline(text: &str) -> String {
         let is_closed = place + 1 < pieces.len();
         match place % 2 {
             1 if is_closed => {
-                // Two runs of backticks side by side would be one.
+                // Two adjacent runs of backticks would be one.
                 let apart = if out.ends_with('`') { " " } else { "" };
                 out.extend([apart, &code(piece)]);
             }
@@ -43,7 +43,7 @@ fn escape(text: &str) -> String {
     out
 }
 
-/// Words as code within a line, verbatim but for what [`strip`] takes out.
+/// Text as code within a line, verbatim except for what [`strip`] removes.
 pub fn code(text: &str) -> String {
     let text = strip(text);
     let text = text.trim();
@@ -60,7 +60,7 @@ pub(super) fn cell(text: &str) -> String {
     code(text).replace('|', "\\|")
 }
 
-/// Lines as a block of code in `language`, each indented by `indent`.
+/// Lines as a code block in `language`, each indented by `indent`.
 pub fn block(text: &str, language: &str, indent: &str) -> String {
     let fence = "`".repeat(longest_run(text).max(2) + 1);
     let lines: Vec<String> = text.lines().map(|line| format!("{indent}{}\n", strip(line))).collect();

@@ -1,29 +1,29 @@
-//! Comments and chat: the verdict, the cause and the change at a glance, what proves it folded away.
+//! Markdown for comments and chats: the verdict, the cause and the change are visible, the proof is folded away.
 
 mod escape;
 
 use std::fmt::{self, Write};
 
-use super::details::{alike_words, ended, place_of, remarks, shorten, sure};
+use super::details::{end_in_words, percent, place_of, remarks, role_in_words, shorten};
 use super::lead::{Action, Lead};
 use super::outline::{Item, Limits, Outline, Section};
 use super::phrases::{amount, effects};
 use super::selection::from_to;
-use super::texts::About;
-use super::texts::{self, Labels};
+use super::wording::Topic;
+use super::wording::{self, Labels};
 use crate::knowledge::Language;
 use crate::model::{Call, Figure, Patch, Report};
 use escape::cell;
 pub use escape::{block, code, inline};
 
-/// A longer diff (bytes) would fill a comment, of which a forge takes 65,536 characters.
+/// The longest diff in bytes: a forge's comment takes 65,536 characters.
 const LONGEST_DIFF: usize = 6000;
-/// Inputs that are named.
+/// The most inputs that are named.
 const INPUTS: usize = 8;
 
-/// The report as Markdown (GitHub's and GitLab's dialects). Nothing of a log is obeyed: no markup, no mention, no link.
+/// The report as Markdown (GitHub's and GitLab's dialects). Text from logs has no effect: no markup, mentions or links.
 pub fn markdown(report: &Report, language: Language) -> String {
-    let mut page = MarkdownPage { text: String::new(), language, labels: texts::labels(language) };
+    let mut page = MarkdownPage { text: String::new(), language, labels: wording::labels(language) };
     // Writing to a string does not fail.
     let _ = page.write(report);
     page.text
@@ -34,7 +34,7 @@ pub fn markdown_of_jobs(reports: &[Report], language: Language) -> String {
     reports.iter().map(|report| markdown(report, language)).collect::<Vec<_>>().join("\n---\n\n")
 }
 
-/// The comment in the making.
+/// A comment being written.
 struct MarkdownPage {
     text: String,
     language: Language,
@@ -55,31 +55,31 @@ impl MarkdownPage {
             writeln!(self.text, "{}\n", inline(ignored))?;
         }
         if let Some(why) = lead.why {
-            let (share, title, cause) = (sure(why), inline(&why.title), code(&why.cause));
+            let (share, title, cause) = (percent(why), inline(&why.title), code(&why.cause));
             writeln!(self.text, "**{}** {title} ({share}) {cause}\n", self.labels.why)?;
         }
         let Some(action) = &lead.action else { return Ok(()) };
-        let (label, words) = action.told(self.labels);
-        // What to record is a sentence; a change is code.
+        let (label, words) = action.labelled(self.labels);
+        // A hint what to record is a sentence; a change is code.
         let words = if matches!(action, Action::Record(_)) { inline(words) } else { code(words) };
         writeln!(self.text, "**{label}** {words}\n")
     }
 
-    /// The change, the job and why stand open; what proves it is folded away.
+    /// The change, the job and the cause are visible; the proof is folded away.
     fn section(&mut self, section: &Section<'_>) -> fmt::Result {
         let items = &section.items;
-        match section.about {
-            About::Read => Ok(()),
-            About::Changes => {
+        match section.topic {
+            Topic::Read => Ok(()),
+            Topic::Changes => {
                 writeln!(self.text, "#### {}\n", section.heading)?;
                 items.iter().try_for_each(|item| self.item(item))?;
                 writeln!(self.text)
             }
-            About::Job => items.iter().try_for_each(|item| match item {
+            Topic::Job => items.iter().try_for_each(|item| match item {
                 Item::Words(words) => writeln!(self.text, "{}\n", inline(words)),
                 item => self.item(item),
             }),
-            About::Why => {
+            Topic::Why => {
                 let (cites, said): (Vec<&Item>, Vec<&Item>) =
                     items.iter().partition(|item| matches!(item, Item::Cite(_)));
                 said.into_iter().try_for_each(|item| self.item(item))?;
@@ -89,8 +89,8 @@ impl MarkdownPage {
                     cites => self.fold(section.heading, |page| cites.iter().try_for_each(|item| page.item(item))),
                 }
             }
-            About::Figures => self.fold(section.heading, |page| page.figures(items)),
-            About::Stack | About::Arithmetic | About::Snapshot | About::Ranks => {
+            Topic::Figures => self.fold(section.heading, |page| page.figures(items)),
+            Topic::Stack | Topic::Arithmetic | Topic::Snapshot | Topic::Ranks => {
                 self.fold(section.heading, |page| page.block(items))
             }
             _ => self.fold(section.heading, |page| items.iter().try_for_each(|item| page.item(item))),
@@ -103,7 +103,7 @@ impl MarkdownPage {
             Item::Words(words) | Item::Rest(words) => writeln!(self.text, "- {}", inline(words)),
             Item::Cause(diagnosis) => writeln!(self.text, "{}\n", inline(&diagnosis.why)),
             Item::OtherCause(other) => {
-                let (share, title, cause) = (sure(other), inline(&other.title), code(&other.cause));
+                let (share, title, cause) = (percent(other), inline(&other.title), code(&other.cause));
                 writeln!(self.text, "- {share} {title} {cause}: {}", inline(&other.why))
             }
             Item::Cite(cite) => {
@@ -112,18 +112,18 @@ impl MarkdownPage {
             Item::Figure(_) | Item::Call(_) | Item::Input(_) => Ok(()),
             Item::Holders(group) => {
                 let at = group.first().map(|largest| code(&largest.source.to_string())).unwrap_or_default();
-                writeln!(self.text, "- {} {at}", inline(&alike_words(group, labels)))
+                writeln!(self.text, "- {} {at}", inline(&role_in_words(group, labels)))
             }
             Item::Patch { number, patch, .. } => self.patch(*number, patch),
             Item::Useless(row) => writeln!(self.text, "- {}: {}", code(&row.knob), inline(&row.why)),
             Item::End(end) => {
                 let at = code(&end.source.location.to_string());
-                writeln!(self.text, "- {} {at}", inline(&ended(end, self.language)))
+                writeln!(self.text, "- {} {at}", inline(&end_in_words(end, self.language)))
             }
             Item::Follower(other) => {
                 let what = if other.recovered { labels.went_on } else { labels.followed };
                 let at = other.evidence.first().map(|cite| code(&cite.location.to_string())).unwrap_or_default();
-                writeln!(self.text, "- {}, {what} {at}", texts::headline(other.kind, self.language))
+                writeln!(self.text, "- {}, {what} {at}", wording::headline(other.kind, self.language))
             }
         }
     }
@@ -132,7 +132,7 @@ impl MarkdownPage {
         let effects = effects(patch, self.language).map(|effects| format!(" ({effects})")).unwrap_or_default();
         writeln!(self.text, "{number}. {} {}{effects}", code(&patch.knob), code(&from_to(patch)))?;
         for (label, words) in remarks(patch, self.labels) {
-            writeln!(self.text, "   - {label}{}{}", texts::colon(self.language), inline(words))?;
+            writeln!(self.text, "   - {label}{}{}", wording::colon(self.language), inline(words))?;
         }
         if let Some(line) = &patch.line {
             write!(self.text, "\n{}", block(line, "", "   "))?;
@@ -158,12 +158,12 @@ impl MarkdownPage {
     }
 
     fn figure(&mut self, figure: &Figure) -> fmt::Result {
-        let meaning = texts::figure(figure.name, self.language);
+        let meaning = wording::figure(figure.name, self.language);
         let Some(amount) = amount(figure) else { return Ok(()) };
         writeln!(self.text, "| {meaning} | {amount} | {} |", cell(&figure.source.to_string()))
     }
 
-    /// Sums and calls, one below the other as they are.
+    /// Sums and calls as a block of lines.
     fn block(&mut self, items: &[Item<'_>]) -> fmt::Result {
         let line = |item: &Item<'_>| match item {
             Item::Words(words) | Item::Rest(words) => Some(words.clone()),
@@ -196,7 +196,7 @@ impl MarkdownPage {
         Ok(())
     }
 
-    /// What `write` writes, under a summary that opens it.
+    /// Folds what `write` writes under a summary.
     fn fold(&mut self, summary: &str, write: impl FnOnce(&mut MarkdownPage) -> fmt::Result) -> fmt::Result {
         writeln!(self.text, "<details><summary>{summary}</summary>\n")?;
         write(self)?;

@@ -1,4 +1,4 @@
-//! The ranks of a large job: a grid with a row a node and a sign a rank, and one rank in words.
+//! The ranks of a large job: a grid with a row per node and a sign per rank, and sentences on single ranks.
 
 #[cfg(feature = "render")]
 mod rows;
@@ -11,7 +11,7 @@ use crate::model::{Outlier, Ranks};
 pub(super) use rows::{Node, Sign, is_telling, lines, nodes, row_words, signs};
 pub(super) use words::{RankWords, words};
 
-/// `ranks` with its outliers in words of `language`.
+/// `ranks` with its outliers described in `language`.
 pub fn in_words(mut ranks: Ranks, language: Language) -> Ranks {
     for outlier in &mut ranks.outliers {
         let Outlier { ranks: of, node, figure, bytes, median, .. } = &*outlier;
@@ -26,7 +26,7 @@ pub fn in_words(mut ranks: Ranks, language: Language) -> Ranks {
     ranks
 }
 
-/// The rows of the ranks that `report` has, each in words: what a rank or a node is asked for.
+/// One line per rank of `report` and per outlier: the answer to questions about a rank or a node.
 #[cfg(feature = "render")]
 pub fn rank_rows(report: &crate::model::Report, language: Language) -> String {
     let report = super::details::printable(report);

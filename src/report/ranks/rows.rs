@@ -3,20 +3,20 @@
 use super::{RankWords, words};
 use crate::knowledge::Language;
 use crate::model::{RankRow, RankState, Ranks, Report};
-use crate::report::texts;
+use crate::report::wording;
 
-/// A row of signs is no longer.
+/// The most signs in a row.
 const WIDEST: usize = 32;
 
-/// How a rank is shown: a sign, and the word that styles call it by.
+/// How a rank is shown: a sign, and a CSS class.
 pub(in crate::report) struct Sign {
-    /// In a terminal, and within its square on a page.
+    /// The character in a terminal and in the square on a page.
     pub sign: char,
-    /// As styles call it.
+    /// The CSS class.
     pub class: &'static str,
 }
 
-/// Of a state; of the one with which it began.
+/// The signs by state; [`FIRST`] marks the rank with which the failure began.
 const SIGNS: [(RankState, Sign); 6] = [
     (RankState::RanOut, Sign { sign: 'o', class: "ran-out" }),
     (RankState::Killed, Sign { sign: 'x', class: "killed" }),
@@ -35,7 +35,7 @@ fn sign(ranks: &Ranks, row: &RankRow) -> &'static Sign {
     }
 }
 
-/// The signs that are used, with what they mean.
+/// The signs that occur, with their meanings.
 pub(in crate::report) fn signs(ranks: &Ranks, language: Language) -> Vec<(&'static Sign, &'static str)> {
     let RankWords { first, state, .. } = words(language);
     let is_used = |sign: &Sign| ranks.rows.iter().any(|row| self::sign(ranks, row).sign == sign.sign);
@@ -43,43 +43,43 @@ pub(in crate::report) fn signs(ranks: &Ranks, language: Language) -> Vec<(&'stat
     std::iter::once((&FIRST, *first)).chain(all).filter(|(sign, _)| is_used(sign)).collect()
 }
 
-/// Whether the grid says more than that nobody knows.
+/// Whether the grid contains any information beyond unknown states.
 pub(in crate::report) fn is_telling(ranks: &Ranks) -> bool {
     !ranks.outliers.is_empty() || ranks.states.iter().any(|counted| counted.state != RankState::Silent)
 }
 
 /// The ranks of a node.
 pub(in crate::report) struct Node<'a> {
-    /// Its name; where none is known which ranks they are.
+    /// The node's name; if unknown, the range of its ranks.
     pub name: String,
     /// The ranks, each with its sign.
     pub cells: Vec<(&'a RankRow, &'static Sign)>,
 }
 
 impl Node<'_> {
-    /// How all of them ended, where they ended alike.
+    /// The common state of all ranks, if they ended alike.
     fn state(&self) -> Option<RankState> {
         let (first, _) = self.cells.first()?;
         let is_alike = |(row, sign): &(&RankRow, &Sign)| row.state == first.state && sign.sign != FIRST.sign;
         self.cells.iter().all(is_alike).then_some(first.state)
     }
 
-    /// The most telling end of its ranks.
+    /// The sort key of the node: its most informative state.
     fn weight(&self) -> (bool, Option<RankState>) {
         let is_first = self.cells.iter().any(|(_, sign)| sign.sign == FIRST.sign);
         (!is_first, self.cells.iter().map(|(row, _)| row.state).min())
     }
 
     /// `7 × ended with the others, 1 × ran out of memory`
-    pub fn told(&self, language: Language) -> String {
+    pub fn counts(&self, language: Language) -> String {
         let RankWords { state, .. } = words(language);
         let count = |of: RankState| (self.cells.iter().filter(|(row, _)| row.state == of).count(), state(of));
         let counts = RankState::ALL.map(count).into_iter().filter(|(count, _)| *count > 0);
-        counts.map(|(count, state)| format!("{count} × {state}")).collect::<Vec<_>>().join(texts::comma(language))
+        counts.map(|(count, state)| format!("{count} × {state}")).collect::<Vec<_>>().join(wording::comma(language))
     }
 }
 
-/// The nodes in order; ranks without one stand in rows of their own.
+/// The nodes in order; ranks without a node get rows of their own.
 pub(in crate::report) fn nodes(ranks: &Ranks) -> Vec<Node<'_>> {
     let mut of_node: Vec<Vec<(&RankRow, &'static Sign)>> = ranks.nodes.iter().map(|_| Vec::new()).collect();
     let mut nowhere = Vec::new();
@@ -96,23 +96,23 @@ pub(in crate::report) fn nodes(ranks: &Ranks) -> Vec<Node<'_>> {
     named.chain(unnamed).collect()
 }
 
-/// A row of the text.
+/// A row of the grid as text.
 struct Line {
     weight: (bool, Option<RankState>),
     name: String,
     words: String,
-    /// How many nodes it stands for, where all their ranks ended alike: in which way, and how many ranks each has.
+    /// If all ranks ended alike: the number of nodes in this row, their state, and the ranks per node.
     alike: Option<(usize, RankState, usize)>,
 }
 
-/// The whole section: what there is, the grid in at most so many rows, what its signs mean, with whom it began, outliers. And
+/// The whole section: the counts, the grid in at most `most` rows, the legend, the first rank, and the outliers; and
 /// whether rows were left out.
 pub(in crate::report) fn lines(report: &Report, ranks: &Ranks, language: Language, most: usize) -> (Vec<String>, bool) {
     let RankWords { state, of, more_nodes, more_ranks, .. } = words(language);
-    let comma = texts::comma(language);
+    let comma = wording::comma(language);
     let counts = ranks.states.iter().map(|counted| format!("{} {}", counted.count, state(counted.state)));
     let counts = counts.collect::<Vec<_>>().join(comma);
-    let mut told = vec![format!("{}{}{counts}", of(ranks.count, ranks.nodes.len()), texts::colon(language))];
+    let mut told = vec![format!("{}{}{counts}", of(ranks.count, ranks.nodes.len()), wording::colon(language))];
     told.extend(ranks.first_row().map(|row| row_words(report, ranks, row, language)));
     told.extend(ranks.outliers.iter().map(|outlier| outlier.words.clone()));
     let Grid { lines: rows, is_joined, left_out } = grid(ranks, language, most);
@@ -136,7 +136,7 @@ fn width(name: &str) -> usize {
     unicode_width::UnicodeWidthStr::width(name)
 }
 
-/// Signs in pieces of a row's width; words in one.
+/// Splits signs into pieces of a row's width; words stay whole.
 fn pieces(words: &str, is_signs: bool) -> Vec<String> {
     let signs: Vec<char> = words.chars().collect();
     match is_signs {
@@ -145,16 +145,16 @@ fn pieces(words: &str, is_signs: bool) -> Vec<String> {
     }
 }
 
-/// The rows of the text.
+/// The rows of the grid as text.
 struct Grid {
     lines: Vec<Line>,
-    /// Whether nodes that do not follow one another share a row.
+    /// Whether nodes that are not adjacent share a row.
     is_joined: bool,
-    /// How many rows found no room.
+    /// The number of rows that were left out.
     left_out: usize,
 }
 
-/// The rows, nodes in which all ended alike as one.
+/// The rows, with adjacent nodes that ended alike merged.
 fn grid(ranks: &Ranks, language: Language, most: usize) -> Grid {
     let mut lines: Vec<Line> = Vec::new();
     let mut began = String::new();
@@ -163,7 +163,7 @@ fn grid(ranks: &Ranks, language: Language, most: usize) -> Grid {
         let alike = node.state().map(|state| (1, state, node.cells.len()));
         let line = Line { weight: node.weight(), name: node.name.clone(), words: signs, alike };
         match lines.last_mut() {
-            // Those that follow one another are named by the first and the last.
+            // Adjacent nodes are named by the first and the last.
             Some(Line { name, alike: Some((count, state, size)), .. }) if Some((1, *state, *size)) == alike => {
                 *count += 1;
                 *name = format!("{began} … {}", node.name);
@@ -197,7 +197,7 @@ fn grid(ranks: &Ranks, language: Language, most: usize) -> Grid {
     Grid { lines, is_joined, left_out }
 }
 
-/// All nodes that ended alike as one row, wherever they stand.
+/// Merges all nodes that ended alike into one row each, wherever they are.
 fn together(lines: Vec<Line>, language: Language) -> Vec<Line> {
     let mut rows: Vec<Line> = Vec::new();
     for line in lines {
@@ -219,8 +219,8 @@ fn together(lines: Vec<Line>, language: Language) -> Vec<Line> {
 /// `rank 26, gpu-04: ran out of memory, the first, at 19:30:04; 76.82 GiB in use by the process  gpu-04:/logs/rank_26.log:1234`
 pub(in crate::report) fn row_words(report: &Report, ranks: &Ranks, row: &RankRow, language: Language) -> String {
     let RankWords { state, first, earlier, .. } = words(language);
-    let labels = texts::labels(language);
-    let comma = texts::comma(language);
+    let labels = wording::labels(language);
+    let comma = wording::comma(language);
     let node = ranks.node(row).map(|node| format!("{comma}{node}")).unwrap_or_default();
     let first = if ranks.first == Some(row.rank) { format!("{comma}{first}") } else { String::new() };
     let when = match row.seconds_after {
@@ -233,7 +233,7 @@ pub(in crate::report) fn row_words(report: &Report, ranks: &Ranks, row: &RankRow
         None => String::new(),
     };
     let held = row.bytes.map(|bytes| {
-        let figure = ranks.figure_of(row).map(|name| format!(" {}", texts::figure(name, language)));
+        let figure = ranks.figure_of(row).map(|name| format!(" {}", wording::figure(name, language)));
         format!("{comma}{bytes}{}", figure.unwrap_or_default())
     });
     let path = row.input.and_then(|input| report.inputs.get(input));
@@ -244,7 +244,7 @@ pub(in crate::report) fn row_words(report: &Report, ranks: &Ranks, row: &RankRow
     format!(
         "rank {}{node}{}{}{first}{when}{}{}",
         row.rank,
-        texts::colon(language),
+        wording::colon(language),
         state(row.state),
         held.unwrap_or_default(),
         place.unwrap_or_default()

@@ -1,4 +1,4 @@
-//! The words of the grid of ranks, in every language.
+//! The wording of the grid of ranks in every language.
 
 use crate::knowledge::Language;
 use crate::model::RankState;
@@ -8,7 +8,7 @@ pub(crate) struct RankWords {
     pub tag: &'static str,
     /// `64 ranks on 8 nodes`
     pub of: fn(usize, usize) -> String,
-    /// The one with which it began.
+    /// The rank with which the failure began.
     pub first: &'static str,
     pub state: fn(RankState) -> &'static str,
     /// `12 s before the first end`
@@ -19,9 +19,9 @@ pub(crate) struct RankWords {
     pub more_ranks: fn(usize) -> String,
     /// `the 8 ranks of gpu-05`
     pub ranks_of: fn(usize, &str) -> String,
-    /// Who held how much more than the median, which is so much, of what.
+    /// Who held how much more than the median, the median, and the figure.
     pub outlier: fn(&str, &str, &str, &str) -> String,
-    /// The switch of the page.
+    /// The label of the page's switch.
     pub by_memory: &'static str,
 }
 

@@ -1,4 +1,4 @@
-//! SARIF 2.1.0: one result an incident, its first cause as the rule.
+//! SARIF 2.1.0: one result per incident, with its first cause as the rule.
 
 mod format;
 
@@ -6,10 +6,10 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::Path;
 
-use super::details::{strip, sure};
+use super::annotation_place::{annotation_place, within};
+use super::details::{percent, strip};
 use super::phrases::{describe, headline, title};
-use super::place::{place, within};
-use super::texts;
+use super::wording;
 use super::{change, numbered};
 use crate::diagnosis::UNKNOWN;
 use crate::knowledge::{CauseRule, Language};
@@ -20,13 +20,14 @@ use format::{
 };
 
 const SCHEMA: &str = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json";
-/// What a stream is called as a file.
+/// The file name that stands for standard input.
 const STDIN: &str = "stdin";
-/// Lines of proof that travel along.
+/// The most related locations per result.
 const RELATED: usize = 10;
 
-/// The reports as SARIF, each a run. `causes` say what the rules mean. A result lies on the line of the launch configuration under
-/// `root`, else on that of the log which proves it: code scanning takes none without a place. The log's lines are related locations.
+/// The reports as SARIF, each as a run. `causes` are the rules with their explanations. The location of a result is the
+/// line of the launch configuration under `root`, else the log line that proves it, since code scanning requires one.
+/// The log lines are related locations.
 pub fn sarif(
     reports: &[Report],
     language: Language,
@@ -47,7 +48,7 @@ struct Writer<'a> {
     language: Language,
     root: &'a Path,
     causes: &'a [CauseRule],
-    /// Each rule once, in the order in which results name them.
+    /// Each rule once, in the order of first use.
     rules: Vec<Rule>,
 }
 
@@ -69,7 +70,7 @@ impl Writer<'_> {
             (false, true) => "error",
             (false, false) => "warning",
         };
-        let place = is_root.then(|| place(self.report, self.root)).flatten();
+        let place = is_root.then(|| annotation_place(self.report, self.root)).flatten();
         let fingerprint = &incident.fingerprint;
         Finding {
             rule_id,
@@ -96,9 +97,9 @@ impl Writer<'_> {
         }
     }
 
-    /// That a result is accepted, by a file beside the code.
+    /// The suppression of a result that a file beside the code accepts.
     fn suppression(&self, ignored: &Ignored) -> Suppression {
-        let justification = strip(&(texts::labels(self.language).ignored)(ignored));
+        let justification = strip(&(wording::labels(self.language).ignored)(ignored));
         Suppression { kind: "external", status: "accepted", justification }
     }
 
@@ -109,7 +110,7 @@ impl Writer<'_> {
             let _ = write!(text, " ({})", describe(&incident.victim, self.language));
         }
         if let Some(first) = incident.diagnoses.first() {
-            let _ = write!(text, ". {} {}: {}", sure(first), first.title, first.why);
+            let _ = write!(text, ". {} {}: {}", percent(first), first.title, first.why);
         }
         for patch in numbered(incident).iter().take(1) {
             let _ = write!(text, " → {}", change(patch));
@@ -139,8 +140,8 @@ impl Writer<'_> {
         }
     }
 
-    /// The first line that proves a result, by an address within the repository: that of a log which lies elsewhere is its name alone,
-    /// beside its own words for where it is.
+    /// The first line that proves a result, as a path within the repository. A log elsewhere is given by its file name,
+    /// with its full path as the logical location.
     fn proof(&self, cites: &[Citation]) -> Option<Location> {
         let Citation { location, text, .. } = cites.first()?;
         let (path, line) = (&*location.path, location.line.0);
@@ -152,13 +153,13 @@ impl Writer<'_> {
         Some(Location { logical_locations: vec![logical], ..physical(name, line, Some(text)) })
     }
 
-    /// `path` as seen from the repository's root; nothing where it lies elsewhere or nowhere.
+    /// `path` relative to the repository's root; `None` for standard input and for paths outside.
     fn inner(&self, path: &str) -> Option<String> {
         if path == "-" { None } else { within(path, self.root) }
     }
 
     fn related(&self, cites: &[Citation]) -> Vec<Location> {
-        // Standard input has no address.
+        // Standard input has no URI.
         let addressed = cites.iter().filter(|cite| &*cite.location.path != "-").take(RELATED);
         let location = |Citation { location, text, .. }: &Citation| {
             let path = self.inner(&location.path).unwrap_or_else(|| location.path.to_string());
@@ -167,7 +168,7 @@ impl Writer<'_> {
         addressed.map(location).collect()
     }
 
-    /// The rule of a diagnosis, by its id and its place among all.
+    /// The id of a diagnosis's rule, and its index in `rules`.
     fn rule(&mut self, diagnosis: Option<&Diagnosis>) -> (String, usize) {
         let id = diagnosis.map_or(UNKNOWN, |diagnosis| &diagnosis.cause).to_owned();
         let known = diagnosis.and_then(|diagnosis| self.causes.iter().find(|rule| rule.id == diagnosis.rule));
@@ -194,7 +195,7 @@ impl Writer<'_> {
     }
 }
 
-/// What the cause means, what it does not say, and where to read on.
+/// The explanation of a cause, what must not be concluded from it, and references.
 fn help(rule: &CauseRule, language: Language) -> String {
     let said = [&rule.explanation, &rule.not_concluded].map(|words| words.in_language(language).trim().to_owned());
     said.into_iter().chain(rule.references.iter().cloned()).collect::<Vec<_>>().join("\n\n")

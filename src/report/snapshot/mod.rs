@@ -1,4 +1,4 @@
-//! What memory snapshots show, as lines that every page has alike.
+//! Memory snapshots as lines of text, common to all pages.
 
 mod words;
 
@@ -7,7 +7,7 @@ use crate::knowledge::{Language, SnapshotRules, in_installation};
 use crate::model::{Allocation, Bytes, CategoryUse, LineUse, Report, Snapshot, SnapshotMoment, TraceEvent};
 pub(super) use words::{SnapshotWords, words};
 
-/// What is less of all that is in use is no line of a screen.
+/// The least share of memory in use that is worth a line on a screen.
 const LEAST: f64 = 0.005;
 
 /// The snapshots of `report`, that of the device which ran out first.
@@ -20,9 +20,9 @@ pub(super) fn ordered(report: &Report) -> Vec<&Snapshot> {
     snapshots
 }
 
-/// `snapshot` in at least two lines: its sums, what they are for, so many lines of the program, and with `everything` the largest
-/// allocations and the last events.
-pub(super) fn told(snapshot: &Snapshot, language: Language, lines: usize, everything: bool) -> Vec<String> {
+/// `snapshot` in at least two lines: its totals, their purposes, up to `lines` lines of the program, and with
+/// `everything` the largest allocations and the last events.
+pub(super) fn lines(snapshot: &Snapshot, language: Language, lines: usize, everything: bool) -> Vec<String> {
     let words = words(language);
     let mut said = vec![headline(snapshot, language)];
     said.extend(fragmented(snapshot, language));
@@ -56,10 +56,10 @@ pub(super) fn headline(snapshot: &Snapshot, language: Language) -> String {
     let in_use = (words.in_use)(&snapshot.in_use.to_string(), &snapshot.reserved.to_string());
     let parts: Vec<String> = [Some(in_use), peak, Some(unused)].into_iter().flatten().collect();
     let device = format!("GPU {} {}", snapshot.device, (words.moment)(snapshot.moment));
-    format!("{device}{}{}", super::texts::colon(language), parts.join(super::texts::semicolon(language)))
+    format!("{device}{}{}", super::wording::colon(language), parts.join(super::wording::semicolon(language)))
 }
 
-/// That the refused allocation would have fitted, had what was unused been in one piece.
+/// The sentence that the refused allocation would have fitted if unused memory were in one piece, where that is so.
 pub(super) fn fragmented(snapshot: &Snapshot, language: Language) -> Option<String> {
     let refused = snapshot.refused.as_ref().filter(|_| snapshot.moment == SnapshotMoment::Refusal)?;
     let unused = &snapshot.unused;
@@ -74,7 +74,7 @@ fn share(used: &CategoryUse, whole: Bytes, language: Language) -> String {
     format!("{} {} ({share})", category(&used.name, language), used.bytes)
 }
 
-/// What memory is for, in words.
+/// The name of a category.
 pub(super) fn category(name: &str, language: Language) -> &str {
     SnapshotRules::shipped().words(name, language)
 }
@@ -85,13 +85,13 @@ fn line_words(line: &LineUse, language: Language) -> String {
     format!("{amount:>12}  {}  {}", place(line, language), category(&line.category, language))
 }
 
-/// `train.py:15 step`; of a package below the folder in which packages are installed.
+/// `train.py:15 step`; paths of packages are relative to the folder in which packages are installed.
 pub(super) fn place(line: &LineUse, language: Language) -> String {
     if line.file.is_empty() {
         return words(language).no_stack.to_owned();
     }
     let file = in_installation(&line.file).unwrap_or(&line.file);
-    // A function of C++ has no line, and a name of several hundred characters.
+    // C++ functions have no line, and names of several hundred characters.
     match line.file_line {
         0 => shorten_to(line.function.split('(').next().unwrap_or_default(), 80),
         number => format!("{file}:{number} {}", shorten_to(&line.function, 80)),
@@ -124,7 +124,7 @@ fn event(last: &TraceEvent, language: Language) -> String {
     format!("{:<14} {amount:>12}  {line}{}", last.action, when.unwrap_or_default())
 }
 
-/// The line of an event, below the folder in which packages are installed.
+/// The line of an event; paths of packages are relative to the folder in which packages are installed.
 pub(super) fn event_line(line: &str) -> String {
     shorten_to(in_installation(line).unwrap_or(line), 100)
 }

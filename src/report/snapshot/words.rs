@@ -1,19 +1,19 @@
-//! The words with which memory snapshots are told of, in every language.
+//! The wording of memory snapshots in every language.
 
 use crate::knowledge::Language;
 use crate::model::SnapshotMoment;
 
-/// Headings and small words.
+/// Headings and labels.
 pub(in crate::report) struct SnapshotWords {
     pub heading: &'static str,
     pub moment: fn(SnapshotMoment) -> &'static str,
-    /// What was in use, of what was reserved.
+    /// Memory in use and reserved memory.
     pub in_use: fn(&str, &str) -> String,
-    /// The most that was in use at any moment.
+    /// The peak of memory in use.
     pub peak: fn(&str) -> String,
-    /// What was not in use, in how many pieces, and the largest.
+    /// Unused memory, its number of pieces, and the largest.
     pub unused: fn(&str, u64, &str) -> String,
-    /// That the largest piece was too small for what was asked for.
+    /// That the largest piece was smaller than the request.
     pub too_small: fn(&str, &str) -> String,
     pub categories: &'static str,
     pub lines: &'static str,
@@ -102,7 +102,6 @@ const ZH: SnapshotWords = SnapshotWords {
     comma: "，",
 };
 
-/// Those of `language`.
 pub(in crate::report) fn words(language: Language) -> &'static SnapshotWords {
     match language {
         Language::En => &EN,

@@ -1,17 +1,17 @@
-//! Each thing that is said, as lines of a terminal.
+//! The items of a report as lines of a terminal.
 
-use super::super::details::{alike_words, ended, place_of, remarks, shorten, shorten_to, sure};
+use super::super::details::{end_in_words, percent, place_of, remarks, role_in_words, shorten, shorten_to};
 use super::super::outline::Item;
 use super::super::phrases::{amount, effects};
 use super::super::selection::{change, from_to};
-use super::super::texts;
+use super::super::wording;
 use super::wrap::padded;
 use super::{ADDED, DIM, GOOD, GUTTER, INDENT, Length, REMOVED, TextPage, WARN};
 use crate::knowledge::in_terms;
 use crate::model::{Bytes, Call, Citation, Consumer, Figure, InputSummary, Patch};
 
 impl TextPage {
-    /// What is to be changed: the edit of what is proposed, the others a line each.
+    /// The changes: proposed ones with their edit, the others in one line each.
     pub(super) fn changes(&mut self, items: &[Item<'_>]) {
         let patches = items.iter().filter_map(|item| match item {
             Item::Patch { number, patch, is_proposed } => Some((*number, *patch, *is_proposed)),
@@ -24,7 +24,7 @@ impl TextPage {
         self.text.push('\n');
         let is_set = patches.iter().filter(|(_, _, is_proposed)| *is_proposed).count() > 1;
         for (number, patch, is_proposed) in &patches {
-            // The one that is proposed was named above.
+            // The lead has already named the proposed one.
             match patch.outcomes {
                 _ if !is_proposed || is_set || self.length == Length::Full => self.numbered(*number, patch),
                 Some(outcomes) => self.line(INDENT, &format!("{GOOD}{}{GOOD:#}", (self.labels.outcomes)(outcomes))),
@@ -56,11 +56,11 @@ impl TextPage {
             self.text.extend([indent.as_str(), line, "\n"]);
         }
         for (label, words) in remarks(patch, self.labels) {
-            self.line(INDENT, &format!("{DIM}{label}{}{words}{DIM:#}", texts::colon(self.language)));
+            self.line(INDENT, &format!("{DIM}{label}{}{words}{DIM:#}", wording::colon(self.language)));
         }
     }
 
-    /// The changed lines and one on each side: enough to find them.
+    /// The changed lines with one line of context on each side.
     fn diff(&mut self, patch: &Patch) {
         let lines: Vec<&str> = patch.diff.iter().flat_map(|diff| diff.lines()).collect();
         let is_changed = |at: usize| lines.get(at).is_some_and(|line| line.starts_with(['+', '-']));
@@ -88,23 +88,23 @@ impl TextPage {
             }
             Item::OtherCause(diagnosis) => {
                 let why = if self.length == Length::Full {
-                    texts::sentence(&diagnosis.why, self.language)
+                    wording::sentence(&diagnosis.why, self.language)
                 } else {
                     String::new()
                 };
-                let (share, cause) = (sure(diagnosis), &diagnosis.cause);
+                let (share, cause) = (percent(diagnosis), &diagnosis.cause);
                 format!("{share}  {}{why}  {DIM}{cause}{DIM:#}", diagnosis.title)
             }
             Item::Cite(cite) => self.cite(cite),
             Item::Figure(figure) => return self.figure(figure).into_iter().collect(),
             Item::Holders(group) => self.holders(group),
             Item::Call(call) => self.call(call),
-            Item::End(end) => format!("{}  {DIM}{}{DIM:#}", ended(end, self.language), end.source.location),
-            Item::Useless(row) => format!("{}{}{}", row.knob, texts::colon(self.language), row.why),
+            Item::End(end) => format!("{}  {DIM}{}{DIM:#}", end_in_words(end, self.language), end.source.location),
+            Item::Useless(row) => format!("{}{}{}", row.knob, wording::colon(self.language), row.why),
             Item::Follower(other) => {
                 let what = if other.recovered { labels.went_on } else { labels.followed };
                 let at = other.evidence.first().map(|cite| cite.location.to_string()).unwrap_or_default();
-                format!("{}, {what}  {DIM}{at}{DIM:#}", texts::headline(other.kind, self.language))
+                format!("{}, {what}  {DIM}{at}{DIM:#}", wording::headline(other.kind, self.language))
             }
             Item::Input(input) => self.input(input),
             Item::Patch { number, patch, .. } => format!("{number}. {} {}", patch.knob, from_to(patch)),
@@ -112,7 +112,7 @@ impl TextPage {
         vec![line]
     }
 
-    /// A line of the input, on one line of the terminal.
+    /// A citation on one line of the terminal.
     fn cite(&self, cite: &Citation) -> String {
         let place = cite.location.to_string();
         let room = self.width.map(|width| width.saturating_sub(GUTTER + place.len() + 4));
@@ -125,13 +125,13 @@ impl TextPage {
         let said = figure.text.trim();
         let is_said = said == amount || figure.value.is_some();
         let said = if is_said { String::new() } else { format!("“{said}”  ") };
-        let meaning = padded(texts::figure(figure.name, self.language), 30);
+        let meaning = padded(wording::figure(figure.name, self.language), 30);
         Some(format!("{meaning} {amount:>12}  {DIM}{said}{}{DIM:#}", figure.source))
     }
 
     fn holders(&self, group: &[&Consumer]) -> String {
         let at = group.first().map(|largest| largest.source.to_string()).unwrap_or_default();
-        format!("{}  {DIM}{at}{DIM:#}", alike_words(group, self.labels))
+        format!("{}  {DIM}{at}{DIM:#}", role_in_words(group, self.labels))
     }
 
     fn call(&self, call: &Call) -> String {
@@ -148,8 +148,8 @@ impl TextPage {
         if let Some(warning) = &input.warning {
             return format!("{WARN}{}: {warning}{WARN:#}", input.path);
         }
-        let what = texts::input(input.role, input.lines, self.language);
-        let comma = texts::comma(self.language);
+        let what = wording::input(input.role, input.lines, self.language);
+        let comma = wording::comma(self.language);
         let producers =
             if input.producers.is_empty() { String::new() } else { format!(": {}", input.producers.join(", ")) };
         format!(

@@ -1,15 +1,15 @@
-//! What a person reads in a terminal: three lines that suffice, the change, and what proves it, about a screen in all.
+//! The report for a terminal: three lines that suffice, the change, and the proof, about a screen in all.
 
 mod items;
 mod wrap;
 
 use anstyle::{AnsiColor, Style};
 
-use super::details::{nearby, printable, strip, sure};
+use super::details::{percent, printable, strip, without_shared_folder};
 use super::lead::Lead;
 use super::outline::{Item, Limits, Outline, Section};
-use super::texts::About;
-use super::texts::{self, Labels};
+use super::wording::Topic;
+use super::wording::{self, Labels};
 use super::{has_log, is_read};
 use crate::knowledge::Language;
 use crate::model::Report;
@@ -22,11 +22,11 @@ const WARN: Style = AnsiColor::Yellow.on_default();
 const ADDED: Style = AnsiColor::Green.on_default();
 const REMOVED: Style = AnsiColor::Red.on_default();
 
-/// The labels stand in a column so wide.
+/// The width of the column of labels.
 const GUTTER: usize = 9;
-/// Logs that name a job of several.
+/// The most logs that name a job among several.
 const NAMED: usize = 4;
-/// What is to be changed stands indented by this.
+/// The indentation of changes.
 const INDENT: usize = 2;
 
 /// How much of a report is shown.
@@ -37,20 +37,20 @@ pub enum Length {
     /// About a screen.
     #[default]
     Screen,
-    /// All that a person may want.
+    /// Everything that a person may want.
     Full,
 }
 
-/// The report as text with colours; who prints it to no terminal takes them out. Lines are wrapped to `width` columns, where
-/// one is given.
+/// The report as text with colours, which the caller strips if it does not print to a terminal. Lines are wrapped to
+/// `width` columns, if given.
 pub fn text(report: &Report, language: Language, length: Length, width: Option<usize>) -> String {
-    let report = nearby(printable(report));
+    let report = without_shared_folder(printable(report));
     let limits = if length == Length::Full { &Limits::FULL } else { &Limits::SCREEN };
     let outline = Outline::of(&report, language, limits);
-    let mut page = TextPage { text: String::new(), language, labels: texts::labels(language), length, width };
+    let mut page = TextPage { text: String::new(), language, labels: wording::labels(language), length, width };
     page.lead(&report, &outline.lead);
     match (length, &report.nodes) {
-        // What some nodes know may be what matters.
+        // The logs of a missing node may be the important ones.
         (Length::Brief, Some(nodes)) if !nodes.unanswered.is_empty() => {
             let told = (page.labels.nodes)(nodes);
             page.text.push_str(&format!("{told}\n"));
@@ -61,9 +61,9 @@ pub fn text(report: &Report, language: Language, length: Length, width: Option<u
     page.text
 }
 
-/// The reports of several jobs, each below a line that says which it is.
+/// The reports of several jobs, each below a heading.
 pub fn text_of_jobs(reports: &[Report], language: Language, length: Length, width: Option<usize>) -> String {
-    let labels = texts::labels(language);
+    let labels = wording::labels(language);
     let page = |(number, report): (usize, &Report)| {
         let read = report.inputs.iter().filter(|input| is_read(input));
         let paths: Vec<String> = read.take(NAMED).map(|input| strip(&input.path)).collect();
@@ -78,7 +78,7 @@ pub fn text_of_jobs(reports: &[Report], language: Language, length: Length, widt
     }
 }
 
-/// The screen in the making.
+/// A screen being written.
 struct TextPage {
     text: String,
     language: Language,
@@ -103,17 +103,17 @@ impl TextPage {
             self.line(0, &format!("{WARN}{ignored}{WARN:#}"));
         }
         if let Some(why) = lead.why {
-            let words = format!("{} ({})  {DIM}{}{DIM:#}", why.title, sure(why), why.cause);
+            let words = format!("{} ({})  {DIM}{}{DIM:#}", why.title, percent(why), why.cause);
             self.labelled(self.labels.why, &[words]);
         }
-        if let Some((label, words)) = lead.action.as_ref().map(|action| action.told(self.labels)) {
+        if let Some((label, words)) = lead.action.as_ref().map(|action| action.labelled(self.labels)) {
             self.labelled(label, &[format!("{BOLD}{words}{BOLD:#}")]);
         }
     }
 
     fn body(&mut self, outline: &Outline<'_>) {
         let (changes, rest): (Vec<_>, Vec<_>) =
-            outline.sections.iter().partition(|section| section.about == About::Changes);
+            outline.sections.iter().partition(|section| section.topic == Topic::Changes);
         let is_only = |section: &Section| section.items.iter().all(|item| matches!(item, Item::Input(_)));
         for section in changes {
             self.changes(&section.items);
@@ -126,14 +126,14 @@ impl TextPage {
                 self.text.push('\n');
             }
             let lines: Vec<String> = section.items.iter().flat_map(|item| self.item(item)).collect();
-            self.labelled(texts::tag(section.about, self.language), &lines);
+            self.labelled(wording::tag(section.topic, self.language), &lines);
         }
         if outline.is_cut && self.length == Length::Screen {
             self.line(0, &format!("{DIM}{}{DIM:#}", self.labels.full));
         }
     }
 
-    /// `lines` beside a label.
+    /// Writes `lines` beside a label.
     fn labelled(&mut self, label: &str, lines: &[String]) {
         for (place, line) in lines.iter().enumerate() {
             let label = wrap::padded(if place == 0 { label } else { "" }, GUTTER);

@@ -1,4 +1,4 @@
-//! Lines that fit a terminal.
+//! Wraps lines to the width of a terminal.
 
 use textwrap::core::Word;
 use textwrap::{Options, WordSeparator, WordSplitter, WrapAlgorithm};
@@ -6,17 +6,17 @@ use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 use crate::knowledge::Language;
 
-/// What follows the first line of a wrapped one stands so much deeper.
+/// The extra indentation of continuation lines.
 const HANGING: usize = 2;
-/// A terminal is taken for no narrower than this.
+/// The least width that is assumed for a terminal.
 const NARROWEST: usize = 40;
 
-/// `line`, which begins in column `indent`, in as many lines as `width` columns ask for. A word that is longer stays whole, so
-/// that it can be copied.
+/// Wraps `line`, which begins in column `indent`, to `width` columns. A longer word stays whole, so that it can be
+/// copied.
 pub(super) fn wrapped(line: &str, width: Option<usize>, indent: usize, language: Language) -> String {
     let Some(width) = width else { return line.to_owned() };
     let deeper = " ".repeat(indent + HANGING);
-    // The first line's indent is there already.
+    // The caller has already written the indent of the first line.
     let before = " ".repeat(indent);
     let separator = match language {
         Language::En => WordSeparator::AsciiSpace,
@@ -32,7 +32,7 @@ pub(super) fn wrapped(line: &str, width: Option<usize>, indent: usize, language:
     textwrap::fill(line, options).split_off(indent)
 }
 
-/// Words between blanks, and each Chinese character with the mark behind it: none begins with one that closes.
+/// Splits at blanks and between Chinese characters, keeping closing punctuation with the character before it.
 fn words(line: &str) -> Box<dyn Iterator<Item = Word<'_>> + '_> {
     let mut starts = vec![0];
     let mut before: Option<char> = None;
@@ -49,7 +49,7 @@ fn words(line: &str) -> Box<dyn Iterator<Item = Word<'_>> + '_> {
         {
             starts.push(at);
         }
-        // A style is no word.
+        // An escape sequence is not a word.
         is_escape = c == '\u{1b}' || is_escape && c != 'm';
         before = Some(c);
     }
@@ -57,7 +57,7 @@ fn words(line: &str) -> Box<dyn Iterator<Item = Word<'_>> + '_> {
     Box::new(starts.into_iter().zip(ends).map(|(from, to)| Word::from(&line[from..to])).collect::<Vec<_>>().into_iter())
 }
 
-/// `words` in a column so wide: a Chinese character takes two.
+/// Pads `words` to `width` columns; a Chinese character takes two.
 pub(super) fn padded(words: &str, width: usize) -> String {
     format!("{words}{}", " ".repeat(width.saturating_sub(words.width())))
 }

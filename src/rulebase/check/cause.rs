@@ -7,10 +7,10 @@ use crate::rulebase::names::{is_word, suggestion};
 use super::Notes;
 use super::condition::Conditions;
 
-/// Log-odds beyond this are certainties of one in twenty thousand.
+/// The largest plausible log-odds: beyond it lies a certainty of one in twenty thousand.
 const FAR: f64 = 10.0;
 
-/// Notes what is wrong with the rule of a cause.
+/// Checks the rule of a cause.
 pub(super) fn check(rule: &CauseRule, knowledge: &Knowledge, conditions: &Conditions, notes: &mut Notes<'_>) {
     names(rule, knowledge, notes);
     words(rule, conditions, notes);
@@ -50,7 +50,7 @@ fn names(rule: &CauseRule, knowledge: &Knowledge, notes: &mut Notes<'_>) {
     }
 }
 
-/// Every sentence is there in both languages, says the same in both, and names facts that exist.
+/// Every sentence must exist in both languages, say the same in both, and name existing facts.
 fn words(rule: &CauseRule, conditions: &Conditions, notes: &mut Notes<'_>) {
     let (mut untranslated, mut first) = (0, None);
     let mut check = |path: &[&str], words: &Words| {
@@ -92,7 +92,7 @@ fn words(rule: &CauseRule, conditions: &Conditions, notes: &mut Notes<'_>) {
     }
 }
 
-/// The facts that a sentence shows, as [`crate::facts::Facts::fill`] reads them.
+/// The facts in a sentence's braces, as [`crate::facts::Facts::fill`] reads them.
 fn braced(sentence: &str) -> Vec<&str> {
     sentence.split('{').skip(1).filter_map(|part| part.split_once('}').map(|(name, _)| name)).collect()
 }
@@ -183,7 +183,7 @@ fn patches(rule: &CauseRule, knowledge: &Knowledge, notes: &mut Notes<'_>) {
     }
 }
 
-/// `framework.id` of a patch.
+/// Checks the knob `framework.id` of a patch.
 fn knob(name: &str, lever: &str, way: Option<Direction>, knowledge: &Knowledge, at: &str, notes: &mut Notes<'_>) {
     let full: Vec<String> = knowledge.knobs.iter().map(|knob| format!("{}.{}", knob.framework, knob.id)).collect();
     match knowledge.knobs.iter().zip(&full).find(|(_, full)| *full == name) {
@@ -216,7 +216,7 @@ fn not_advised(rule: &CauseRule, knowledge: &Knowledge, notes: &mut Notes<'_>) {
     }
 }
 
-/// A rule is tried on a log that it explains and on one that it must leave alone.
+/// A rule needs an example that it explains, and one that it must leave alone.
 fn examples(rule: &CauseRule, notes: &mut Notes<'_>) {
     let has = |wanted: &[Must]| rule.example.iter().any(|example| wanted.contains(&example.must));
     if !has(&[Must::First, Must::TopThree]) {

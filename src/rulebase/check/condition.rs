@@ -6,17 +6,17 @@ use crate::model::{Kind, Phase};
 
 use crate::rulebase::names::{FactNames, suggestion};
 
-/// What is needed to check any number of conditions.
+/// Checks conditions.
 pub(super) struct Conditions {
-    /// Every fact there is.
+    /// All facts.
     pub facts: FactNames,
-    /// Incidents of which only kind and phase are known.
+    /// Incidents with only kind and phase known.
     bare: Vec<(Kind, Evaluator<'static>)>,
-    /// Incidents of which everything is known.
+    /// Incidents with everything known.
     full: Vec<Evaluator<'static>>,
 }
 
-/// What is wrong with a condition, and what to do.
+/// A problem of a condition, and the advice.
 pub(super) type Fault = (String, String);
 
 impl Conditions {
@@ -34,7 +34,7 @@ impl Conditions {
         Conditions { facts, bare, full }
     }
 
-    /// What is wrong with `condition`, asked of incidents of `kinds`.
+    /// The problems of `condition` for incidents of `kinds`.
     pub fn faults(&self, condition: &str, kinds: &[Kind]) -> Vec<Fault> {
         let expr = match Expression::new(condition) {
             Ok(expr) => expr,
@@ -48,7 +48,7 @@ impl Conditions {
         };
         let mut faults: Vec<Fault> = expr.names().iter().filter_map(|name| self.unknown(name)).collect();
         faults.extend(expr.comparisons().iter().filter_map(|comparison| self.mismatch(comparison)));
-        // What a setting is, only a launch tells.
+        // The type of a setting is known only with a launch.
         if expr.names().iter().any(|name| self.facts.is_setting(name)) {
             return faults;
         }
@@ -74,7 +74,7 @@ impl Conditions {
         Some((format!("no fact is called `{name}`"), advice))
     }
 
-    /// A fact of one type that is compared with another, or with a word that it never is.
+    /// A fact compared with a value of another type, or with a word that it never has.
     fn mismatch(&self, Comparison { name, with }: &Comparison) -> Option<Fault> {
         let r#type = self.facts.type_of(name)?;
         let fault = |problem: String, advice: &str| Some((problem, advice.to_owned()));
@@ -86,7 +86,7 @@ impl Conditions {
             ),
             (FactType::Text, Literal::Text(word)) => {
                 let values = self.facts.values_of(name);
-                // An empty word asks whether anything is known at all.
+                // An empty text asks whether the fact is known at all.
                 if values.is_empty() || word.is_empty() || values.iter().any(|value| **value == **word) {
                     return None;
                 }
@@ -97,7 +97,7 @@ impl Conditions {
                     &advice.unwrap_or_else(|| format!("it is one of: {}", known.join(", "))),
                 )
             }
-            // `"x" in producers` looks into a list.
+            // `"x" in producers` searches a list.
             (FactType::List, Literal::Text(_)) => None,
             (known, _) => fault(
                 format!("`{name}` is a {}, compared with something else", known.as_str()),
@@ -106,7 +106,7 @@ impl Conditions {
         }
     }
 
-    /// Whether it makes no sense although everything is known.
+    /// Whether it fails to evaluate even if everything is known.
     fn nonsense(&self, expr: &Expression<'_>) -> Option<Fault> {
         self.full.iter().find_map(|evaluator| match expr.ask(evaluator) {
             Answer::Yes | Answer::No => None,
@@ -121,14 +121,14 @@ impl Conditions {
         })
     }
 
-    /// Whether kind and phase alone make it false, whatever they are.
+    /// Whether it is false for every phase of `kinds`.
     fn never_holds(&self, expr: &Expression<'_>, kinds: &[Kind]) -> bool {
         let mut asked = self.bare.iter().filter(|(kind, _)| kinds.contains(kind));
         !kinds.is_empty() && asked.all(|(_, evaluator)| expr.ask(evaluator) == Answer::No)
     }
 }
 
-/// An incident of which everything is known: numbers are `number`, flags `flag`.
+/// An incident with everything known: every number is `number`, every flag is `flag`.
 fn full(names: &FactNames, number: f64, flag: bool) -> Evaluator<'static> {
     let mut facts = Facts::default();
     for (name, r#type) in names.iter() {

@@ -7,9 +7,9 @@ use crate::rulebase::sources::RuleSource;
 
 use super::condition::Conditions;
 use super::{Finding, Notes};
-use crate::rulebase::lines::Lines;
+use crate::rulebase::key_lines::KeyLines;
 
-/// Of a file of knobs what tells which they are.
+/// The part of a file of knobs that identifies them.
 #[derive(Deserialize)]
 struct Names {
     framework: String,
@@ -22,8 +22,8 @@ struct Id {
     id: String,
 }
 
-/// Notes what is wrong with the knobs of `sources`, beyond what keeps them from being read: conditions that cannot be asked, frameworks
-/// that no job has, words that lack a language. How many there are.
+/// Checks the knobs of `sources` beyond what keeps them from being read: invalid conditions, frameworks that no job
+/// has, missing translations. Returns the number of knobs.
 pub(super) fn check(
     sources: &[&RuleSource],
     knowledge: &Knowledge,
@@ -33,7 +33,7 @@ pub(super) fn check(
     let mut count = 0;
     for source in sources.iter().filter(|source| source.file.path.starts_with("knobs/")) {
         let Ok(Names { framework, knob }) = toml::from_str::<Names>(&source.file.content) else { continue };
-        let lines = Lines::of(&source.file.content);
+        let lines = KeyLines::of(&source.file.content);
         let mut notes = Notes { findings, source, lines: &lines };
         has_jobs(&framework, knowledge, &mut notes);
         count += knob.len();
@@ -56,7 +56,7 @@ pub(super) fn check(
     count
 }
 
-/// A framework that is not told from logs and launches has no jobs, and its knobs are never proposed.
+/// If a framework is not recognised in logs and launches, no job has it, and its knobs are never proposed.
 fn has_jobs(framework: &str, knowledge: &Knowledge, notes: &mut Notes<'_>) {
     if notes.source.origin == Origin::Shipped {
         return;

@@ -4,20 +4,20 @@ use crate::parse::{GRAMMARS, Grammars, stated};
 use crate::rulebase::sources::RuleSource;
 
 use super::{Finding, Notes};
-use crate::rulebase::lines::Lines;
+use crate::rulebase::key_lines::KeyLines;
 
-/// What a near miss must not state: that memory ran out, or that a process ended. Another failure it may well be.
+/// What a near miss must not state: that memory ran out, or that a process ended. It may well state another failure.
 const PROOFS: [&str; 5] = ["kind", "swallowed", "retried", "pressure", "exit"];
 
-/// Reads the examples of messages among `sources`, and notes what does not come out as they say; how many messages and how many examples
-/// there were.
+/// Reads the examples of messages among `sources` and reports those with other results than they state. Returns the
+/// numbers of messages and of examples.
 pub(super) fn check(
     sources: &[&RuleSource],
     knowledge: &Knowledge,
     findings: &mut Vec<Finding>,
 ) -> Result<(usize, usize), Error> {
     let of_messages = sources.iter().filter(|source| source.file.path.starts_with("messages/"));
-    // What cannot be read at all was noted before.
+    // Unreadable files have been reported already.
     let files: Vec<_> = of_messages
         .filter_map(|source| Some((*source, toml::from_str::<MessageFile>(&source.file.content).ok()?)))
         .collect();
@@ -29,7 +29,7 @@ pub(super) fn check(
     for (source, file) in &files {
         messages += file.message.len();
         tried += file.example.len() + file.near_miss.len();
-        let lines = Lines::of(&source.file.content);
+        let lines = KeyLines::of(&source.file.content);
         let mut notes = Notes { findings, source, lines: &lines };
         if file.example.is_empty() {
             let advice = "add an [[example]] with what it states".to_owned();

@@ -1,4 +1,4 @@
-//! Whether rules hold together: what can be told of them without an incident, and whether their examples hold.
+//! Checks rules: what can be verified without an incident, and whether their examples hold.
 
 mod cause;
 mod condition;
@@ -13,19 +13,19 @@ use std::sync::Arc;
 use crate::Error;
 use crate::knowledge::{CauseRule, Glossary, Knowledge, KnowledgeError, Origin, RuleFile};
 
-use super::example::{Tried, try_examples};
-use super::lines::{self, Lines};
+use super::example::{ExampleOutcome, try_examples};
+use super::key_lines::{self, KeyLines};
 use super::sources::RuleSource;
 use condition::Conditions;
 
-/// Something about a rule that is not as it should be.
+/// A problem of a rule.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Finding {
-    /// How bad it is.
+    /// The severity.
     pub severity: Severity,
     /// The file, as its owner knows it.
     pub file: String,
-    /// The line in it, where one can be told.
+    /// The line, if known.
     pub line: Option<usize>,
     /// What is wrong.
     pub problem: String,
@@ -33,44 +33,44 @@ pub struct Finding {
     pub advice: String,
 }
 
-/// How bad a finding is.
+/// The severity of a finding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Severity {
-    /// The rule, or a part of it, cannot do what it says.
+    /// The rule, or part of it, cannot work.
     Error,
-    /// It works and could be better.
+    /// The rule works but could be better.
     Warning,
 }
 
-/// What was looked at and what was found, the errors first.
+/// What was checked, and the findings, errors first.
 #[derive(Debug, Default)]
 pub struct Checked {
-    /// What is wrong.
+    /// The findings.
     pub findings: Vec<Finding>,
-    /// Rules of causes that could be read.
+    /// The number of rules of causes that could be read.
     pub rules: usize,
-    /// Knobs that could be.
+    /// The number of knobs.
     pub knobs: usize,
-    /// Messages that could be.
+    /// The number of messages.
     pub messages: usize,
-    /// Examples that were run.
+    /// The number of examples that were run.
     pub examples: usize,
 }
 
 impl Checked {
-    /// Whether an error is among the findings.
+    /// Whether there is an error among the findings.
     pub fn fails(&self) -> bool {
         self.findings.iter().any(|finding| finding.severity == Severity::Error)
     }
 }
 
-/// Checks `sources`, which lie over the shipped rules where they are a user's own.
+/// Checks `sources`. The user's own are overlaid on the shipped rules.
 pub fn check(sources: &[RuleSource]) -> Result<Checked, Error> {
     let mut findings = Vec::new();
     let (mut own, mut causes, mut others) = (Vec::new(), Vec::new(), Vec::new());
     let mut ids: BTreeMap<(bool, Arc<str>), String> = BTreeMap::new();
     for source in sources {
-        let lines = Lines::of(&source.file.content);
+        let lines = KeyLines::of(&source.file.content);
         let mut note = Notes { findings: &mut findings, source, lines: &lines };
         let fits = match (source.is_cause(), source.origin) {
             (true, _) => match toml::from_str::<CauseRule>(&source.file.content) {
@@ -90,7 +90,7 @@ pub fn check(sources: &[RuleSource]) -> Result<Checked, Error> {
                 }
             },
             (false, Origin::Shipped) => true,
-            // Alone over the shipped ones, so that its faults are its own.
+            // Each file is overlaid separately, so that errors are attributed to it.
             (false, Origin::Own) => match Knowledge::with_own(std::slice::from_ref(&source.file)) {
                 Ok(_) => true,
                 Err(error) => {
@@ -129,7 +129,7 @@ pub fn check(sources: &[RuleSource]) -> Result<Checked, Error> {
     Ok(Checked { findings, ..checked })
 }
 
-/// The shipped rules with `own` over them; without `own` where they do not go together.
+/// The shipped rules overlaid with `own`; only the shipped ones if that is inconsistent.
 fn overlaid(
     own: &[RuleFile],
     sources: &[RuleSource],
@@ -138,18 +138,18 @@ fn overlaid(
     Knowledge::with_own(own).or_else(|error| {
         let file = error.file();
         if let Some(source) = sources.iter().find(|source| source.file.path == file && source.origin == Origin::Own) {
-            let lines = Lines::of(&source.file.content);
+            let lines = KeyLines::of(&source.file.content);
             Notes { findings, source, lines: &lines }.refused(&error);
         }
         Knowledge::shipped()
     })
 }
 
-/// Takes down what is found in one file.
+/// Collects the findings of one file.
 pub(super) struct Notes<'n> {
     findings: &'n mut Vec<Finding>,
     source: &'n RuleSource,
-    lines: &'n Lines,
+    lines: &'n KeyLines,
 }
 
 impl Notes<'_> {
@@ -158,7 +158,7 @@ impl Notes<'_> {
         self.findings.push(Finding { severity, file, line, problem, advice });
     }
 
-    /// `path` leads to what is wrong: `["evidence", "2", "when"]`.
+    /// `path` is the key with the problem: `["evidence", "2", "when"]`.
     fn error(&mut self, path: &[&str], problem: String, advice: String) {
         self.note(Severity::Error, self.lines.line(path), problem, advice);
     }
@@ -167,7 +167,7 @@ impl Notes<'_> {
         self.note(Severity::Warning, self.lines.line(path), problem, advice);
     }
 
-    /// What shipped rules must have and the user's own should.
+    /// Notes something that shipped rules must have and the user's own should have.
     fn expected(&mut self, path: &[&str], problem: String, advice: String) {
         match self.source.origin {
             Origin::Shipped => self.error(path, problem, advice),
@@ -176,11 +176,11 @@ impl Notes<'_> {
     }
 
     fn malformed(&mut self, error: &toml::de::Error) {
-        let line = error.span().and_then(|span| lines::line_at(&self.source.file.content, span.start));
+        let line = error.span().and_then(|span| key_lines::line_at(&self.source.file.content, span.start));
         self.note(Severity::Error, line, error.message().to_owned(), self.pages().to_owned());
     }
 
-    /// Where to read how such a file is written.
+    /// Where such a file is documented.
     fn pages(&self) -> &'static str {
         match self.source.file.path.split('/').next() {
             Some("causes") => "docs/writing-rules.md lists every field of a rule",
@@ -194,7 +194,7 @@ impl Notes<'_> {
         match error {
             KnowledgeError::Malformed { error, .. } => self.malformed(error),
             KnowledgeError::Wrong { problem, .. } => {
-                let line = lines::line_of_words(&self.source.file.content, problem);
+                let line = key_lines::line_of_words(&self.source.file.content, problem);
                 self.note(Severity::Error, line, problem.clone(), self.pages().to_owned());
             }
             KnowledgeError::Unprepared { .. } => {
@@ -203,7 +203,7 @@ impl Notes<'_> {
         }
     }
 
-    fn example(&mut self, index: usize, tried: &Tried) {
+    fn example(&mut self, index: usize, tried: &ExampleOutcome) {
         let Some(problem) = &tried.problem else { return };
         let named: Vec<String> =
             tried.named.iter().map(|(cause, confidence)| format!("{cause} {confidence:.2}")).collect();

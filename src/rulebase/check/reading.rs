@@ -1,4 +1,4 @@
-//! Whether texts are read as the examples say by which words are told what they are.
+//! Checks the examples of the rules by which inputs, launchers and snapshots are recognised.
 
 use serde::de::DeserializeOwned;
 
@@ -8,10 +8,10 @@ use crate::rulebase::sources::RuleSource;
 use crate::source::role;
 
 use super::{Finding, Notes};
-use crate::rulebase::lines::Lines;
+use crate::rulebase::key_lines::KeyLines;
 
-/// Reads the examples of `inputs.toml`, `launchers.toml` and `snapshot.toml` among `sources`, and notes what does not come out as they say; how many there
-/// were.
+/// Reads the examples of `inputs.toml`, `launchers.toml` and `snapshot.toml` among `sources` and reports those with
+/// other results than they state. Returns the number of examples.
 pub(super) fn check(sources: &[&RuleSource], findings: &mut Vec<Finding>) -> usize {
     let read = [inputs(sources, findings), launchers(sources, findings), snapshot(sources, findings)];
     read.into_iter().flatten().sum()
@@ -19,7 +19,7 @@ pub(super) fn check(sources: &[&RuleSource], findings: &mut Vec<Finding>) -> usi
 
 fn inputs(sources: &[&RuleSource], findings: &mut Vec<Finding>) -> Option<usize> {
     let (source, file) = read::<Inputs>("inputs.toml", sources)?;
-    let lines = Lines::of(&source.file.content);
+    let lines = KeyLines::of(&source.file.content);
     let mut notes = Notes { findings, source, lines: &lines };
     let examples = file.example.iter().enumerate().map(|(index, example)| ("example", index, example, true));
     let misses = file.near_miss.iter().enumerate().map(|(index, miss)| ("near_miss", index, miss, false));
@@ -36,7 +36,7 @@ fn inputs(sources: &[&RuleSource], findings: &mut Vec<Finding>) -> Option<usize>
 
 fn launchers(sources: &[&RuleSource], findings: &mut Vec<Finding>) -> Option<usize> {
     let (source, file) = read::<Launchers>("launchers.toml", sources)?;
-    let lines = Lines::of(&source.file.content);
+    let lines = KeyLines::of(&source.file.content);
     let mut notes = Notes { findings, source, lines: &lines };
     for (index, example) in file.example.iter().enumerate() {
         let read = Document::read_as(Format::Shell, "", &example.line);
@@ -55,7 +55,7 @@ fn launchers(sources: &[&RuleSource], findings: &mut Vec<Finding>) -> Option<usi
 
 fn snapshot(sources: &[&RuleSource], findings: &mut Vec<Finding>) -> Option<usize> {
     let (source, file) = read::<SnapshotRules>("snapshot.toml", sources)?;
-    let lines = Lines::of(&source.file.content);
+    let lines = KeyLines::of(&source.file.content);
     let mut notes = Notes { findings, source, lines: &lines };
     let examples = file.example.iter().enumerate().map(|(index, example)| ("example", index, example, true));
     let misses = file.near_miss.iter().enumerate().map(|(index, miss)| ("near_miss", index, miss, false));
@@ -69,7 +69,7 @@ fn snapshot(sources: &[&RuleSource], findings: &mut Vec<Finding>) -> Option<usiz
     Some(file.example.len() + file.near_miss.len())
 }
 
-/// The file at `path`, where it is among `sources` and can be read; that it cannot was noted before.
+/// The file at `path`, if it is among `sources` and readable; unreadable files have been reported already.
 fn read<'s, T: DeserializeOwned>(path: &str, sources: &[&'s RuleSource]) -> Option<(&'s RuleSource, T)> {
     let source = sources.iter().find(|source| source.file.path == path)?;
     Some((source, toml::from_str(&source.file.content).ok()?))

@@ -5,8 +5,8 @@ use crate::rulebase::sources::RuleSource;
 use super::condition::Conditions;
 use super::{Finding, Severity};
 
-/// Notes what is wrong with the shipped rules as a whole: conditions of levers and frameworks that cannot be asked, levers that nothing
-/// turns, words that nobody explains.
+/// Checks the shipped rules as a whole: conditions of levers and frameworks, levers that no knob turns, and words
+/// without an explanation.
 pub(super) fn check(
     sources: &[RuleSource],
     knowledge: &Knowledge,

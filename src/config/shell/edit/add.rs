@@ -1,5 +1,5 @@
-//! Putting in what is missing: a flag behind the last one of its command, laid out alike; a variable where the others are
-//! exported.
+//! Adds a missing setting: a flag behind the last one of its command, in the same layout; a variable beside the other
+//! exports.
 
 use std::ops::Range;
 
@@ -9,25 +9,25 @@ use super::super::arguments::{Argument, Form};
 use super::super::expand::Field;
 use super::super::script::{Assignment, Call, Role};
 use super::super::words::{Quote, name_length};
-use super::super::{Given, are_together, home, is_spread, options};
+use super::super::{CommandLine, allocator_options, are_together, home, is_spread};
 use super::{Editor, is_safe};
 
-/// Where something new goes, and what comes before it.
+/// The place of a new setting, and the text that separates it from what precedes it.
 struct Gap {
     at: usize,
     text: String,
-    /// Whether it may be quoted there.
+    /// Whether quotes are possible there.
     takes_quotes: bool,
 }
 
 impl Editor<'_> {
-    /// Puts what is missing where a person would put it.
+    /// Adds the wanted setting where a person would write it.
     pub(super) fn add(&self) -> Result<Option<Vec<Edit>>, EditError> {
         let key = self.wanted.key;
         if let Some(number) = self.shell.embedded.iter().position(|embedded| key.starts_with(&embedded.prefix)) {
             return self.change_embedded(number).map(Some);
         }
-        if let Some((name, option)) = key.split_once('.').filter(|(name, _)| options::has_options(name)) {
+        if let Some((name, option)) = key.split_once('.').filter(|(name, _)| allocator_options::has_options(name)) {
             return Ok(self.add_option(name, option));
         }
         if let Some((list, index)) = key.strip_suffix(']').and_then(|key| key.rsplit_once('[')) {
@@ -52,12 +52,12 @@ impl Editor<'_> {
     }
 
     fn add_argument(&self, command: usize, kind: Option<EntryKind>) -> Option<Vec<Edit>> {
-        let (call, given) = self.given(command)?;
+        let (call, command_line) = self.command_line(command)?;
         if call.is_directive {
             return self.add_directive();
         }
         let is_override = |argument: &&Argument| matches!(argument.form, Form::Override(_));
-        let (overrides, flags): (Vec<&Argument>, Vec<&Argument>) = given.arguments.iter().partition(is_override);
+        let (overrides, flags): (Vec<&Argument>, Vec<&Argument>) = command_line.arguments.iter().partition(is_override);
         let key = self.wanted.key.trim_start_matches('-');
         let as_override = match kind {
             Some(EntryKind::Override) => true,
@@ -81,9 +81,9 @@ impl Editor<'_> {
             && (flags.iter().any(|flag| flag.is_switch()) || !self.says_truth(call, &flags));
         let last = siblings.last().or(flags.last()).or(overrides.last());
         let gap = match last {
-            Some(argument) => self.behind(call, given, argument)?,
+            Some(argument) => self.behind(call, command_line, argument)?,
             None => {
-                let Range { start, end } = given.stage.arguments;
+                let Range { start, end } = command_line.stage.arguments;
                 let field = call.fields.get(end.max(start).checked_sub(1)?)?;
                 let home = home(field);
                 Gap { at: self.end(field, home)?, text: " ".to_owned(), takes_quotes: home == 0 }
@@ -98,7 +98,7 @@ impl Editor<'_> {
         Some(vec![Edit::insert(gap.at, gap.text + &words)])
     }
 
-    /// Whether any of these flags is given `True` or `False` in words.
+    /// Whether any of these flags has `True` or `False` as its value.
     fn says_truth(&self, call: &Call, flags: &[&Argument]) -> bool {
         flags.iter().any(|flag| {
             let values = call.fields.get(flag.values.clone()).unwrap_or_default();
@@ -106,8 +106,8 @@ impl Editor<'_> {
         })
     }
 
-    /// Where a new argument goes behind this one, laid out as this one is.
-    fn behind(&self, call: &Call, given: &Given, argument: &Argument) -> Option<Gap> {
+    /// The place for a new argument behind this one, in the same layout.
+    fn behind(&self, call: &Call, command_line: &CommandLine, argument: &Argument) -> Option<Gap> {
         let name = call.fields.get(argument.name)?;
         let home = home(name);
         let chunk = name.chunks.first()?;
@@ -115,14 +115,14 @@ impl Editor<'_> {
             && name.word.as_ref().is_none_or(|(_, depth)| *depth != home)
             && chunk.quote == Quote::Bare
         {
-            // `FLAG=--bf16` has no room for another one.
+            // An unquoted `FLAG=--bf16` cannot hold a second word, so the new argument goes behind `$FLAG`.
             return Some(Gap { at: reference.span.end, text: " ".to_owned(), takes_quotes: false });
         }
-        // Words that are no setting's would become the new one's.
+        // The new argument goes behind operands that follow, which would otherwise become its values.
         let end = argument.values.end.max(argument.name + 1);
-        let operands = (end..given.stage.arguments.end).take_while(|at| {
+        let operands = (end..command_line.stage.arguments.end).take_while(|at| {
             let is_operand = |field: &Field| !is_spread(field) && are_together(field, name, home);
-            given.operands.contains(at) && call.fields.get(*at).is_some_and(is_operand)
+            command_line.operands.contains(at) && call.fields.get(*at).is_some_and(is_operand)
         });
         let last = call.fields.get(operands.last().unwrap_or(end - 1))?;
         let (start, end) = (self.start(name, home)?, self.end(last, home)?);
@@ -134,7 +134,7 @@ impl Editor<'_> {
         if !gap.contains('\n') || gap.contains('\\') && is_gap {
             return Some(Gap { at: end, text: if is_gap { gap } else { " " }.to_owned(), takes_quotes });
         }
-        // Lines of an array: comments stay with what they are about.
+        // Lines of an array: a comment stays on the line that it is about.
         let line = line_end(self.text, end);
         let rest = self.text[end..line].trim();
         let at = if rest.is_empty() || rest.starts_with('#') { line } else { end };
@@ -142,7 +142,7 @@ impl Editor<'_> {
         Some(Gap { at, text, takes_quotes })
     }
 
-    /// One more value of a flag that has some.
+    /// Adds one more value to a flag that has several.
     fn add_value(&self, list: &str, index: &str) -> Result<Vec<Edit>, EditError> {
         let not_set = || EditError::NotSet(list.to_owned());
         let unwritable =
@@ -150,8 +150,8 @@ impl Editor<'_> {
         let list = list.trim_start_matches('-');
         let is_it = |argument: &&Argument| argument.key == list && argument.form == Form::Spaced;
         let command = self.wanted.command.or(self.shell.main).ok_or_else(not_set)?;
-        let (call, given) = self.given(command).ok_or_else(not_set)?;
-        let argument = given.arguments.iter().rev().find(is_it).ok_or_else(not_set)?;
+        let (call, command_line) = self.command_line(command).ok_or_else(not_set)?;
+        let argument = command_line.arguments.iter().rev().find(is_it).ok_or_else(not_set)?;
         let len = argument.values.len();
         if index.parse() != Ok(len) {
             return Err(EditError::BeyondTheEnd { key: self.wanted.key.to_owned(), len });
@@ -163,7 +163,7 @@ impl Editor<'_> {
         Ok(vec![Edit::insert(end, format!(" {}", new.ok_or_else(unwritable)?))])
     }
 
-    /// `#SBATCH --key=value` behind the last of its kind, or at the top.
+    /// `#SBATCH --key=value` behind the last directive, or at the top.
     fn add_directive(&self) -> Option<Vec<Edit>> {
         let key = self.wanted.key.trim_start_matches('-');
         let value = self.written("", "True");
@@ -182,7 +182,7 @@ impl Editor<'_> {
         }])
     }
 
-    /// `expandable_segments:True` among the options of a variable.
+    /// Adds `expandable_segments:True` to the options of a variable.
     fn add_option(&self, name: &str, option: &str) -> Option<Vec<Edit>> {
         let new = format!("{option}:{}", self.written("", "True"));
         let new = is_safe(&new).then_some(new)?;
@@ -200,27 +200,27 @@ impl Editor<'_> {
         }
     }
 
-    /// A variable for the main command: beside those before it, behind the exports, or on a line of its own.
+    /// Adds a variable for the command: beside the assignments before it, behind the exports, or on a line of its own.
     fn add_variable(&self, name: &str, value: Option<&str>) -> Option<Vec<Edit>> {
         let command = self.wanted.command.or(self.shell.main);
-        let call = command.and_then(|command| self.given(command));
+        let call = command.and_then(|command| self.command_line(command));
         let nested = call.is_some_and(|(call, _)| call.within.is_some());
         let value = value.map_or_else(|| self.written("", "True"), str::to_owned);
         let assignment = format!("{name}={}", self.quoted(&value, Quote::Bare, !nested)?);
         let (text, newline) = (self.text, newline(self.text));
-        let Some((call, given)) = call else {
+        let Some((call, command_line)) = call else {
             let blank = text.is_empty() || text.ends_with('\n');
             let (before, after) = if blank { ("", newline) } else { (newline, "") };
             return Some(vec![Edit::insert(text.len(), format!("{before}export {assignment}{after}"))]);
         };
         let assignments = &self.shell.script.assignments;
-        let prefix = assignments.iter().rev().find(|prefix| prefix.role == Role::Prefix(given.call));
+        let prefix = assignments.iter().rev().find(|prefix| prefix.role == Role::Prefix(command_line.call));
         if let Some(prefix) = prefix {
             let rest = &text[prefix.span.end..];
             let gap = &rest[..rest.len() - rest.trim_start_matches(|c: char| c.is_whitespace() || c == '\\').len()];
             return Some(vec![Edit::insert(prefix.span.end, format!("{gap}{assignment}"))]);
         }
-        // `export` statements that are lines of their own.
+        // `export` statements that are the only ones on their line.
         let begins_line = |at: usize| text[line_start(text, at)..at].bytes().all(is_blank);
         let ends_line = |at: usize| !text[..line_end(text, at)].trim_end().ends_with('\\');
         let export = assignments.iter().rev().find(|export| {

@@ -1,4 +1,4 @@
-//! Changing what is set: where it stands, or where the variable that it comes from is assigned.
+//! Changes an existing setting in its place, or at the assignment of the variable that it comes from.
 
 use std::ops::Range;
 
@@ -11,16 +11,16 @@ use super::super::words::Quote;
 use super::super::{Origin, home, place, tail};
 use super::{Editor, is_safe};
 
-/// Where a value is to be written, and how.
+/// The place where a value is to be written, and its quotes.
 struct Spot {
     span: Range<usize>,
     quote: Quote,
-    /// Whether it is a word of its own there: then it may be quoted.
+    /// Whether the value is a whole word there and may be quoted.
     is_word: bool,
 }
 
 impl Editor<'_> {
-    /// Changes what is set.
+    /// Changes the setting that was read from `origin`.
     pub(super) fn change(&self, origin: &Origin) -> Result<Option<Vec<Edit>>, EditError> {
         Ok(match origin {
             Origin::Argument { command, argument, value } => self
@@ -60,7 +60,7 @@ impl Editor<'_> {
         let truth = self.truth(command);
         if argument.is_switch() {
             if *self.wanted.value == Value::Bool(false) {
-                return self.without_argument(call, argument, None);
+                return self.without_switch(call, argument);
             }
             let end = self.end(name, home)?;
             let new =
@@ -80,7 +80,7 @@ impl Editor<'_> {
         Some(vec![Edit::replace(spot.span, new)])
     }
 
-    /// Where the value is written that `chunks` are, the part of `field` from byte `from` on.
+    /// The place of the value `chunks`, which is the part of `field` from byte `from` on.
     fn spot(&self, field: &Field, chunks: &[Chunk], home: usize, from: usize, nested: bool) -> Option<Spot> {
         let is_word = field.word.as_ref().is_some_and(|(_, depth)| *depth == home) && !nested;
         if let [chunk] = chunks {
@@ -94,7 +94,7 @@ impl Editor<'_> {
             return Some(Spot { span: reference.span.clone(), quote: reference.quote, is_word });
         }
         let start = match field.chunks.first()? {
-            // Behind the sign that sets; the value may be in quotes from there on.
+            // Behind the `=`; the value may be quoted from there on.
             first if from > 0 && first.depth() == home && first.is_exact && from <= first.text.len() => {
                 first.span.start + from
             }
@@ -103,7 +103,7 @@ impl Editor<'_> {
         };
         let first = field.chunks.first().map_or(Quote::Bare, |chunk| chunk.quote);
         match &field.word {
-            // Nothing in quotes before the value: it may go with its quotes to the end of the word.
+            // Nothing before the value is quoted, so the value reaches with its quotes to the end of the word.
             Some((word, depth)) if *depth == home && first == Quote::Bare && from > 0 => {
                 Some(Spot { span: start..word.end, quote: Quote::Bare, is_word })
             }
@@ -118,7 +118,8 @@ impl Editor<'_> {
         }
     }
 
-    /// Whether the literal at `span` is all that a variable is ever assigned, and one place alone uses it.
+    /// Whether the literal at `span` is the only value that the variable is ever assigned, and the variable is used in
+    /// one place only.
     fn is_sole(&self, name: &str, span: &Range<usize>) -> bool {
         let script = &self.shell.script;
         let mut all = script.assignments.iter().filter(|assignment| assignment.name == name);
@@ -145,7 +146,7 @@ impl Editor<'_> {
     }
 }
 
-/// Where a variable's name stands as a word of its own: not in `--name`, `name=`, `a/name`.
+/// The offsets of a variable's name as a separate word: not in `--name`, `name=`, `a/name`.
 fn names<'a>(text: &'a str, name: &'a str) -> impl Iterator<Item = usize> + 'a {
     let is_part = |byte: Option<&u8>, others: &[u8]| {
         byte.is_some_and(|byte| byte.is_ascii_alphanumeric() || *byte == b'_' || others.contains(byte))

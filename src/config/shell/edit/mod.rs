@@ -1,5 +1,5 @@
-//! Changes to scripts: a value where it stands, or where the variable that it comes from is assigned; a new flag behind
-//! the last one of its command, laid out alike; a new variable where the others are exported.
+//! Edits scripts: changes a value in its place or at the assignment of its variable, adds a flag behind the last one of
+//! its command, adds a variable beside the other exports.
 
 mod add;
 mod change;
@@ -14,9 +14,9 @@ use super::arguments::{Argument, Form};
 use super::expand::Field;
 use super::script::Call;
 use super::words::Quote;
-use super::{Given, Shell, place};
+use super::{CommandLine, Shell, place};
 
-/// What sets the setting with this number, or puts it where it is missing.
+/// The edits that set the entry with index `entry`, or add the wanted setting if there is none.
 pub(in super::super) fn set(
     text: &str,
     shell: &Shell,
@@ -38,21 +38,21 @@ struct Editor<'a> {
 }
 
 impl<'a> Editor<'a> {
-    fn given(&self, command: usize) -> Option<(&'a Call, &'a Given)> {
-        let given = self.shell.commands.get(command)?;
-        Some((self.shell.script.calls.get(given.call)?, given))
+    fn command_line(&self, command: usize) -> Option<(&'a Call, &'a CommandLine)> {
+        let command_line = self.shell.commands.get(command)?;
+        Some((self.shell.script.calls.get(command_line.call)?, command_line))
     }
 
     fn argument(&self, command: usize, argument: usize) -> Option<(&'a Call, &'a Argument)> {
-        let (call, given) = self.given(command)?;
-        Some((call, given.arguments.get(argument)?))
+        let (call, command_line) = self.command_line(command)?;
+        Some((call, command_line.arguments.get(argument)?))
     }
 
     fn words(&self, span: &Range<usize>) -> &'a str {
         self.text.get(span.clone()).unwrap_or_default()
     }
 
-    /// The value as a word, in the style of `old`; truth as `truth` writes it.
+    /// The wanted value as a word, in the style of `old`; booleans in the style of `truth` if `old` is not one.
     fn written(&self, old: &str, truth: &str) -> String {
         let is_truth = |word: &str| matches!(word.to_ascii_lowercase().as_str(), "true" | "false");
         match self.wanted.value {
@@ -67,10 +67,10 @@ impl<'a> Editor<'a> {
         }
     }
 
-    /// How the command writes truth where it says so.
+    /// How the command writes booleans: `True` or `true`.
     fn truth(&self, command: usize) -> &'static str {
-        let Some((call, given)) = self.given(command) else { return "True" };
-        let values = given.arguments.iter().flat_map(|argument| match argument.form {
+        let Some((call, command_line)) = self.command_line(command) else { return "True" };
+        let values = command_line.arguments.iter().flat_map(|argument| match argument.form {
             Form::Joined(from) | Form::Override(from) => {
                 let name = call.fields.get(argument.name).map(Field::text).unwrap_or_default();
                 vec![name.get(from..).unwrap_or_default().to_owned()]
@@ -87,8 +87,8 @@ impl<'a> Editor<'a> {
         if is_lower == Some(true) { "true" } else { "True" }
     }
 
-    /// A word as it may stand inside of `quote`; `None` where it cannot be written. What is no word of its own, or
-    /// stands in a script inside of quotes, has to do without quotes.
+    /// A word escaped for `quote`, or `None` if it cannot be written there. What is not a whole word, or belongs to a
+    /// script inside of quotes, cannot get quotes of its own.
     fn quoted(&self, word: &str, quote: Quote, is_word: bool) -> Option<String> {
         if is_safe(word) {
             return Some(word.to_owned());
@@ -104,7 +104,7 @@ impl<'a> Editor<'a> {
         }
     }
 
-    /// Where a field ends, in what `home` references lead to.
+    /// The end of a field in the text that `home` references lead to.
     fn end(&self, field: &Field, home: usize) -> Option<usize> {
         match &field.word {
             Some((word, depth)) if *depth == home => Some(word.end),
@@ -120,12 +120,12 @@ impl<'a> Editor<'a> {
     }
 }
 
-/// A word as it stands in a command, with quotes of its own where it needs them.
+/// A word as it is written in a command, quoted if necessary.
 pub(crate) fn bare(word: &str) -> String {
     if is_safe(word) { word.to_owned() } else { format!("'{}'", word.replace('\'', r"'\''")) }
 }
 
-/// Whether a word means itself to every shell, in whatever quotes.
+/// Whether every shell reads a word literally, whatever quotes surround it.
 fn is_safe(word: &str) -> bool {
     !word.is_empty() && word.chars().all(|c| c.is_alphanumeric() || "_@%+=:,./-".contains(c))
 }

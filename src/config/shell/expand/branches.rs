@@ -1,18 +1,19 @@
-//! Which branches of a script are run: as far as tests say, where it is launched without arguments and nothing is set.
+//! Decides which branches of a script run when it is launched without arguments and in an empty environment, as far as
+//! its tests tell.
 
 use super::Scope;
 
-/// A block that is open.
+/// An open block.
 #[derive(Debug, Default)]
 pub(super) struct Block {
-    /// Where it begins, if a test decides what of it is run.
+    /// The start of the block, if a test decides which of its branches run.
     begin: Option<usize>,
-    /// What was assigned in it and may not have been.
+    /// Variables assigned in the block, perhaps in a branch that does not run.
     pub(super) assigned: Vec<String>,
     pub(super) branch: Branch,
-    /// Whether a test decided on a branch already.
+    /// Whether a test has already decided on a branch.
     is_decided: bool,
-    /// Whether that took for granted that there are no arguments and nothing is set.
+    /// Whether that decision assumes no arguments and an empty environment.
     is_assumed: bool,
 }
 
@@ -21,7 +22,7 @@ impl Block {
         matches!(self.branch, Branch::Skipped | Branch::Done)
     }
 
-    /// Whether who launches the script has a say in what of it is run.
+    /// Whether the choice of branches depends on how the script is launched.
     fn is_open(&self) -> bool {
         self.is_assumed || !self.is_decided
     }
@@ -30,16 +31,16 @@ impl Block {
 /// Whether a test holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in super::super) enum Holds {
-    /// However the script is launched.
+    /// Known, however the script is launched.
     Surely(bool),
-    /// Without arguments, and where nothing is set.
+    /// Known if the script is launched without arguments and in an empty environment.
     Usually(bool),
-    /// Only running the script would tell.
+    /// Known only by running the script.
     Unknown,
 }
 
 impl Holds {
-    /// As a script does that is launched without more.
+    /// The outcome if the script is launched without arguments and in an empty environment.
     pub fn usually(self) -> Option<bool> {
         match self {
             Holds::Surely(holds) | Holds::Usually(holds) => Some(holds),
@@ -47,7 +48,7 @@ impl Holds {
         }
     }
 
-    /// Whether one of both holds.
+    /// The outcome of `self || other`.
     pub fn or(self, other: Holds) -> Holds {
         match (self, other) {
             (Holds::Surely(true), _) | (_, Holds::Surely(true)) => Holds::Surely(true),
@@ -68,17 +69,17 @@ impl Holds {
     }
 }
 
-/// Whether the branch of a block that is being read is run.
+/// Whether the branch that is being read runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) enum Branch {
-    /// Only running the script would tell.
+    /// Known only by running the script.
     #[default]
     Perhaps,
-    /// It is.
+    /// It does.
     Taken,
-    /// It is not, nor was one before it.
+    /// It does not, and neither did an earlier one.
     Skipped,
-    /// It is not, since one before it was.
+    /// It does not, because an earlier one did.
     Done,
 }
 
@@ -87,19 +88,19 @@ impl Scope {
         self.blocks.push(Block::default());
     }
 
-    /// The same for a block that begins here and of which a test decides what is run.
+    /// Opens a block at `begin` of which a test decides what runs.
     pub fn open_choice(&mut self, begin: usize) {
         self.blocks.push(Block { begin: Some(begin), ..Block::default() });
     }
 
-    /// Leaves the innermost block: what was assigned in it may or may not have been. Where it began, if who launches the script
-    /// decides what of it is run.
+    /// Closes the innermost block, whose assignments become uncertain. Returns the start of the block if what runs in
+    /// it depends on how the script is launched.
     pub fn close(&mut self) -> Option<usize> {
         self.forget();
         self.blocks.pop().filter(Block::is_open)?.begin
     }
 
-    /// The innermost block's first branch begins, behind a test that holds, or not, or nobody knows.
+    /// Begins a branch of the innermost block behind a test with this outcome.
     pub fn decide(&mut self, holds: Holds) {
         let (holds, is_assumed) = match holds {
             Holds::Surely(holds) => (Some(holds), false),
@@ -120,7 +121,7 @@ impl Scope {
         }
     }
 
-    /// The innermost block's other branch begins. What was assigned in one that may not have been run holds no more.
+    /// Ends a branch of the innermost block; its assignments become uncertain. `is_last` means that an `else` follows.
     pub fn turn(&mut self, is_last: bool) {
         self.forget();
         if let Some(block) = self.blocks.last_mut() {
@@ -132,17 +133,18 @@ impl Scope {
         }
     }
 
-    /// Whether what stands here is not run.
+    /// Whether the current statement does not run if the script is launched without arguments and in an empty
+    /// environment.
     pub fn is_skipped(&self) -> bool {
         self.blocks.iter().any(Block::is_skipped)
     }
 
-    /// Whether it is not, however the script is launched.
+    /// Whether the current statement does not run, however the script is launched.
     pub fn is_dead(&self) -> bool {
         self.blocks.iter().any(|block| block.is_skipped() && !block.is_assumed)
     }
 
-    /// What was assigned in this branch holds no more.
+    /// Marks the variables assigned in this branch as uncertain.
     fn forget(&mut self) {
         for name in self.blocks.last_mut().map(|block| std::mem::take(&mut block.assigned)).unwrap_or_default() {
             if let Some(binding) = self.variables.get_mut(&name) {
@@ -151,7 +153,7 @@ impl Scope {
         }
     }
 
-    /// Whether what stands here is run whatever happens.
+    /// Whether the current statement stands outside of all blocks.
     pub fn is_certain(&self) -> bool {
         self.blocks.is_empty()
     }

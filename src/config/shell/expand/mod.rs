@@ -1,4 +1,4 @@
-//! What words become when the shell runs them, and where every piece of that stands in the script.
+//! Expands words as the shell does, and tracks where every piece of the result is written in the script.
 
 mod branches;
 
@@ -6,28 +6,29 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::words::{Part, Quote, What, Word, name_length};
+use super::words::{Content, Part, Quote, Word, name_length};
 use branches::{Block, Branch};
 
 pub(super) use branches::Holds;
 
-/// A piece of a field and where it comes from.
+/// A piece of a field, and where it is written.
 #[derive(Debug, Clone)]
 pub(super) struct Chunk {
     pub text: String,
     /// Where it is written.
     pub span: Range<usize>,
-    /// The quotes around it there.
+    /// The quotes around it in that place.
     pub quote: Quote,
-    /// Whether the text stands there byte for byte.
+    /// Whether `text` equals the script's bytes at `span`.
     pub is_exact: bool,
-    /// Whether this is the value, not `$…` that only running the script would resolve.
+    /// Whether `text` is the value, rather than a `$…` that only running the script would resolve.
     pub is_known: bool,
-    /// The references that led there, from the command on; empty for what stands in the command itself.
+    /// The references through which the command reaches this text, outermost first; `None` for text in the command
+    /// itself.
     pub path: Path,
 }
 
-/// References, each found in what the one before refers to.
+/// A chain of references, each found in the value of the one before.
 pub(super) type Path = Option<Arc<Reference>>;
 
 /// `$NAME` in a script.
@@ -38,27 +39,27 @@ pub(super) struct Reference {
     /// The quotes around it.
     pub quote: Quote,
     pub then: Path,
-    /// How many references there are from here on.
+    /// The length of the chain from here on.
     depth: usize,
 }
 
 impl Reference {
-    /// Variables that refer to variables further than this are not followed.
+    /// The longest chain of references that is followed.
     const DEEPEST: usize = 32;
 }
 
 impl Chunk {
-    /// How many references led here.
+    /// How many references lead from the command to this text.
     pub fn depth(&self) -> usize {
         self.path.as_ref().map_or(0, |reference| reference.depth)
     }
 
-    /// The reference behind the first `skip` that led here.
+    /// The reference at position `skip` of the chain, from 0.
     pub fn reference(&self, skip: usize) -> Option<&Reference> {
         std::iter::successors(self.path.as_deref(), |reference| reference.then.as_deref()).nth(skip)
     }
 
-    /// The same behind one more reference.
+    /// This chunk reached through one more reference: the variable `name` in `part`.
     fn behind(self, name: &str, part: &Part) -> Chunk {
         let depth = self.depth() + 1;
         if depth > Reference::DEEPEST {
@@ -70,11 +71,11 @@ impl Chunk {
     }
 }
 
-/// One argument as the command gets it.
+/// One argument as the command receives it.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Field {
     pub chunks: Vec<Chunk>,
-    /// The word that is this field and nothing else, and how many references led to it.
+    /// The word that makes up the whole field, and how many references lead to it.
     pub word: Option<(Range<usize>, usize)>,
 }
 
@@ -90,7 +91,7 @@ impl Field {
         }
     }
 
-    /// Takes the last byte off, if it is a literal.
+    /// Removes the last byte, if it is literal; returns whether it did.
     pub fn shorten(&mut self) -> bool {
         match self.chunks.last_mut() {
             Some(chunk) if chunk.is_known && chunk.is_exact => {
@@ -101,7 +102,7 @@ impl Field {
         }
     }
 
-    /// The fields that a shell makes of this one when it reads it once more.
+    /// The fields that a shell makes of this one when it splits it again.
     pub fn split(self) -> Vec<Field> {
         let (mut fields, mut open) = (Vec::new(), None);
         split(&self.chunks, &mut open, &mut fields);
@@ -109,7 +110,7 @@ impl Field {
         fields
     }
 
-    /// How much there is of it, about.
+    /// The approximate size in bytes.
     fn size(&self) -> usize {
         size(&self.chunks)
     }
@@ -119,9 +120,9 @@ fn size(chunks: &[Chunk]) -> usize {
     chunks.iter().map(|chunk| chunk.text.len() + 64).sum()
 }
 
-/// What a variable holds.
+/// The value of a variable.
 #[derive(Debug, Clone)]
-pub(super) enum Bound {
+pub(super) enum VariableValue {
     Scalar(Vec<Chunk>),
     List(Vec<Field>),
 }
@@ -130,96 +131,96 @@ pub(super) enum Bound {
 #[derive(Debug, Default)]
 pub(super) struct Scope {
     variables: HashMap<String, Binding>,
-    /// The blocks (`if … fi`, `for … done`) that are open, innermost last.
+    /// The open blocks (`if … fi`, `for … done`), innermost last.
     blocks: Vec<Block>,
-    /// Characters that expansion has produced: variables in variables grow without bound.
+    /// Approximate bytes that expansion has produced, limited because variables in variables grow exponentially.
     spent: usize,
 }
 
-/// What a word of a test says.
+/// An operand of a test.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Tested {
-    /// This.
+pub(super) enum TestOperand {
+    /// A known text.
     Text(String),
-    /// An argument: nothing, since the script is run without.
+    /// An argument of the script, empty under the assumption that it has none.
     Argument,
-    /// A variable that the script does not assign: nothing, unless who launches it does.
+    /// A variable that the script does not assign, empty unless the environment sets it.
     Unset,
-    /// Only running the script would tell.
+    /// Known only by running the script.
     Unknown,
 }
 
 #[derive(Debug)]
 struct Binding {
-    value: Bound,
-    /// Whether it is certain to hold here.
+    value: VariableValue,
+    /// Whether the variable certainly has this value at this point.
     is_sure: bool,
 }
 
 impl Scope {
     const MOST: usize = 4 << 20;
 
-    /// Whether expanding so much more is still reasonable.
+    /// Accounts for `size` more bytes; returns whether the limit still permits them.
     fn spend(&mut self, size: usize) -> bool {
         self.spent = self.spent.saturating_add(size);
         self.spent < Scope::MOST
     }
 
-    pub fn bind(&mut self, name: &str, value: Bound, is_sure: bool) {
+    pub fn bind(&mut self, name: &str, value: VariableValue, is_sure: bool) {
         if self.is_skipped() {
             return;
         }
-        // A branch that is taken is as good as none.
+        // An assignment in a branch that is taken is as certain as one outside of it.
         if let Some(block) = self.blocks.iter_mut().rev().find(|block| block.branch != Branch::Taken) {
             block.assigned.push(name.to_owned());
         }
         self.variables.insert(name.to_owned(), Binding { value, is_sure });
     }
 
-    /// The text of a variable that is certain to hold one.
+    /// The text of a variable, if it is certain.
     pub fn known(&self, name: &str) -> Option<String> {
         match self.get(name)? {
-            Bound::Scalar(chunks) => known_text(chunks),
-            Bound::List(_) => None,
+            VariableValue::Scalar(chunks) => known_text(chunks),
+            VariableValue::List(_) => None,
         }
     }
 
-    /// What a word of a test says.
-    pub fn tested(&mut self, word: &Word, source: &Source<'_>) -> Tested {
-        let is_unset = |what: &What| match what {
-            What::Variable { name, fallback: None, is_list: false } => {
+    /// Evaluates an operand of a test.
+    pub fn tested(&mut self, word: &Word, source: &Source<'_>) -> TestOperand {
+        let is_unset = |content: &Content| match content {
+            Content::Variable { name, fallback: None, is_list: false } => {
                 name_length(name) > 0 && !self.variables.contains_key(name)
             }
             _ => false,
         };
         if let [part] = word.parts.as_slice()
-            && is_unset(&part.what)
+            && is_unset(&part.content)
         {
-            return Tested::Unset;
+            return TestOperand::Unset;
         }
         let chunks = self.value(&word.parts, source);
         match chunks.as_slice() {
-            [chunk] if !chunk.is_known && is_argument(&chunk.text) => Tested::Argument,
-            chunks => known_text(chunks).map_or(Tested::Unknown, Tested::Text),
+            [chunk] if !chunk.is_known && is_argument(&chunk.text) => TestOperand::Argument,
+            chunks => known_text(chunks).map_or(TestOperand::Unknown, TestOperand::Text),
         }
     }
 
-    /// Makes a variable one that nobody knows.
+    /// Makes the value of a variable unknown.
     pub fn unbind(&mut self, name: &str) {
-        self.bind(name, Bound::Scalar(Vec::new()), false);
+        self.bind(name, VariableValue::Scalar(Vec::new()), false);
     }
 
-    fn get(&self, name: &str) -> Option<&Bound> {
+    fn get(&self, name: &str) -> Option<&VariableValue> {
         self.variables.get(name).filter(|binding| binding.is_sure).map(|binding| &binding.value)
     }
 
-    /// The value of a word on the right of `=`, or of a here document: nothing is split.
+    /// The value of the right side of `=`, or of a here document, where nothing is split into fields.
     pub fn value(&mut self, parts: &[Part], source: &Source<'_>) -> Vec<Chunk> {
         let mut chunks = Vec::new();
         for part in parts {
             match self.part(part, source) {
-                Bound::Scalar(more) => chunks.extend(more),
-                Bound::List(fields) => {
+                VariableValue::Scalar(more) => chunks.extend(more),
+                VariableValue::List(fields) => {
                     for (at, field) in fields.into_iter().enumerate() {
                         if at > 0 {
                             chunks.push(source.chunk(part.span.end..part.span.end, Quote::Bare, " ", true));
@@ -232,19 +233,19 @@ impl Scope {
         chunks
     }
 
-    /// Every array that is certain to hold what it holds.
+    /// Every array whose value is certain.
     pub fn lists(&self) -> impl Iterator<Item = &Vec<Field>> {
         self.variables.values().filter(|binding| binding.is_sure).filter_map(|binding| match &binding.value {
-            Bound::List(fields) => Some(fields),
-            Bound::Scalar(_) => None,
+            VariableValue::List(fields) => Some(fields),
+            VariableValue::Scalar(_) => None,
         })
     }
 
-    /// The value of a variable now, for `+=`.
-    pub fn current(&mut self, name: &str) -> Option<Bound> {
+    /// The current value of a variable, for `+=`.
+    pub fn current(&mut self, name: &str) -> Option<VariableValue> {
         let size = match self.get(name)? {
-            Bound::Scalar(chunks) => size(chunks),
-            Bound::List(fields) => fields.iter().map(Field::size).sum(),
+            VariableValue::Scalar(chunks) => size(chunks),
+            VariableValue::List(fields) => fields.iter().map(Field::size).sum(),
         };
         if self.spend(size) { self.get(name).cloned() } else { None }
     }
@@ -253,17 +254,17 @@ impl Scope {
     pub fn fields(&mut self, word: &Word, source: &Source<'_>) -> Vec<Field> {
         let (mut fields, mut open) = (Vec::new(), None);
         for part in &word.parts {
-            let splits = part.quote == Quote::Bare && matches!(part.what, What::Variable { .. });
+            let splits = part.quote == Quote::Bare && matches!(part.content, Content::Variable { .. });
             match self.part(part, source) {
-                Bound::Scalar(chunks) if splits => split(&chunks, &mut open, &mut fields),
-                Bound::Scalar(chunks) => open.get_or_insert_with(Field::default).chunks.extend(chunks),
-                Bound::List(list) => {
+                VariableValue::Scalar(chunks) if splits => split(&chunks, &mut open, &mut fields),
+                VariableValue::Scalar(chunks) => open.get_or_insert_with(Field::default).chunks.extend(chunks),
+                VariableValue::List(list) => {
                     for (at, field) in list.into_iter().enumerate() {
                         if at > 0 {
                             fields.extend(open.take());
                         }
                         match &mut open {
-                            // `${A[@]}` without quotes: an element of several words is as many fields.
+                            // `${A[@]}` without quotes: an element of several words becomes several fields.
                             _ if splits && field.text().contains(char::is_whitespace) => {
                                 split(&field.chunks, &mut open, &mut fields);
                             }
@@ -282,40 +283,40 @@ impl Scope {
     }
 
     /// What one part of a word becomes.
-    fn part(&mut self, part: &Part, source: &Source<'_>) -> Bound {
-        let unknown = |source: &Source<'_>| Bound::Scalar(vec![source.unknown(part)]);
-        let (name, fallback, is_list) = match &part.what {
-            What::Literal(text) => {
+    fn part(&mut self, part: &Part, source: &Source<'_>) -> VariableValue {
+        let unknown = |source: &Source<'_>| VariableValue::Scalar(vec![source.unknown(part)]);
+        let (name, fallback, is_list) = match &part.content {
+            Content::Literal(text) => {
                 let chunk = source.chunk(part.span.clone(), part.quote, text, true);
-                return Bound::Scalar(vec![chunk]);
+                return VariableValue::Scalar(vec![chunk]);
             }
-            What::Opaque => return unknown(source),
-            What::Arithmetic(text) => {
+            Content::Opaque => return unknown(source),
+            Content::Arithmetic(text) => {
                 let value = |name: &str| self.known(name);
                 let number = super::arithmetic::evaluate(text, &value);
-                let computed = |number: i64| Bound::Scalar(vec![source.computed(part, number.to_string())]);
+                let computed = |number: i64| VariableValue::Scalar(vec![source.computed(part, number.to_string())]);
                 return number.map_or_else(|| unknown(source), computed);
             }
-            What::Variable { name, fallback, is_list } => (name, fallback, *is_list),
+            Content::Variable { name, fallback, is_list } => (name, fallback, *is_list),
         };
         match self.get(name).cloned() {
-            Some(Bound::Scalar(chunks)) if self.spend(size(&chunks)) => {
-                Bound::Scalar(chunks.into_iter().map(|chunk| chunk.behind(name, part)).collect())
+            Some(VariableValue::Scalar(chunks)) if self.spend(size(&chunks)) => {
+                VariableValue::Scalar(chunks.into_iter().map(|chunk| chunk.behind(name, part)).collect())
             }
-            Some(Bound::List(fields)) if self.spend(fields.iter().map(Field::size).sum()) => {
+            Some(VariableValue::List(fields)) if self.spend(fields.iter().map(Field::size).sum()) => {
                 let mut fields = fields.into_iter().map(|field| field.behind(name, part));
                 match is_list {
-                    true => Bound::List(fields.collect()),
-                    false => Bound::Scalar(fields.next().unwrap_or_default().chunks),
+                    true => VariableValue::List(fields.collect()),
+                    false => VariableValue::Scalar(fields.next().unwrap_or_default().chunks),
                 }
             }
             None if !self.variables.contains_key(name) && fallback.is_some() => {
                 let Some(fallback) = fallback else { return unknown(source) };
                 let chunks = self.value(&fallback.parts, source);
                 if fallback.assigns {
-                    self.bind(name, Bound::Scalar(chunks.clone()), true);
+                    self.bind(name, VariableValue::Scalar(chunks.clone()), true);
                 }
-                Bound::Scalar(chunks.into_iter().map(|chunk| chunk.behind(name, part)).collect())
+                VariableValue::Scalar(chunks.into_iter().map(|chunk| chunk.behind(name, part)).collect())
             }
             _ => unknown(source),
         }
@@ -326,13 +327,13 @@ fn known_text(chunks: &[Chunk]) -> Option<String> {
     chunks.iter().all(|chunk| chunk.is_known).then(|| chunks.iter().map(|chunk| chunk.text.as_str()).collect())
 }
 
-/// `$1`, `${2}`: the script is run without arguments.
+/// Whether `text` refers to an argument of the script: `$1`, `${2}`.
 fn is_argument(text: &str) -> bool {
     let name = text.trim_start_matches('$').trim_start_matches('{').trim_end_matches('}');
     text.starts_with('$') && !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_digit()) && name != "0"
 }
 
-/// Splits what an unquoted variable holds at its blanks.
+/// Splits the value of an unquoted variable at its blanks.
 fn split(chunks: &[Chunk], open: &mut Option<Field>, fields: &mut Vec<Field>) {
     for chunk in chunks {
         if !chunk.is_known {
@@ -368,7 +369,7 @@ impl Source<'_> {
         Chunk { text: text.to_owned(), span, quote, is_exact, is_known, path: None }
     }
 
-    /// `text`, the end of a field that is one literal, where it stands.
+    /// The chunk for `text`, which is the end of a field that consists of one literal.
     pub fn stated(&self, field: &Field, text: &str) -> Option<Chunk> {
         let [chunk] = field.chunks.as_slice() else { return None };
         let span =

@@ -1,9 +1,9 @@
-//! Assignments: plain ones, exported ones, and what `read` reads.
+//! Interprets assignments: plain ones, exported ones, and those by `read`.
 
 use std::ops::Range;
 
-use super::super::expand::{Bound, Field};
-use super::super::words::{Quote, What, Word, heredoc, name_length};
+use super::super::expand::{Field, VariableValue};
+use super::super::words::{Content, Quote, Word, heredoc, name_length};
 use super::{Assignment, Role, ScriptReader};
 
 impl ScriptReader<'_> {
@@ -15,16 +15,16 @@ impl ScriptReader<'_> {
             let bound = match elements {
                 Some(elements) => {
                     let mut fields: Vec<Field> = match added.take() {
-                        Some(Bound::List(fields)) => fields,
+                        Some(VariableValue::List(fields)) => fields,
                         _ => Vec::new(),
                     };
                     fields.extend(elements.iter().flat_map(|element| self.scope.fields(element, &self.source)));
-                    Bound::List(fields)
+                    VariableValue::List(fields)
                 }
                 None => {
                     let mut parts = word.parts.clone();
                     if let Some(first) = parts.first_mut()
-                        && let What::Literal(text) = &mut first.what
+                        && let Content::Literal(text) = &mut first.content
                     {
                         text.drain(..from);
                         first.span.start += from;
@@ -33,23 +33,22 @@ impl ScriptReader<'_> {
                         parts.remove(0);
                     }
                     let mut chunks = match added.take() {
-                        Some(Bound::Scalar(chunks)) => chunks,
+                        Some(VariableValue::Scalar(chunks)) => chunks,
                         _ => Vec::new(),
                     };
                     chunks.extend(self.scope.value(&parts, &self.source));
-                    Bound::Scalar(chunks)
+                    VariableValue::Scalar(chunks)
                 }
             };
             self.script.assignments.push(Assignment {
                 name: name.to_owned(),
                 value: match &bound {
-                    Bound::Scalar(chunks) if !adds => Some(chunks.clone()),
+                    VariableValue::Scalar(chunks) if !adds => Some(chunks.clone()),
                     _ => None,
                 },
                 span: word.span.clone(),
                 place: word.span.start + from..word.span.end,
                 role,
-                is_alone: words.len() == 1,
                 is_sure: sure && self.scope.is_certain(),
                 within: self.within,
             });
@@ -71,10 +70,7 @@ impl ScriptReader<'_> {
         let role = if exports { Role::Export } else { Role::Variable };
         let assignments: Vec<Word> =
             words.iter().filter(|word| assigned(word).is_some()).map(|word| (*word).clone()).collect();
-        let alone = words.len() == 1;
-        let before = self.script.assignments.len();
         self.assign(&assignments, role, sure);
-        self.script.assignments[before..].iter_mut().for_each(|assignment| assignment.is_alone = alone);
         if exports {
             self.exported.extend(words.iter().filter_map(|word| word.bare()).map(str::to_owned));
         }
@@ -89,17 +85,17 @@ impl ScriptReader<'_> {
             Some((body, expands)) => {
                 let parts = heredoc(self.source.0, body.clone(), 0, *expands);
                 let chunks = self.scope.value(&parts, &self.source);
-                self.scope.bind(name, Bound::Scalar(chunks), sure);
+                self.scope.bind(name, VariableValue::Scalar(chunks), sure);
             }
             None => self.scope.unbind(name),
         }
     }
 }
 
-/// The name that a word assigns to, whether it adds to it, and where the value begins.
+/// The name that a word assigns to, whether it appends (`+=`), and the offset of the value.
 pub(super) fn assigned(word: &Word) -> Option<(&str, bool, usize)> {
     let first = word.parts.first().filter(|part| part.quote == Quote::Bare)?;
-    let What::Literal(text) = &first.what else { return None };
+    let Content::Literal(text) = &first.content else { return None };
     let length = name_length(text);
     let rest = text.get(length..)?;
     let adds = rest.starts_with("+=");

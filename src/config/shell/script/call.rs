@@ -1,9 +1,9 @@
-//! Commands, and the scripts that some of them are given: `bash -c "…"`, `eval …`.
+//! Interprets commands, and the scripts that some of them are given: `bash -c "…"`, `eval …`.
 
 use std::ops::Range;
 
 use super::super::expand::Field;
-use super::super::launch::is_shell;
+use super::super::launchers::is_shell;
 use super::super::words::{Quote, Word};
 use super::{Call, Role, ScriptReader, programs};
 use crate::knowledge::is_among;
@@ -19,19 +19,19 @@ impl ScriptReader<'_> {
         self.assign(prefixes, Role::Prefix(number), true);
         let evals = words.first().and_then(Word::bare) == Some("eval");
         let (mut fields, mut script) = (Vec::new(), Vec::new());
-        let mut shell = if evals { Shell::Script(0) } else { Shell::No };
+        let mut shell = if evals { ShellInvocation::Script(0) } else { ShellInvocation::No };
         for word in words.iter().skip(usize::from(evals)) {
-            let Shell::Script(at) = shell else {
+            let ShellInvocation::Script(at) = shell else {
                 let more = self.scope.fields(word, &self.source);
                 shell = shell.after(&more, fields.len());
                 fields.extend(more);
                 continue;
             };
-            // What a shell is to run is no argument of whoever started it.
+            // The script that a shell is given is not an argument of the command that starts the shell.
             fields.truncate(at);
             match whole_quote(word) {
                 Some((quote, inner)) => self.nested(inner, quote, quote == Quote::Double),
-                // It comes in one field, which is as many as it has words.
+                // An unquoted script arrives as one field, which the inner shell splits into words.
                 None => script.extend(self.scope.fields(word, &self.source).into_iter().flat_map(Field::split)),
             }
             if !evals {
@@ -46,31 +46,31 @@ impl ScriptReader<'_> {
     }
 }
 
-/// How near the fields of a command have come to `bash -c`.
+/// How far the fields of a command match `bash -c SCRIPT`.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Shell {
+enum ShellInvocation {
     No,
-    /// `bash`, the field with this number.
+    /// `bash`, at this index of the fields.
     Name(usize),
-    /// `-c`: a script comes next.
+    /// `-c`: the next field is a script; the shell stands at this index.
     Script(usize),
 }
 
-impl Shell {
-    /// What it is behind `fields`, the first of which has this number.
-    fn after(self, fields: &[Field], number: usize) -> Shell {
-        let [field] = fields else { return Shell::No };
+impl ShellInvocation {
+    /// The state after `fields`, the first of which has this index.
+    fn after(self, fields: &[Field], number: usize) -> ShellInvocation {
+        let [field] = fields else { return ShellInvocation::No };
         let text = field.text();
         match self {
-            _ if is_shell(&text) => Shell::Name(number),
-            Shell::Name(at) if text.starts_with('-') && text.ends_with('c') => Shell::Script(at),
-            Shell::Name(at) if text.starts_with('-') => Shell::Name(at),
-            _ => Shell::No,
+            _ if is_shell(&text) => ShellInvocation::Name(number),
+            ShellInvocation::Name(at) if text.starts_with('-') && text.ends_with('c') => ShellInvocation::Script(at),
+            ShellInvocation::Name(at) if text.starts_with('-') => ShellInvocation::Name(at),
+            _ => ShellInvocation::No,
         }
     }
 }
 
-/// The commands in fields that a shell reads once more: what stands between `&&`, `;` and `|`, without redirections.
+/// The simple commands in fields that a shell reads again: the fields between `&&`, `;` and `|`, without redirections.
 fn simple(fields: Vec<Field>) -> Vec<Vec<Field>> {
     let (mut commands, mut redirected) = (vec![Vec::new()], false);
     for mut field in fields {
@@ -93,7 +93,7 @@ fn simple(fields: Vec<Field>) -> Vec<Vec<Field>> {
     commands
 }
 
-/// What the quotes contain that are all there is of a word.
+/// The quotes around a whole word, and the span inside of them.
 fn whole_quote(word: &Word) -> Option<(Quote, Range<usize>)> {
     let first = word.parts.first()?;
     let inner = word.span.start + 1..word.span.end.checked_sub(1)?;

@@ -1,40 +1,40 @@
-//! A script run in mind: its assignments in order, and the commands with their fields.
+//! Interprets a script: its assignments in order, and its commands with their fields.
 
 mod assign;
 mod call;
-mod test;
+mod test_expression;
 
 use std::collections::HashSet;
 use std::ops::Range;
 
-use super::expand::{Bound, Chunk, Field, Holds, Scope, Source, Tested};
-use super::launch::is_option;
-use super::words::{Operator, Quote, Token, What, Word, heredoc, tokens, unescaped};
+use super::expand::{Chunk, Field, Holds, Scope, Source, TestOperand, VariableValue};
+use super::launchers::is_option;
+use super::words::{Content, Operator, Quote, Token, Word, heredoc, tokens, unescaped};
 use assign::assigned;
 
 use crate::knowledge::{Launchers, Programs, is_among};
 
-/// Everything in a script that settings may stand in.
+/// Everything in a script that may contain settings.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Script {
     pub calls: Vec<Call>,
     pub assignments: Vec<Assignment>,
-    pub files: Vec<File>,
+    pub files: Vec<WrittenFile>,
     pub comments: Vec<Range<usize>>,
-    /// Of what stands here, who launches the script decides what is run; each begins with its test.
+    /// Spans that run or not depending on how the script is launched; each begins with the deciding test.
     pub choices: Vec<Range<usize>>,
 }
 
-/// A command that is run, or the `#SBATCH` line that is as good as one.
+/// A command, or an `#SBATCH` line, which has options like one.
 #[derive(Debug, Clone)]
 pub(super) struct Call {
     pub fields: Vec<Field>,
-    /// From the first assignment before it to its last word.
+    /// From the first assignment in front of the command to its last word.
     pub span: Range<usize>,
-    /// Inside which quotes it stands, as in `bash -c "…"`.
+    /// The quotes around the script that it belongs to, as in `bash -c "…"`.
     pub within: Option<Quote>,
     pub is_directive: bool,
-    /// Whether it is not run where the script is launched without arguments.
+    /// Whether it does not run when the script is launched without arguments.
     pub is_skipped: bool,
 }
 
@@ -42,47 +42,46 @@ pub(super) struct Call {
 #[derive(Debug, Clone)]
 pub(super) struct Assignment {
     pub name: String,
-    /// `None` for an array.
+    /// `None` for an array and for `+=`.
     pub value: Option<Vec<Chunk>>,
-    /// Name and value.
+    /// The bytes of name and value.
     pub span: Range<usize>,
-    /// The value with its quotes.
+    /// The bytes of the value, including its quotes.
     pub place: Range<usize>,
     pub role: Role,
-    /// How many assignments its statement makes, and whether it is certain to happen.
-    pub is_alone: bool,
+    /// Whether it certainly runs.
     pub is_sure: bool,
     pub within: Option<Quote>,
 }
 
-/// What an assignment is for.
+/// The scope of an assignment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Role {
-    /// A variable of the script.
+    /// A variable of the script only.
     Variable,
-    /// `export NAME=value`: for every process from there on.
+    /// `export NAME=value`: for every process started from there on.
     Export,
-    /// `NAME=value command`: for that command, the call with this number.
+    /// `NAME=value command`: for that command only, the call with this index.
     Prefix(usize),
 }
 
 /// A file that the script writes: the body of a here document.
 #[derive(Debug, Clone)]
-pub(super) struct File {
+pub(super) struct WrittenFile {
     pub name: String,
     pub body: Range<usize>,
-    /// The variables in it.
+    /// The variables in the body.
     pub references: Vec<Chunk>,
 }
 
-/// Scripts inside of scripts are read this deep.
+/// How many levels of scripts within scripts are read.
 const DEEPEST: usize = 3;
 
 fn programs() -> &'static Programs {
     &Launchers::shipped().programs
 }
 
-/// Reads `text`.
+/// Interprets a script.
 pub(super) fn read(text: &str) -> Script {
     let mut reader = ScriptReader {
         source: Source(text),
@@ -113,44 +112,44 @@ struct ScriptReader<'a> {
     source: Source<'a>,
     scope: Scope,
     script: Script,
-    /// `export NAME`, before or after it is assigned.
+    /// Names in `export NAME`, which may come before or after the assignment.
     exported: HashSet<String>,
-    /// Whether a pattern of a `case` comes next.
+    /// Whether a pattern of a `case` is expected next.
     is_pattern: bool,
-    /// Of each open `case` what it asks about, where that is known.
+    /// The subject of each open `case`, if it is known.
     cases: Vec<Option<String>>,
-    /// The patterns before the next branch of the innermost one.
+    /// The patterns read so far for the next branch of the innermost `case`.
     patterns: Vec<Word>,
     within: Option<Quote>,
     depth: usize,
-    /// What the tests since the last `if` or `elif` say together.
+    /// The combined outcome of the tests since the last `if` or `elif`.
     condition: Condition,
-    /// Whether what comes next is joined by `||` (true) or `&&` to what came before.
+    /// Whether the next command is joined to the previous one by `||` (true) or `&&` (false).
     joined: Option<bool>,
 }
 
-/// What stands between `if` and `then`.
+/// The commands between `if` and `then`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 enum Condition {
     /// Nothing yet.
     #[default]
     Empty,
-    /// Tests, and whether they hold together.
+    /// Only tests, with their combined outcome.
     Test(Holds),
-    /// More than that.
+    /// Anything else.
     Other,
 }
 
-/// One simple command as its tokens come.
+/// A simple command whose tokens are being collected.
 #[derive(Default)]
 struct Pending {
     words: Vec<Word>,
-    /// The file that the output goes to.
+    /// The file that its output is redirected to.
     target: Option<Word>,
     heredocs: Vec<(Range<usize>, bool)>,
-    /// Whether the next word is a file.
+    /// Whether the next word is the file of a redirection.
     redirects: bool,
-    /// Whether it is `[[` and has no `]]` yet.
+    /// Whether a `[[` is open.
     is_test: bool,
 }
 
@@ -166,12 +165,12 @@ impl Pending {
 }
 
 impl ScriptReader<'_> {
-    /// Reads `text`, which stands at `base`.
+    /// Interprets `text`, which begins at offset `base` of the script.
     fn run(&mut self, text: &str, base: usize) {
         let mut pending = Pending::default();
-        // Of each open parenthesis, whether it opened a subshell.
+        // For each open parenthesis, whether it opened a subshell.
         let (mut sure, mut skips, mut parentheses) = (true, false, Vec::new());
-        // Where the test stands on which it hangs whether the next command is run.
+        // The start of the test that decides whether the next command runs.
         let mut tested = None;
         for token in tokens(text, base) {
             match token {
@@ -190,7 +189,7 @@ impl ScriptReader<'_> {
                 Token::Word(word) if std::mem::take(&mut pending.redirects) => pending.target = Some(word),
                 Token::Word(word) => pending.push(word),
                 Token::Heredoc { body, expands } => pending.heredocs.push((body, expands)),
-                // Inside of `[[ … ]]` nothing is what it is elsewhere, nor is it in a pattern, which ends with `)`.
+                // Inside of `[[ … ]]`, these are not operators of the shell.
                 Token::Redirect | Token::Operator(Operator::And | Operator::Or | Operator::Open | Operator::Close)
                     if pending.is_test => {}
                 Token::Operator(operator) if self.is_pattern => {
@@ -214,7 +213,7 @@ impl ScriptReader<'_> {
                             self.command(command, sure);
                             self.scope.close();
                         }
-                        // `name ()` of a function, or a `case` with its first pattern.
+                        // The `)` of a function's `name ()`, or behind the first pattern of a `case`.
                         _ => {
                             self.reserved(&mut command.words);
                             self.branch();
@@ -247,7 +246,7 @@ impl ScriptReader<'_> {
                         None => None,
                     };
                     skips = matches!((operator, holds), (Operator::And, Some(false)) | (Operator::Or, Some(true)));
-                    // What happens only if a test holds, or if something failed, may not happen.
+                    // A command that runs only if a test holds, or if another command failed, may not run.
                     sure = match operator {
                         Operator::Or => sure && holds == Some(false),
                         Operator::And => sure && (!is_test || holds == Some(true)),
@@ -265,7 +264,8 @@ impl ScriptReader<'_> {
         self.command(pending, sure);
     }
 
-    /// Options in the arrays of a script that gives none to anything: they are for whoever sources it.
+    /// Collects the options in arrays if no command of the script is given any: the arrays are meant for a script that
+    /// sources this one.
     fn handed_on(&mut self) {
         let has_options = |fields: &[Field]| fields.iter().any(|field| is_option(&field.text()));
         let is_given = self.script.calls.iter().any(|call| call.is_directive || has_options(&call.fields));
@@ -308,7 +308,7 @@ impl ScriptReader<'_> {
         });
     }
 
-    /// What Slurm sets for a job that asks for so much.
+    /// Binds the variables that Slurm sets for the options of a directive.
     fn granted(&mut self, fields: &[Field]) {
         for (place, field) in fields.iter().enumerate() {
             let text = field.text();
@@ -321,13 +321,13 @@ impl ScriptReader<'_> {
                 None => fields.get(place + 1).and_then(|field| self.source.stated(field, &field.text())),
             };
             let Some(value) = value else { continue };
-            names.iter().for_each(|name| self.scope.bind(name, Bound::Scalar(vec![value.clone()]), true));
+            names.iter().for_each(|name| self.scope.bind(name, VariableValue::Scalar(vec![value.clone()]), true));
         }
     }
 
     fn command(&mut self, mut pending: Pending, sure: bool) {
         self.reserved(&mut pending.words);
-        // A prompt, pasted along.
+        // A prompt that was pasted with the command.
         if pending.words.first().and_then(Word::bare).is_some_and(|word| word == "$" || word == ">") {
             pending.words.remove(0);
         }
@@ -352,7 +352,7 @@ impl ScriptReader<'_> {
             "export" | "declare" | "typeset" | "readonly" | "local" => self.declare(&name, &rest[1..], sure),
             "unset" => rest[1..].iter().filter_map(Word::bare).for_each(|name| self.scope.unbind(name)),
             "read" | "mapfile" | "readarray" => self.input(&rest[1..], pending.heredocs.last(), sure),
-            // Its fallbacks may assign.
+            // Its words may contain assigning fallbacks.
             ":" => rest.iter().for_each(|word| drop(self.scope.fields(word, &self.source))),
             _ => {
                 let target = if name == "tee" { rest.last() } else { pending.target.as_ref() };
@@ -364,7 +364,7 @@ impl ScriptReader<'_> {
         }
     }
 
-    /// Takes off the words that only say when and how often something runs.
+    /// Removes the reserved words that only control when and how often a command runs.
     fn reserved(&mut self, words: &mut Vec<Word>) {
         let mut gone = 0;
         while let Some(word) = words.get(gone).and_then(Word::bare) {
@@ -393,7 +393,7 @@ impl ScriptReader<'_> {
                 }
                 "case" => {
                     let asked = words.get(gone + 1).map(|word| self.scope.tested(word, &self.source));
-                    self.cases.push(if let Some(Tested::Text(text)) = asked { Some(text) } else { None });
+                    self.cases.push(if let Some(TestOperand::Text(text)) = asked { Some(text) } else { None });
                     self.patterns = words.get(gone + 3..).unwrap_or_default().to_vec();
                     self.scope.open_choice(words.get(gone).map_or(0, |word| word.span.start));
                     self.is_pattern = true;
@@ -424,7 +424,7 @@ impl ScriptReader<'_> {
         words.drain(..gone.min(words.len()));
     }
 
-    /// Here documents: files that are written, and scripts that are run at once.
+    /// Interprets here documents: files that are written, and scripts that are run at once.
     fn files(&mut self, command: &str, target: Option<&Word>, heredocs: &[(Range<usize>, bool)]) {
         for (body, expands) in heredocs {
             let parts = heredoc(self.source.0, body.clone(), 0, *expands);
@@ -435,18 +435,18 @@ impl ScriptReader<'_> {
                 let name = fields.first().map(Field::text).unwrap_or_default();
                 let text = self.source.0.get(body.clone()).unwrap_or_default();
                 if text.starts_with("#!") || programs().written_scripts.iter().any(|end| name.ends_with(end)) {
-                    // It is run later, by whatever follows.
+                    // A later command runs it.
                     self.nested(body.clone(), Quote::Here, false);
                     continue;
                 }
                 let references = self.scope.value(&parts, &self.source);
                 let references = references.into_iter().filter(|chunk| chunk.depth() > 0 || !chunk.is_known).collect();
-                self.script.files.push(File { name, body: body.clone(), references });
+                self.script.files.push(WrittenFile { name, body: body.clone(), references });
             }
         }
     }
 
-    /// A script inside of this one.
+    /// Interprets a script within this one.
     fn nested(&mut self, span: Range<usize>, quote: Quote, escaped: bool) {
         let Some(text) = self.source.0.get(span.clone()).filter(|_| self.depth < DEEPEST) else { return };
         let outer = (self.within.replace(quote), self.depth);
@@ -457,9 +457,9 @@ impl ScriptReader<'_> {
     }
 }
 
-/// A bare word of its own making.
+/// A bare word for text that is not lexed.
 fn word_at(text: &str, span: Range<usize>) -> Word {
-    let literal = What::Literal(text[..span.len()].to_owned());
-    let part = super::words::Part { span: span.clone(), quote: Quote::Bare, what: literal };
+    let literal = Content::Literal(text[..span.len()].to_owned());
+    let part = super::words::Part { span: span.clone(), quote: Quote::Bare, content: literal };
     Word { span, parts: vec![part], elements: None }
 }

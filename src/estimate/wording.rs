@@ -1,4 +1,4 @@
-//! The words of an estimate in every language.
+//! The wording of an estimate in every language.
 
 use super::{Estimate, Fit, Fits};
 use crate::knowledge::{Language, in_terms};
@@ -56,7 +56,7 @@ pub(super) fn labels(language: Language) -> &'static Labels {
     }
 }
 
-/// Whether it fits, as a heading.
+/// The heading that says whether it fits.
 pub(super) fn verdict(fits: Fits, is_changed: bool, language: Language) -> &'static str {
     let (en, zh) = match (fits, is_changed) {
         (Fits::Surely, false) => ("It fits as it is", "无需修改即可放下"),
@@ -74,7 +74,7 @@ pub(super) fn verdict(fits: Fits, is_changed: bool, language: Language) -> &'sta
     }
 }
 
-/// What is left, as the line below that heading; nothing where it does not fit.
+/// The line below that heading that says what is left; `None` if it does not fit.
 pub(super) fn spare(fit: &Fit, language: Language) -> Option<String> {
     let spare = fit.spare?;
     let host = |words: &str| spare.host.map(|host| format!("{words}{host}")).unwrap_or_default();
@@ -97,7 +97,7 @@ pub(super) fn model(estimate: &Estimate, language: Language) -> String {
     format!("{}  {} {}", estimate.model, in_terms(&parameters, language), labels(language).parameters)
 }
 
-/// The layout in one line, in the terms of the field.
+/// The layout in one line.
 pub(super) fn layout(layout: &Layout, language: Language) -> String {
     let cluster = &layout.cluster;
     let plural = |count: u64, one: &str| if count == 1 { format!("1 {one}") } else { format!("{count} {one}s") };

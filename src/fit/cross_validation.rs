@@ -3,18 +3,18 @@ use std::sync::Arc;
 
 use sha2::{Digest, Sha256};
 
-use super::confidence::{self, Answered};
+use super::calibration::{self, FirstDiagnosis};
 use super::exhibit::Exhibit;
 use super::reliability::Forecast;
 use crate::diagnosis::UNKNOWN;
 
-/// So many parts are left out in turn.
+/// The number of folds that are left out in turn.
 const FOLDS: u64 = 10;
 
-/// How many answers are right.
+/// Counts of right answers.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Tally {
-    /// Of so many.
+    /// All answers.
     pub all: usize,
     /// Phases that a fair expert would accept.
     pub phase: usize,
@@ -24,20 +24,20 @@ pub struct Tally {
     pub cause: usize,
     /// First causes that are the label itself.
     pub cause_exact: usize,
-    /// Acceptable causes among the first three, not knowing behind the first place left out.
+    /// Acceptable causes among the first three; `unknown` counts only in the first place.
     pub cause_of_three: usize,
 }
 
 type Named = [Vec<(Arc<str>, f64)>];
 
-/// The part in which everything of `group` is left out; the same on every machine.
+/// The fold in which `group` is left out; the same on every machine.
 pub(super) fn fold(group: &str) -> usize {
     let digest = Sha256::digest(group.as_bytes());
     let number = digest.iter().take(8).fold(0u64, |number, byte| number << 8 | u64::from(*byte));
     (number % FOLDS) as usize
 }
 
-/// The same number for the same name.
+/// Numbers names consecutively; equal names get the same number.
 pub(super) fn numbers<'n>(names: impl Iterator<Item = &'n str>) -> Vec<usize> {
     let mut known: BTreeMap<&str, usize> = BTreeMap::new();
     names
@@ -48,7 +48,7 @@ pub(super) fn numbers<'n>(names: impl Iterator<Item = &'n str>) -> Vec<usize> {
         .collect()
 }
 
-/// How many answers are right, likeliest first each.
+/// Counts right answers; each list is ordered by likelihood.
 pub(super) fn tally(exhibits: &[Exhibit], phases: &Named, causes: &Named) -> Tally {
     let mut tally = Tally::default();
     for ((exhibit, phases), causes) in exhibits.iter().zip(phases).zip(causes) {
@@ -70,11 +70,11 @@ pub(super) fn tally(exhibits: &[Exhibit], phases: &Named, causes: &Named) -> Tal
     tally
 }
 
-/// The first diagnoses, and whether they are right.
-pub(super) fn answered(exhibits: &[Exhibit], causes: &Named) -> Vec<Answered> {
+/// The first diagnosis of each exhibit, and whether it is right.
+pub(super) fn answered(exhibits: &[Exhibit], causes: &Named) -> Vec<FirstDiagnosis> {
     let answer = |(exhibit, causes): (&Exhibit, &Vec<(Arc<str>, f64)>)| {
         let (cause, share) = causes.first()?;
-        Some(Answered {
+        Some(FirstDiagnosis {
             name: exhibit.name.clone(),
             group: exhibit.group.clone(),
             kind: exhibit.kind,
@@ -86,13 +86,13 @@ pub(super) fn answered(exhibits: &[Exhibit], causes: &Named) -> Vec<Answered> {
     exhibits.iter().zip(causes).filter_map(answer).collect()
 }
 
-/// How sure to be of each of `answers`, by a calibration that knows none of its part.
-pub(super) fn calibrated(answers: &[Answered]) -> Vec<Forecast> {
+/// The confidence in each of `answers`, by a calibration fitted on the other folds.
+pub(super) fn calibrated(answers: &[FirstDiagnosis]) -> Vec<Forecast> {
     let mut forecasts = Vec::new();
     for part in 0..FOLDS as usize {
-        let (own, others): (Vec<Answered>, Vec<Answered>) =
+        let (own, others): (Vec<FirstDiagnosis>, Vec<FirstDiagnosis>) =
             answers.iter().cloned().partition(|answer| fold(&answer.group) == part);
-        let calibration = confidence::fit(&others);
+        let calibration = calibration::fit(&others);
         forecasts.extend(
             own.into_iter()
                 .map(|answer| (calibration.confidence(answer.share, answer.kind, answer.is_unknown), answer.is_right)),

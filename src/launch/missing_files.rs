@@ -1,4 +1,4 @@
-//! Configuration files that the launch names and nobody gave.
+//! Finds configuration files that the launch names but that were not passed as inputs.
 
 use std::path::Path;
 
@@ -7,7 +7,7 @@ use crate::config::Entry;
 use crate::knowledge::{Language, Type};
 
 impl JobConfig<'_> {
-    /// What to give next time, so that more is known and patches become edits; nothing where all is there.
+    /// Asks for the first such file, since with it more is known and patches become edits; `None` if all are there.
     pub fn ask_for_files(&self, language: Language) -> Option<String> {
         let files = self.knobs().filter(|knob| knob.r#type == Type::File);
         let entries = files.filter_map(|knob| self.setting(knob)).filter(Setting::is_own).map(|setting| setting.entry);
@@ -22,13 +22,13 @@ impl JobConfig<'_> {
     fn is_given(&self, named: &str) -> bool {
         let name = Path::new(named).file_name();
         let is_it = |path: &str| Path::new(path).file_name() == name;
-        // Or the script writes it.
+        // The script may also write the file itself.
         let is_written = |entry: &Entry| entry.key.split_once(':').is_some_and(|(file, _)| is_it(file));
         self.documents.iter().any(|document| is_it(document.path()) || document.entries().iter().any(is_written))
     }
 }
 
-/// Whether the value is a file's name, and not one of a few words that the option takes as well.
+/// Whether the value is a file's name rather than one of the keywords that the option also accepts.
 fn is_file(value: &str) -> bool {
     !value.contains(['$', '{', ' ']) && Path::new(value).extension().is_some()
 }

@@ -1,9 +1,9 @@
-//! From flags and configurations to a model and a layout.
+//! Computes an estimate from flags and configurations.
 
 use std::fs;
 use std::sync::Arc;
 
-use super::{Estimate, EstimateError, Need, PlannedJob, SCHEMA, Serving, fit, shown};
+use super::{Estimate, EstimateError, Need, PlannedJob, SCHEMA, Serving, fit, layout_json};
 use crate::facts::{self, Facts, Value};
 use crate::incident;
 use crate::knowledge::{EngineIs, Knowledge, Shape, Trains, TrainsIn};
@@ -13,11 +13,11 @@ use crate::model::Job;
 use crate::settings::Site;
 use crate::{Error, Options, read};
 
-/// What trains nothing in particular is taken to train as: the numbers of DeepSpeed and of most trainers.
+/// How a job of an unknown framework is assumed to train: like DeepSpeed and most trainers.
 const USUAL: Trains =
     Trains { precision: TrainsIn::Mixed, fsdp: false, logits_in_place: false, engine: EngineIs::Elsewhere };
 
-/// What the job `planned` should need, moment by moment, on each device and host.
+/// Estimates what the job `planned` needs, moment by moment, on each device and host.
 pub fn estimate(planned: &PlannedJob, options: &Options) -> Result<Estimate, EstimateError> {
     let knowledge = &*options.known().map_err(Error::from)?;
     knowledge.complete().map_err(Error::from)?;
@@ -31,10 +31,10 @@ pub fn estimate(planned: &PlannedJob, options: &Options) -> Result<Estimate, Est
     }
     let is_precision_said = known.text("config.trains_in").is_some();
     let (job, launch) = launched(&planned.from, knowledge, site)?;
-    // The user's own words come first, then the configuration's.
+    // What the user says takes precedence over the configuration.
     facts::of_job(&mut known, &job);
     launch.configure(&mut known);
-    // Of a file that is only named nobody knows what it shares out.
+    // If the sharding is set in a file that was not passed, it is unknown.
     let is_open = known.text("config.sharding").is_none() && known.number("config.zero_stage").is_none();
     if let Some(named) = known.text("set.deepspeed").filter(|named| is_open && named.ends_with(".json")) {
         return Err(EstimateError::NotGiven(named.to_owned()));
@@ -78,7 +78,7 @@ pub fn estimate(planned: &PlannedJob, options: &Options) -> Result<Estimate, Est
         job,
         serving,
         model,
-        shown: shown::shown(&layout, &read, !planned.from.is_empty()),
+        shown: layout_json::layout_json(&layout, &read, !planned.from.is_empty()),
         moments: moments.into_iter().map(Need::from).collect(),
         is_least: !Plan::is_whole(&size, &layout),
         assumptions: assumed,
@@ -88,7 +88,7 @@ pub fn estimate(planned: &PlannedJob, options: &Options) -> Result<Estimate, Est
     })
 }
 
-/// What was launched, as far as `paths` say.
+/// Reads the job and its configuration from `paths`.
 fn launched<'k>(
     paths: &[String],
     knowledge: &'k Knowledge,
@@ -107,7 +107,7 @@ fn launched<'k>(
     Ok((job, launch))
 }
 
-/// The model and its name.
+/// The model's name and size.
 fn model(
     planned: &PlannedJob,
     facts: &Facts,
@@ -120,7 +120,7 @@ fn model(
         let named = named.filter(|name| !name.is_empty());
         let unknown = || named.map_or(EstimateError::NoModel, |name| EstimateError::UnsizedModel(name.to_owned()));
         let counted = planned.parameters.map(|count| (ModelSize::of_parameters(count), Vec::new()));
-        // A shape says more than a number, a number more than a name that rounds it.
+        // A shape is more precise than a number, and a number more precise than a rounded name.
         let found = launch.model(facts).filter(|(size, _)| size.shape.is_some() || counted.is_none());
         let (size, cites) = found.or(counted).ok_or_else(unknown)?;
         let name = named.or(cites.first().map(|cite| &*cite.text)).map(str::to_owned);

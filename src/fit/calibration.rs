@@ -1,4 +1,4 @@
-//! The numbers of a calibration that make labelled answers likeliest.
+//! Fits the calibration under which the labelled answers are most likely.
 
 use std::collections::BTreeSet;
 
@@ -7,39 +7,40 @@ use crate::model::Kind;
 
 /// The first diagnosis of a labelled incident.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Answered {
+pub struct FirstDiagnosis {
     /// The case.
     pub name: String,
-    /// Where it comes from.
+    /// The origin of the case.
     pub group: String,
     /// The incident's kind, as oomdoc sees it.
     pub kind: Kind,
-    /// Its share of all odds, 0–1.
+    /// The diagnosis's share of all odds, 0–1.
     pub share: f64,
-    /// Whether it says that the cause is not known.
+    /// Whether the diagnosis is that the cause is unknown.
     pub is_unknown: bool,
-    /// Whether it is the label or what a fair expert would accept too.
+    /// Whether it is the label, or another answer that a fair expert would accept.
     pub is_right: bool,
 }
 
-/// So many answers count as the opposite of what they are: two people who label the same incidents disagree on the cause of one in
-/// twenty. No number of right answers makes surer than this leaves.
+/// The share of labels assumed to be wrong: two people who label the same incidents disagree on the cause of one in
+/// twenty. It limits the confidence that any number of right answers can give.
 const DOUBT: f64 = 0.05;
 
-/// How strongly each number is held where it is when nothing is known, as a multiple of ½ × the square of its distance: one
-/// kind's few incidents move its own offset little, all incidents together the common ones.
-const HOLD_SLOPE: f64 = 4.0;
-const HOLD_OFFSET: f64 = 0.5;
-const HOLD_UNKNOWN: f64 = 2.0;
-const HOLD_KIND: f64 = 4.0;
+/// The L2 penalty on each number's distance from its value without data, as a multiple of ½ × its square: the few
+/// incidents of one kind move its own offset little, all incidents together move the common numbers.
+const PENALTY_SLOPE: f64 = 4.0;
+const PENALTY_OFFSET: f64 = 0.5;
+const PENALTY_UNKNOWN: f64 = 2.0;
+const PENALTY_KIND: f64 = 4.0;
 
-/// The calibration that makes `answers` likeliest, held near the one that changes nothing; without answers that one.
+/// The calibration under which `answers` are most likely, with a penalty that holds it near the neutral one; without
+/// answers, the neutral one.
 ///
-/// Newton's method, one number at a time: each term is convex, so that this ends at the one optimum.
-pub fn fit(answers: &[Answered]) -> Calibration {
+/// Uses Newton's method, one number at a time. The loss is convex, so this ends at its only optimum.
+pub fn fit(answers: &[FirstDiagnosis]) -> Calibration {
     let kinds: Vec<_> = answers.iter().map(|answer| answer.kind).collect::<BTreeSet<_>>().into_iter().collect();
     let start = |place: usize| if place == 0 { 1.0 } else { 0.0 };
-    let hold = |place: usize| *[HOLD_SLOPE, HOLD_OFFSET, HOLD_UNKNOWN].get(place).unwrap_or(&HOLD_KIND);
+    let penalty = |place: usize| *[PENALTY_SLOPE, PENALTY_OFFSET, PENALTY_UNKNOWN].get(place).unwrap_or(&PENALTY_KIND);
     let rows: Vec<(Vec<f64>, f64)> = answers
         .iter()
         .map(|answer| {
@@ -52,8 +53,8 @@ pub fn fit(answers: &[Answered]) -> Calibration {
     for _ in 0..MOST_ROUNDS {
         let mut moved = 0.0_f64;
         for place in 0..numbers.len() {
-            let mut slope = hold(place) * (numbers[place] - start(place));
-            let mut curvature = hold(place);
+            let mut slope = penalty(place) * (numbers[place] - start(place));
+            let mut curvature = penalty(place);
             for (row, target) in rows.iter().filter(|(row, _)| row[place] != 0.0) {
                 let said = logistic(row.iter().zip(&numbers).map(|(part, number)| part * number).sum());
                 slope += (said - target) * row[place];
@@ -78,16 +79,16 @@ pub fn fit(answers: &[Answered]) -> Calibration {
 
 const MOST_ROUNDS: usize = 10_000;
 const PRECISION: f64 = 1e-9;
-/// More odds never mean less confidence.
+/// The least slope: higher odds never mean less confidence.
 const FLATTEST: f64 = 0.05;
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// `of` answers with such a share, of which `right` are right.
-    fn answers(kind: Kind, share: f64, right: usize, of: usize) -> Vec<Answered> {
-        let answer = |place| Answered {
+    /// `of` answers with this share, of which `right` are right.
+    fn answers(kind: Kind, share: f64, right: usize, of: usize) -> Vec<FirstDiagnosis> {
+        let answer = |place| FirstDiagnosis {
             name: format!("{kind}-{share}-{place}"),
             group: String::new(),
             kind,
@@ -105,7 +106,7 @@ mod tests {
 
     #[test]
     fn many_answers_decide() {
-        // Whoever says 0.5 and is right in three of four, and 0.8 where nine of ten are, is too modest.
+        // Stating 0.5 while being right in three of four, and 0.8 while being right in nine of ten, is too modest.
         let mut known = answers(Kind::GpuOom, 0.5, 3000, 4000);
         known.extend(answers(Kind::GpuOom, 0.8, 3600, 4000));
         let calibration = fit(&known);

@@ -1,15 +1,15 @@
-//! Signs and small words between what is said, in every language.
+//! Punctuation and connecting words in every language.
 
 use super::names::choose;
 use crate::knowledge::Language;
 use crate::model::{Need, Role};
 
-/// `words` behind what ends without a full stop.
+/// `words` as a sentence behind text that has no full stop.
 pub(super) fn sentence(words: &str, language: Language) -> String {
     format!("{}{words}", choose(language, ". ", "。"))
 }
 
-/// Where a process ran.
+/// The host on which a process ran.
 pub(super) fn on_host(host: &str, language: Language) -> String {
     match language {
         Language::En => format!("on {host}"),
@@ -17,27 +17,27 @@ pub(super) fn on_host(host: &str, language: Language) -> String {
     }
 }
 
-/// What stands between the parts of an enumeration.
+/// The separator of an enumeration.
 pub(super) fn comma(language: Language) -> &'static str {
     choose(language, ", ", "，")
 }
 
-/// What stands between several effects.
+/// The separator of several effects.
 pub(super) fn semicolon(language: Language) -> &'static str {
     choose(language, ", ", "；")
 }
 
-/// What stands behind a label.
+/// The punctuation behind a label.
 pub(super) fn colon(language: Language) -> &'static str {
     choose(language, ": ", "：")
 }
 
-/// The memory of a host beside that of a GPU.
+/// The word for host memory, as opposed to that of a GPU.
 pub(super) fn host(language: Language) -> &'static str {
     choose(language, "host", "主机")
 }
 
-/// What is needed, of what there is: `to 15.94 of 79.15 GiB`.
+/// The need after a change and the capacity: ` to 15.94 of 79.15 GiB`.
 pub(super) fn down_to(need: &Need, language: Language) -> String {
     match language {
         Language::En => format!(" to {need}"),
@@ -53,7 +53,7 @@ pub(super) fn needed(need: &Need, language: Language) -> String {
     }
 }
 
-/// What an input is, and how many lines of it were read.
+/// The role of an input, and how many lines of it were read.
 pub(super) fn input(role: Role, lines: u64, language: Language) -> String {
     let (en, zh) = match role {
         Role::Log => ("log", "日志"),

@@ -1,17 +1,17 @@
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-/// On which line of a TOML file each key stands.
+/// The line of each key in a TOML file.
 #[derive(Debug)]
-pub(crate) struct Lines {
-    /// The path of a key, `evidence.2.when`, and its line.
+pub(crate) struct KeyLines {
+    /// Paths of keys, such as `evidence.2.when`, with their lines.
     lines: Vec<(String, usize)>,
 }
 
-impl Lines {
-    /// The keys of `content`; none where it is no TOML.
-    pub fn of(content: &str) -> Lines {
-        let mut found = Lines { lines: Vec::new() };
+impl KeyLines {
+    /// The keys of `content`; none if it is not TOML.
+    pub fn of(content: &str) -> KeyLines {
+        let mut found = KeyLines { lines: Vec::new() };
         let (table, _) = DeTable::parse_recoverable(content);
         found.table("", table.get_ref(), content);
         found
@@ -43,7 +43,7 @@ impl Lines {
         self.lines.iter().any(|(known, _)| *known == wanted)
     }
 
-    /// The line of the key at `path`, or of the nearest one above it that stands in the file.
+    /// The line of the key at `path`, or of its nearest parent in the file.
     pub fn line(&self, path: &[&str]) -> Option<usize> {
         (1..=path.len()).rev().find_map(|length| {
             let wanted = path[..length].join(".");
@@ -52,12 +52,12 @@ impl Lines {
     }
 }
 
-/// The line on which the byte at `offset` stands, from 1.
+/// The line of the byte at `offset`, from 1.
 pub(crate) fn line_at(content: &str, offset: usize) -> Option<usize> {
     Some(content.get(..offset)?.matches('\n').count() + 1)
 }
 
-/// The line on which what `problem` has in backticks stands, the first of which stands anywhere.
+/// The line of the first text in backticks in `problem` that occurs in `content`.
 pub(crate) fn line_of_words(content: &str, problem: &str) -> Option<usize> {
     let quoted = problem.split('`').skip(1).step_by(2).filter(|words| !words.is_empty());
     quoted.filter_map(|words| content.find(words)).find_map(|at| line_at(content, at))
@@ -69,8 +69,9 @@ mod tests {
 
     #[test]
     fn keys_are_found_on_their_lines() {
-        let lines =
-            Lines::of("id = 'a'\n\n[title]\nen = 'x'\n\n[[evidence]]\ngroup = 'g'\n\n[[evidence]]\nwhen = '''\nx'''\n");
+        let lines = KeyLines::of(
+            "id = 'a'\n\n[title]\nen = 'x'\n\n[[evidence]]\ngroup = 'g'\n\n[[evidence]]\nwhen = '''\nx'''\n",
+        );
         assert_eq!(lines.line(&["id"]), Some(1));
         assert_eq!(lines.line(&["title", "en"]), Some(4));
         assert_eq!(lines.line(&["evidence", "0", "group"]), Some(7));

@@ -1,11 +1,11 @@
-//! Tests: what `[ … ]` says of what is known, with which scripts choose their defaults.
+//! Evaluates `[ … ]` and the patterns of `case`, by which scripts choose their defaults.
 
-use super::super::expand::{Holds, Tested};
-use super::super::words::{Quote, What, Word};
+use super::super::expand::{Holds, TestOperand};
+use super::super::words::{Content, Quote, Word};
 use super::ScriptReader;
 
 impl ScriptReader<'_> {
-    /// Whether the test that `words` are holds.
+    /// Whether the test `words` holds.
     pub(super) fn test(&mut self, words: &[Word]) -> Holds {
         let words = match words {
             [first, inner @ .., last] if matches!(first.bare(), Some("[" | "[[")) => {
@@ -23,7 +23,8 @@ impl ScriptReader<'_> {
         }
     }
 
-    /// A branch of the innermost `case` begins, behind the patterns that were read. Of what is not known none is chosen.
+    /// Begins a branch of the innermost `case`, behind the patterns that were read. If the subject of the `case` is
+    /// unknown, nothing is decided.
     pub(super) fn branch(&mut self) {
         let patterns = std::mem::take(&mut self.patterns);
         let Some(Some(asked)) = self.cases.last().filter(|_| !patterns.is_empty()) else { return };
@@ -51,17 +52,22 @@ impl ScriptReader<'_> {
     }
 
     fn compare(&mut self, left: &Word, operator: &str, right: &Word) -> Holds {
-        // A pattern is compared with otherwise.
+        // Comparisons with a wildcard pattern are not evaluated.
         let is_pattern = right.parts.iter().any(|part| {
-            part.quote == Quote::Bare && matches!(&part.what, What::Literal(text) if text.contains(['*', '?', '[']))
+            part.quote == Quote::Bare
+                && matches!(&part.content, Content::Literal(text) if text.contains(['*', '?', '[']))
         });
         let (left, right) = (self.tested(left), self.tested(right));
-        let is_sure = matches!((&left, &right), (Tested::Text(_), Tested::Text(_)));
+        let is_sure = matches!((&left, &right), (TestOperand::Text(_), TestOperand::Text(_)));
         let (left, right) = match (left, right) {
-            (Tested::Text(left), Tested::Text(right)) => (left, right),
-            (Tested::Argument, Tested::Text(other)) | (Tested::Text(other), Tested::Argument) => (String::new(), other),
-            // Compared with nothing it is asked whether somebody sets it.
-            (Tested::Unset, Tested::Text(other)) | (Tested::Text(other), Tested::Unset) if other.is_empty() => {
+            (TestOperand::Text(left), TestOperand::Text(right)) => (left, right),
+            (TestOperand::Argument, TestOperand::Text(other)) | (TestOperand::Text(other), TestOperand::Argument) => {
+                (String::new(), other)
+            }
+            // A comparison with the empty string asks whether the variable is set.
+            (TestOperand::Unset, TestOperand::Text(other)) | (TestOperand::Text(other), TestOperand::Unset)
+                if other.is_empty() =>
+            {
                 (String::new(), other)
             }
             _ => return Holds::Unknown,
@@ -87,24 +93,26 @@ impl ScriptReader<'_> {
 
     fn is_empty(&mut self, word: &Word) -> Holds {
         match self.tested(word) {
-            Tested::Text(text) => Holds::Surely(text.is_empty()),
-            Tested::Argument | Tested::Unset => Holds::Usually(true),
-            Tested::Unknown => Holds::Unknown,
+            TestOperand::Text(text) => Holds::Surely(text.is_empty()),
+            TestOperand::Argument | TestOperand::Unset => Holds::Usually(true),
+            TestOperand::Unknown => Holds::Unknown,
         }
     }
 
-    fn tested(&mut self, word: &Word) -> Tested {
+    fn tested(&mut self, word: &Word) -> TestOperand {
         self.scope.tested(word, &self.source)
     }
 }
 
-/// Whether `text` is what a pattern says; of patterns with wildcards only `*` is known to fit.
+/// Whether `text` matches a pattern. Of the patterns with wildcards, only a lone `*` is evaluated.
 fn matches(pattern: &Word, text: &str) -> Option<bool> {
     let mut literal = String::new();
     for part in &pattern.parts {
-        match &part.what {
-            What::Literal(words) if part.quote != Quote::Bare || !words.contains(['*', '?', '[']) => literal += words,
-            What::Literal(words) if words == "*" && pattern.parts.len() == 1 => return Some(true),
+        match &part.content {
+            Content::Literal(words) if part.quote != Quote::Bare || !words.contains(['*', '?', '[']) => {
+                literal += words;
+            }
+            Content::Literal(words) if words == "*" && pattern.parts.len() == 1 => return Some(true),
             _ => return None,
         }
     }

@@ -1,57 +1,57 @@
-//! The words that reports are made of, in every language. A word without a translation does not compile.
+//! The wording of reports in every language. A missing translation does not compile.
 
-pub(super) use super::joints::{colon, comma, down_to, host, input, needed, on_host, semicolon, sentence};
+pub(super) use super::connectives::{colon, comma, down_to, host, input, needed, on_host, semicolon, sentence};
 pub(crate) use super::names::phase;
 pub(super) use super::names::{during, figure, headline, other_failure};
 use super::ranks::words as rank_words;
 use crate::knowledge::Language;
 use crate::model::{ClockSkew, Earlier, Ending, Ignored, Nodes, Outcomes, Seen, Signal};
 
-/// What a section is about.
+/// The topic of a section.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum About {
-    /// What to change.
+pub(super) enum Topic {
+    /// Changes to make.
     Changes,
     /// The job, and whether this came up before.
     Job,
-    /// Why it happened.
+    /// The causes.
     Why,
-    /// The numbers.
+    /// The figures.
     Figures,
-    /// Who held the memory.
+    /// The holders of memory.
     Holders,
-    /// What the numbers are made of.
+    /// The sums that explain the figures.
     Arithmetic,
-    /// What memory snapshots show.
+    /// The memory snapshots.
     Snapshot,
     /// The call that failed.
     Stack,
     /// How the processes ended.
     Ends,
-    /// All ranks of a large job.
+    /// The grid of ranks of a large job.
     Ranks,
     /// The lines that prove it.
     Proof,
-    /// What does not help.
+    /// Changes that do not help.
     Useless,
-    /// What to record next time.
+    /// Hints what to record next time.
     NextTime,
-    /// What only followed.
+    /// Incidents that followed from the first.
     Also,
-    /// What was read.
+    /// The inputs.
     Read,
 }
 
-/// So many nodes that gave nothing are named.
+/// The most unanswered nodes that are named.
 const NAMED: usize = 8;
 
-/// How many nodes gave nothing, and the first of them by name.
+/// The number of nodes that did not answer, and the names of the first ones.
 fn unanswered(nodes: &Nodes) -> Option<(usize, String)> {
     let named: Vec<&str> = nodes.unanswered.iter().take(NAMED).map(String::as_str).collect();
     (!named.is_empty()).then(|| (nodes.unanswered.len(), named.join(", ")))
 }
 
-/// Headings and small words.
+/// Headings and labels.
 pub(super) struct Labels {
     pub who: &'static str,
     pub job: &'static str,
@@ -129,7 +129,7 @@ pub(super) struct Labels {
     pub others: fn(usize) -> String,
 }
 
-/// The words beside a screen's sections: short, for they stand in a narrow column.
+/// Short labels for the narrow column beside a screen's sections.
 #[derive(Clone, Copy)]
 pub(super) struct Tags {
     pub job: &'static str,
@@ -406,7 +406,7 @@ fn day_of(time: &str) -> &str {
     time.get(..10).unwrap_or(time)
 }
 
-/// As much of an id as `history show` needs.
+/// The prefix of an id that `history show` needs.
 fn short(earlier: &Earlier) -> &str {
     earlier.id.get(..8).unwrap_or(&earlier.id)
 }
@@ -426,7 +426,7 @@ pub(super) fn labels(language: Language) -> &'static Labels {
     }
 }
 
-/// How sure `confidence` (0–1) is, in a word.
+/// The word for a `confidence` (0–1).
 pub(super) fn sureness(confidence: f64, labels: &Labels) -> &'static str {
     match confidence {
         0.9.. => labels.sure,
@@ -435,17 +435,17 @@ pub(super) fn sureness(confidence: f64, labels: &Labels) -> &'static str {
     }
 }
 
-/// The amounts of a headline.
+/// The amounts in a headline.
 pub(super) enum Amounts {
     /// An allocation that was refused.
     Requested { requested: String, free: Option<String>, total: Option<String> },
-    /// What was used of what there is.
+    /// The amount in use and the total.
     InUse { used: String, total: String },
     /// A limit that was reached.
     Limit { limit: String },
-    /// What the victim held.
+    /// The amount that the victim held.
     Held { held: String },
-    /// What was left for the KV cache.
+    /// The amount left for the KV cache.
     Room { room: String },
 }
 
@@ -475,7 +475,7 @@ pub(super) fn amounts(amounts: &Amounts, language: Language) -> String {
     }
 }
 
-/// How `who`, so many processes, ended ` at 05:12:41`.
+/// How `who`, which are `count` processes, ended, with `when` such as ` at 05:12:41`.
 pub(super) fn ended(ending: &Ending, who: &str, count: usize, when: &str, language: Language) -> String {
     let was = if count == 1 { "was" } else { "were" };
     let how = match (language, ending) {
@@ -503,26 +503,26 @@ pub(super) fn ended(ending: &Ending, who: &str, count: usize, when: &str, langua
     format!("{how}{when}")
 }
 
-/// The word beside a screen's section.
-pub(super) fn tag(about: About, language: Language) -> &'static str {
+/// The short label of a screen's section.
+pub(super) fn tag(topic: Topic, language: Language) -> &'static str {
     let labels = labels(language);
     let Tags { job, why, figures, holders, arithmetic, snapshot, stack, ends, proof, useless, next_time, also, read } =
         labels.tags;
-    match about {
-        About::Changes => labels.action,
-        About::Job => job,
-        About::Why => why,
-        About::Figures => figures,
-        About::Holders => holders,
-        About::Arithmetic => arithmetic,
-        About::Snapshot => snapshot,
-        About::Stack => stack,
-        About::Ends => ends,
-        About::Ranks => rank_words(language).tag,
-        About::Proof => proof,
-        About::Useless => useless,
-        About::NextTime => next_time,
-        About::Also => also,
-        About::Read => read,
+    match topic {
+        Topic::Changes => labels.action,
+        Topic::Job => job,
+        Topic::Why => why,
+        Topic::Figures => figures,
+        Topic::Holders => holders,
+        Topic::Arithmetic => arithmetic,
+        Topic::Snapshot => snapshot,
+        Topic::Stack => stack,
+        Topic::Ends => ends,
+        Topic::Ranks => rank_words(language).tag,
+        Topic::Proof => proof,
+        Topic::Useless => useless,
+        Topic::NextTime => next_time,
+        Topic::Also => also,
+        Topic::Read => read,
     }
 }

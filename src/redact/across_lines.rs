@@ -1,4 +1,4 @@
-//! Secrets that go over several cited lines: a key, a token that a terminal broke.
+//! Finds secrets that span several cited lines: a key, a token that a terminal wrapped.
 
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
@@ -7,21 +7,21 @@ use std::sync::Arc;
 use super::Redactor;
 use crate::model::{Location, Text};
 
-/// Cited lines by their place, each as far as it is cited.
+/// Cited lines by path and number, each as far as it is cited.
 #[derive(Default)]
-pub(super) struct Lines(BTreeMap<(Arc<str>, u64), String>);
+pub(super) struct CitedLines(BTreeMap<(Arc<str>, u64), String>);
 
-/// What is secret because of the lines beside it, by the place of its line.
-pub(super) struct Pieces(HashMap<(Arc<str>, u64), Vec<Piece>>);
+/// Secret parts that only show together with adjacent lines, by the path and number of their line.
+pub(super) struct SecretPieces(HashMap<(Arc<str>, u64), Vec<Piece>>);
 
-/// Words of a line that are secret, and the row that says so.
+/// A secret part of a line, and the row that it matches.
 pub(super) struct Piece {
     words: String,
     row: usize,
 }
 
-impl Lines {
-    /// Takes the line of a citation.
+impl CitedLines {
+    /// Adds the line of a citation.
     pub fn add(&mut self, text: &Text<'_>) {
         if let Text::Cited { location, words, .. } = text {
             let line = self.0.entry((location.path.clone(), location.line.0)).or_default();
@@ -31,9 +31,9 @@ impl Lines {
         }
     }
 
-    /// Looks through each run of lines that follow one another.
-    pub fn search(self, redactor: &Redactor) -> Pieces {
-        let mut pieces = Pieces(HashMap::new());
+    /// Searches each run of consecutive lines.
+    pub fn search(self, redactor: &Redactor) -> SecretPieces {
+        let mut pieces = SecretPieces(HashMap::new());
         let mut run: Vec<((Arc<str>, u64), String)> = Vec::new();
         for (place, line) in self.0 {
             if run.last().is_some_and(|((path, number), _)| *path != place.0 || number + 1 != place.1) {
@@ -46,7 +46,7 @@ impl Lines {
     }
 }
 
-impl Pieces {
+impl SecretPieces {
     fn add(&mut self, run: Vec<((Arc<str>, u64), String)>, redactor: &Redactor) {
         if run.len() < 2 {
             return;
@@ -73,14 +73,14 @@ impl Pieces {
         }
     }
 
-    /// What is secret of the line at `location`.
+    /// The secret parts of the line at `location`.
     pub fn of(&self, location: &Location) -> &[Piece] {
         self.0.get(&(location.path.clone(), location.line.0)).map_or(&[], Vec::as_slice)
     }
 }
 
 impl Piece {
-    /// Adds to `secrets` where `words` have it.
+    /// Adds the occurrences of this part in `words` to `secrets`.
     pub fn find(&self, words: &str, secrets: &mut Vec<(Range<usize>, usize)>) {
         secrets.extend(words.match_indices(&self.words).map(|(at, found)| (at..at + found.len(), self.row)));
     }

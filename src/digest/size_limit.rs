@@ -1,22 +1,22 @@
-//! Keeps a digest small, however much a node's logs state: what proves and what came first stays longest.
+//! Limits the size of a digest, however much a node's logs state: proofs and the first statements are kept longest.
 
 use super::DigestError;
 use super::content::Content;
 use crate::incident::InputFindings;
 use crate::model::{Event, Severity, What};
 
-/// As many bytes has a node's digest at most, packed.
+/// The most bytes of a node's packed digest.
 pub const LARGEST: usize = 256 << 10;
 
-/// So many statements of a kind in a log, to begin with.
+/// The most statements of a kind per log, before the limit is lowered.
 const MOST: usize = 4096;
 
-/// `content`, packed into [`LARGEST`] bytes; what does not find room goes, and its input says so.
+/// Packs `content` into [`LARGEST`] bytes. What does not fit is dropped, with a warning on its input.
 pub fn packed(content: &mut Content) -> Result<Vec<u8>, DigestError> {
     let mut body = content.packed()?;
     let mut most = MOST;
     while body.len() > LARGEST && most > 0 {
-        // About as much as there is room for, and less each time.
+        // About as much as fits, and less in each round.
         most = (most * LARGEST / body.len()).min(most / 2);
         thin(content, most);
         body = content.packed()?;
@@ -29,7 +29,7 @@ pub fn packed(content: &mut Content) -> Result<Vec<u8>, DigestError> {
     Ok(body)
 }
 
-/// Keeps the first `most` statements of each kind in each log, and what is printed in the first of the logs.
+/// Keeps the first `most` statements of each kind in each log, and printed configurations only of the first logs.
 fn thin(content: &mut Content, most: usize) {
     for read in &mut content.reads {
         let before = read.findings.events.len();
@@ -60,7 +60,7 @@ fn thin(content: &mut Content, most: usize) {
     }
 }
 
-/// Keeps `most` inputs: those whose memory ran out, then the first.
+/// Keeps `most` inputs: those that state a shortage first, then in order.
 fn keep_inputs(content: &mut Content, most: usize) {
     let proves = |read: &&InputFindings| read.findings.events.iter().any(|event| Weight::of(event) == Weight::Shortage);
     let first = content.reads.iter().filter(proves).map(|read| &read.path);
@@ -79,7 +79,7 @@ fn keep_inputs(content: &mut Content, most: usize) {
     });
 }
 
-/// How much a statement weighs, heaviest first.
+/// The importance of a statement, highest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Weight {
     Shortage,

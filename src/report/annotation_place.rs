@@ -1,4 +1,4 @@
-//! Where in the repository an annotation belongs: the line of the launch configuration that should change.
+//! Finds the place of an annotation in the repository: the line of the launch configuration that should change.
 
 use std::path::{Component, Path, PathBuf};
 
@@ -8,16 +8,16 @@ use crate::model::{Report, Role};
 
 /// A line of a file of the repository.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Place {
-    /// Relative to the repository's root, with `/` between its parts.
+pub(super) struct AnnotationPlace {
+    /// The path relative to the repository's root, separated by `/`.
     pub file: String,
-    /// Physical line.
+    /// The physical line.
     pub line: u64,
 }
 
-/// The line that the first patch edits; else the line of a configuration that supports a diagnosis. None where no such
-/// file was given, or it lies outside the repository at `root`: a log is no part of a change.
-pub(super) fn place(report: &Report, root: &Path) -> Option<Place> {
+/// The line that the first patch edits, else the line of a configuration that supports a diagnosis. `None` if no such
+/// file was given, or it lies outside of the repository at `root`; logs are never annotated.
+pub(super) fn annotation_place(report: &Report, root: &Path) -> Option<AnnotationPlace> {
     let incident = report.incidents.first()?;
     let edited = numbered(incident).into_iter().filter_map(|patch| {
         let line = first_changed_line(patch.diff.as_deref()?)?;
@@ -29,10 +29,10 @@ pub(super) fn place(report: &Report, root: &Path) -> Option<Place> {
     let cited = telling(&incident.diagnoses).into_iter().flat_map(|diagnosis| &diagnosis.evidence);
     let cited =
         cited.map(|cite| (cite.location.path.to_string(), cite.location.line.0)).filter(|(path, _)| is_config(path));
-    edited.chain(cited).find_map(|(path, line)| Some(Place { file: within(&path, root)?, line }))
+    edited.chain(cited).find_map(|(path, line)| Some(AnnotationPlace { file: within(&path, root)?, line }))
 }
 
-/// `path` as seen from `root`; nothing where it lies elsewhere.
+/// `path` relative to `root`; `None` if it lies outside.
 pub(super) fn within(path: &str, root: &Path) -> Option<String> {
     let absolute = tidy(&std::path::absolute(path).ok()?);
     let inner = absolute.strip_prefix(tidy(&std::path::absolute(root).ok()?)).ok()?;
@@ -40,7 +40,7 @@ pub(super) fn within(path: &str, root: &Path) -> Option<String> {
     (!parts.is_empty()).then(|| parts.join("/"))
 }
 
-/// Without `..`, by the words alone: a file in an archive does not exist.
+/// Resolves `..` lexically, since a file in an archive does not exist on disk.
 fn tidy(path: &Path) -> PathBuf {
     let mut tidy = PathBuf::new();
     for part in path.components() {

@@ -1,11 +1,11 @@
-//! What the parts of a job's memory are called.
+//! The names of memory components in every language.
 
 use std::borrow::Cow;
 
 use crate::knowledge::Language;
 use crate::memory::Component;
 
-/// The part's name; of another model's part that model's name stands in front.
+/// The component's name; a component of another model begins with that model's name.
 pub(crate) fn part_name(part: &Component, language: Language) -> Cow<'_, str> {
     match language {
         Language::En => Cow::Borrowed(&part.name),
@@ -87,7 +87,7 @@ mod tests {
     use crate::Options;
     use crate::estimate::{PlannedJob, estimate};
 
-    /// Every part that the corpus' jobs have.
+    /// Covers every component that the corpus' jobs have.
     #[test]
     fn every_part_has_a_chinese_name() -> Result<(), Box<dyn std::error::Error>> {
         for case in ["ppo-13b-save", "easyr1-7b-vl-offload", "openrlhf-72b-resume", "ring-attention-broadcast"] {

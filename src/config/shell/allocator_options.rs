@@ -1,4 +1,5 @@
-//! Options inside a variable: `PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True,roundup_power2_divisions:[256:1,>:8]`.
+//! Options within an allocator's variable:
+//! `PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True,roundup_power2_divisions:[256:1,>:8]`.
 
 use std::ops::Range;
 
@@ -7,34 +8,34 @@ pub(super) fn has_options(name: &str) -> bool {
     name.ends_with("_ALLOC_CONF")
 }
 
-/// One option and where it stands in the variable's value.
+/// One option, with spans in the variable's value.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Item<'a> {
+pub(super) struct AllocatorOption<'a> {
     pub name: &'a str,
     pub value: Range<usize>,
-    /// Name and value.
+    /// The bytes of name and value.
     pub all: Range<usize>,
 }
 
-/// The options in `value`; commas inside brackets separate none.
-pub(super) fn options(value: &str) -> Vec<Item<'_>> {
-    let (mut items, mut start, mut depth) = (Vec::new(), 0, 0usize);
+/// The options in `value`. Commas inside brackets do not separate options.
+pub(super) fn options(value: &str) -> Vec<AllocatorOption<'_>> {
+    let (mut options, mut start, mut depth) = (Vec::new(), 0, 0usize);
     for (at, byte) in value.bytes().chain([b',']).enumerate() {
         match byte {
             b'[' => depth += 1,
             b']' => depth = depth.saturating_sub(1),
             b',' if depth == 0 || at == value.len() => {
-                let item = &value[start..at];
-                if let Some(colon) = item.find(':') {
-                    let name = item[..colon].trim();
-                    items.push(Item { name, value: start + colon + 1..at, all: start..at });
+                let option = &value[start..at];
+                if let Some(colon) = option.find(':') {
+                    let name = option[..colon].trim();
+                    options.push(AllocatorOption { name, value: start + colon + 1..at, all: start..at });
                 }
                 start = at + 1;
             }
             _ => {}
         }
     }
-    items
+    options
 }
 
 #[cfg(test)]
@@ -44,7 +45,7 @@ mod tests {
     #[test]
     fn commas_in_brackets_separate_nothing() {
         let value = "expandable_segments:True,roundup_power2_divisions:[256:1,>:8],x";
-        let read: Vec<_> = options(value).into_iter().map(|item| (item.name, &value[item.value])).collect();
+        let read: Vec<_> = options(value).into_iter().map(|option| (option.name, &value[option.value])).collect();
         assert_eq!(read, [("expandable_segments", "True"), ("roundup_power2_divisions", "[256:1,>:8]")]);
         assert_eq!(options(""), []);
     }

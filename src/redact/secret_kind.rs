@@ -1,4 +1,4 @@
-//! One kind of secret, as it is looked for.
+//! The search for one kind of secret.
 
 use std::ops::Range;
 use std::sync::OnceLock;
@@ -7,29 +7,29 @@ use regex::bytes::{Captures, Regex, RegexBuilder};
 
 use crate::knowledge::Secret;
 
-/// A row of `rules/redaction/`, of which the patterns are read only where they are needed: most never are.
-pub(super) struct Row {
+/// A row of `rules/redaction/`. Its patterns are compiled on first use, since most are never needed.
+pub(super) struct SecretKind {
     pub mask: String,
     pub secret: Secret,
     finder: OnceLock<Option<Finder>>,
     refuter: OnceLock<Refuter>,
 }
 
-/// Finds what looks like a secret.
+/// Finds candidates for secrets.
 struct Finder {
     pattern: Regex,
-    /// The groups of which one is the secret.
+    /// The capture groups of which one holds the secret.
     groups: Vec<usize>,
 }
 
-/// Knows what is none though it looks alike.
+/// Rejects candidates that are not secrets.
 struct Refuter {
     unless: Option<Regex>,
     harmless: Vec<Regex>,
 }
 
-/// `pattern`, to be looked for byte by byte where it is of ASCII: the tables of Unicode take longer to prepare than all else
-/// here, and letters of other alphabets are no part of secrets.
+/// Compiles `pattern` to match bytes if it is ASCII: Unicode tables take longer to prepare than everything else here,
+/// and letters of other alphabets do not occur in secrets.
 fn read(pattern: &str) -> Result<Regex, regex::Error> {
     match pattern.is_ascii() {
         true => RegexBuilder::new(pattern).unicode(false).build().or_else(|_| Regex::new(pattern)),
@@ -46,7 +46,7 @@ impl Finder {
         Ok(Finder { pattern, groups })
     }
 
-    /// Where the secret stands in what was found, without what only surrounds it.
+    /// The span of the secret within a match, without quotes and brackets.
     fn secret(&self, text: &str, found: &Captures<'_>) -> Range<usize> {
         let value = self.groups.iter().find_map(|group| found.get(*group)).unwrap_or(found.get_match());
         let range = whole_characters(text, value.range());
@@ -58,7 +58,7 @@ impl Finder {
 }
 
 impl Refuter {
-    /// A pattern that cannot be read refutes nothing: rather is too much masked.
+    /// A pattern that does not compile rejects nothing: masking too much is better.
     fn read(secret: &Secret) -> Refuter {
         let read = |pattern: &String| read(pattern).ok();
         Refuter {
@@ -67,23 +67,23 @@ impl Refuter {
         }
     }
 
-    /// Whether `words` are no secret, which were found with what stands around them.
+    /// Whether `words`, matched in the context `found`, are not a secret.
     fn refutes(&self, found: &str, words: &str) -> bool {
         let is = |pattern: &Regex| pattern.is_match(words.as_bytes());
         self.unless.as_ref().is_some_and(|unless| unless.is_match(found.as_bytes())) || self.harmless.iter().any(is)
     }
 }
 
-impl Row {
-    pub fn new(secret: &Secret) -> Row {
+impl SecretKind {
+    pub fn new(secret: &Secret) -> SecretKind {
         let mask = format!("‹{}›", secret.name);
-        Row { mask, secret: secret.clone(), finder: OnceLock::new(), refuter: OnceLock::new() }
+        SecretKind { mask, secret: secret.clone(), finder: OnceLock::new(), refuter: OnceLock::new() }
     }
 
-    /// Tells of all secrets of this kind in `text`: where what tells of one begins, and where it stands itself.
+    /// Reports all secrets of this kind in `text` to `tell`: the start of the match, and the span of the secret.
     pub fn find(&self, text: &str, tell: &mut dyn FnMut(usize, Range<usize>)) {
         let Some(finder) = self.finder.get_or_init(|| Finder::read(&self.secret.pattern).ok()) else {
-            // Patterns were read before they came here; all else would let a secret through.
+            // Patterns have been validated before; should one fail anyway, everything is masked.
             return tell(0, 0..text.len());
         };
         for found in finder.pattern.captures_iter(text.as_bytes()) {
@@ -98,19 +98,19 @@ impl Row {
     }
 }
 
-/// `range` of `text`, with the whole of the characters that it begins and ends in.
+/// `range` of `text`, extended to whole characters.
 fn whole_characters(text: &str, range: Range<usize>) -> Range<usize> {
     text.floor_char_boundary(range.start)..text.ceil_char_boundary(range.end)
 }
 
-/// Where the word begins that stands directly before `at`, one blank between: the `backward` of "backward pass: 3".
+/// The start of the word directly before `at`, separated by one blank: the `backward` of "backward pass: 3".
 fn word_before(text: &str, at: usize) -> usize {
     let Some(before) = text[..at].strip_suffix(' ') else { return at };
     let word = before.trim_end_matches(|c: char| c.is_ascii_alphabetic());
     if word.len() < before.len() { word.len() } else { at }
 }
 
-/// `words` without quotes and brackets around them, and how many bytes those take before it.
+/// `words` without surrounding quotes and brackets, and the number of bytes removed in front.
 fn bare(words: &str) -> (usize, &str) {
     let is_quote = |c| matches!(c, '"' | '\'' | '`');
     let unmarked = words.trim_start_matches(['r', 'b', 'u', 'f', 'R', 'B', 'U', 'F']);

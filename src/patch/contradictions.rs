@@ -1,11 +1,11 @@
-//! What the causes of one incident say, made to agree.
+//! Makes the advice of all causes of an incident consistent.
 
 use crate::knowledge::plain_name;
 use crate::model::{Diagnosis, NotAdvised};
 
-/// Takes out of `diagnoses`, the likeliest first, what contradicts a likelier one: a knob never stands under what to change and
-/// under what does not help at once.
-pub fn settle(diagnoses: &mut [Diagnosis]) {
+/// Removes from `diagnoses`, which are ordered by likelihood, advice that contradicts a likelier one: no knob is both
+/// advised and advised against.
+pub fn drop_contradictions(diagnoses: &mut [Diagnosis]) {
     for place in 1..diagnoses.len() {
         let (before, rest) = diagnoses.split_at_mut(place);
         let Some(own) = rest.first_mut() else { return };

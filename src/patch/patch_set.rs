@@ -1,15 +1,15 @@
-//! Several changes that do together what none of them does alone, by the same arithmetic.
+//! Finds several changes that together suffice according to the memory plan, when none does alone.
 
 use super::{Proposed, Workbench};
 use crate::model::{Kind, Need, PatchNeeds, PatchSet};
 
-/// More changes than these at once are no advice.
+/// The most changes in one set; more would be no advice.
 const MOST: usize = 3;
-/// So much of a device or host is kept free for what is not counted.
+/// The share of a device or host that is kept free for memory that is not counted.
 const SPARE: f64 = 0.05;
 
 impl Workbench<'_> {
-    /// What ran out, of `needs`.
+    /// The need for the memory that ran out.
     fn scarce(&self, needs: &PatchNeeds) -> Option<Need> {
         match self.kind {
             Kind::GpuOom => needs.gpu,
@@ -18,19 +18,19 @@ impl Workbench<'_> {
         }
     }
 
-    /// Whether the arithmetic explains why memory ran out: only then can it say what suffices.
+    /// Whether the prediction exceeds the memory that ran out. Only then can it say what suffices.
     fn explains(&self) -> bool {
         let needs = self.prediction.map(|prediction| prediction.needs(self.phase));
         needs.and_then(|needs| self.scarce(&needs)).and_then(fits) == Some(false)
     }
 
-    /// Whether what is needed after a change is no more than there is; `None` where the arithmetic does not say.
+    /// Whether the need after a change fits; `None` if the prediction cannot tell.
     pub(super) fn suffices(&self, needs: &PatchNeeds) -> Option<bool> {
         if self.explains() { self.scarce(needs).and_then(fits) } else { None }
     }
 
-    /// The cheapest of `proposed`, which are ordered by how useful they are, that suffice together, where the first does not
-    /// alone.
+    /// The first sufficient combination of `proposed`, which are ordered by usefulness, if the first one does not
+    /// suffice alone.
     pub(super) fn set(&self, proposed: &[Proposed<'_>]) -> Option<(Vec<usize>, PatchSet)> {
         if !self.explains() || proposed.first()?.patch.suffices == Some(true) {
             return None;
@@ -39,7 +39,7 @@ impl Workbench<'_> {
             let then = self.with(places.iter().flat_map(|place| &proposed[*place].turned));
             Some(self.launch.predict(&then)?.needs(self.phase))
         };
-        // What fills a device of unknown size is proposed last, if at all; what it frees elsewhere is no reason.
+        // A change that may not fit on a device of unknown size is proposed last at most, so it is never part of a set.
         let is_sound = |place: &usize| !self.may_overfill(&proposed[*place].patch.effect);
         let suffices = |needs: &PatchNeeds| {
             let others = [needs.gpu, needs.host].into_iter().flatten().filter_map(fits);
@@ -59,7 +59,8 @@ fn fits(need: Need) -> Option<bool> {
     need.capacity.map(|capacity| need.bytes.gib() <= capacity.gib() * (1.0 - SPARE))
 }
 
-/// The places of up to [`MOST`] of `count` changes: few before many, then those that come first.
+/// The indices of up to [`MOST`] of `count` changes: smaller subsets first, and among equal sizes those with earlier
+/// changes.
 fn subsets(count: usize) -> Vec<Vec<usize>> {
     let mut all: Vec<Vec<usize>> = Vec::new();
     let mut last: Vec<Vec<usize>> = vec![Vec::new()];

@@ -1,20 +1,21 @@
-//! Whose arguments the fields of a command are: launchers start launchers, which start programs.
+//! Divides the fields of a call among its commands: launchers start launchers, which start programs.
 //!
-//! `srun --mem=64G torchrun --nproc_per_node 8 train.py --bf16` is three commands, each with flags of its own. Told apart
-//! by the names of `rules/launchers.toml`; a word ending in `.py` or behind `-m` is what a Python launcher starts.
+//! `srun --mem=64G torchrun --nproc_per_node 8 train.py --bf16` is three commands, each with flags of its own. They are
+//! told apart by the names in `rules/launchers.toml`; a word that ends in `.py` or follows `-m` is what a Python
+//! launcher starts.
 
 use std::ops::Range;
 
 use crate::knowledge::{Launcher, Launchers, Starts, is_among};
 
-/// One command of a chain: the fields that name it and those that are given to it.
+/// One command in a chain of launchers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Stage {
     pub program: String,
     /// The script, module or subcommand.
     pub target: Option<String>,
     pub arguments: Range<usize>,
-    /// Where the command begins that this one starts.
+    /// The field at which the command begins that this one starts.
     next: usize,
 }
 
@@ -22,12 +23,12 @@ fn launchers() -> &'static Launchers {
     Launchers::shipped()
 }
 
-/// The commands in the fields of one call.
+/// The commands in the fields of one call, outermost first.
 pub(super) fn stages(fields: &[String]) -> Vec<Stage> {
     let (mut stages, mut at) = (Vec::<Stage>::new(), 0);
     while at < fields.len() {
-        let mut stage = Stages { fields }.read(at);
-        // What a launcher runs goes by the launcher's name as well as its own.
+        let mut stage = StageReader { fields }.read(at);
+        // A target that a launcher runs is listed under the launcher's name.
         if let Some(launcher) = stages.last().filter(|_| stage.program.is_empty()) {
             stage.program.clone_from(&launcher.program);
         }
@@ -37,7 +38,7 @@ pub(super) fn stages(fields: &[String]) -> Vec<Stage> {
     stages
 }
 
-/// All fields but the first, given to something that is no program.
+/// A scheduler's directive, whose fields after the first are all arguments.
 pub(super) fn directive(fields: &[String]) -> Stage {
     let end = fields.len();
     Stage { program: fields.first().cloned().unwrap_or_default(), target: None, arguments: 1.min(end)..end, next: end }
@@ -70,25 +71,25 @@ pub(super) fn is_program(field: &str) -> bool {
 pub(in super::super) fn is_option(field: &str) -> bool {
     let after = field.trim_start_matches('-');
     let dashes = field.len() - after.len();
-    // A negative number is a value.
+    // Negative numbers, including `-inf`, are values.
     (1..=2).contains(&dashes)
         && after.starts_with(|c: char| c.is_alphabetic() || c == '_')
         && !matches!(after, "inf" | "nan" | "Infinity")
 }
 
-struct Stages<'a> {
+struct StageReader<'a> {
     fields: &'a [String],
 }
 
-impl Stages<'_> {
+impl StageReader<'_> {
     fn field(&self, at: usize) -> &str {
         self.fields.get(at).map_or("", String::as_str)
     }
 
-    /// The stage that begins with field `at`.
+    /// Reads the command that begins with field `at`.
     fn read(&self, at: usize) -> Stage {
         let program = self.field(at);
-        // Options without a program: a piece of a command line.
+        // Options without a program: a fragment of a command line.
         if is_option(program) {
             return self.stage("", None, at..self.fields.len());
         }
@@ -128,7 +129,7 @@ impl Stages<'_> {
         Stage { program: program.to_owned(), target: target.map(str::to_owned), arguments, next: self.fields.len() }
     }
 
-    /// Where a launcher's own options end, before the `-m` or `--` that says what it starts at `next`.
+    /// The end of a launcher's own options, before the `-m` or `--` that introduces the command at `next`.
     fn options_end(&self, next: usize) -> usize {
         let before = next.saturating_sub(1);
         if matches!(self.field(before), "-m" | "--module" | "--") { before } else { next }
@@ -150,7 +151,7 @@ impl Stages<'_> {
         }
     }
 
-    /// What Python starts; a launcher among its modules starts something itself.
+    /// Reads the script or module that Python starts, which may itself be a launcher.
     fn target(&self, program: &str, at: usize) -> Stage {
         let target = self.field(at);
         let launcher = launchers().named().find(|(known, by)| by.starts == Starts::Python && *known == target);
@@ -158,10 +159,10 @@ impl Stages<'_> {
         Stage { next, ..self.stage(program, Some(target), at + 1..self.options_end(next)) }
     }
 
-    /// Where the command begins that a launcher with options from `at` on starts.
+    /// The field at which the command begins that a launcher starts; the launcher's options begin at `start`.
     fn launched(&self, launcher: &Launcher, start: usize) -> usize {
         let mut at = start;
-        // Whether the field before is an option that may take this one as its value.
+        // Whether the previous field is an option that may take this one as its value.
         let mut takes_value = false;
         while at < self.fields.len() {
             let field = self.field(at);
@@ -170,11 +171,12 @@ impl Stages<'_> {
                 _ if field == "--" => return at + 1,
                 Starts::Python if matches!(field, "-m" | "--module") => return at + 1,
                 Starts::Python if field.ends_with(".py") => return at,
-                // Its value may be called like a program.
+                // The value of such an option may have the name of a program.
                 Starts::Command if is_value && is_among(&launcher.names_something, self.field(at - 1)) => {}
                 Starts::Command if is_program(field) => return at,
                 Starts::Container if !is_value && !is_option(field) => return at,
-                // A module or a script of another name; but `timeout 10h` and `env A=1` are followed by options of theirs.
+                // A module, or a script without `.py`. This is not done for `Starts::Command`, since `timeout 10h` and
+                // `env A=1` have operands of their own first.
                 Starts::Python if !is_value && !is_option(field) => return at,
                 _ => {}
             }

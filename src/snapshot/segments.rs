@@ -1,4 +1,4 @@
-//! Which segments there were at a moment of the trace, and what of each was in use.
+//! The segments at a moment of the trace, and their use.
 
 use std::collections::BTreeMap;
 
@@ -6,42 +6,42 @@ use super::replay::Replay;
 use super::structure::{Action, Device, Owner, Segment};
 use crate::model::{Bytes, SegmentUse, UnusedMemory};
 
-/// Memory taken from the driver, by its address.
+/// A range of memory reserved from the driver.
 struct Piece {
     size: u64,
     owner: Owner,
     is_expandable: bool,
 }
 
-/// The segments of a device after so many events of its trace.
-pub struct Space {
+/// The segments of a device after some events of its trace, by address.
+pub struct Segments {
     pieces: BTreeMap<u64, Piece>,
 }
 
-/// A segment is shown in so many parts.
+/// The number of parts in which a segment is shown.
 const PARTS: u64 = 48;
 
-impl Space {
-    /// The segments at the snapshot's end, less what was done after the first `played` events.
-    pub fn after(device: &Device, played: usize) -> Space {
+impl Segments {
+    /// The segments after the first `played` events: those at the snapshot's end with later events undone.
+    pub fn after(device: &Device, played: usize) -> Segments {
         let piece = |segment: &Segment| {
             let Segment { size, owner, is_expandable, .. } = *segment;
             (segment.address, Piece { size, owner, is_expandable })
         };
-        let mut space = Space { pieces: device.segments.iter().map(piece).collect() };
+        let mut segments = Segments { pieces: device.segments.iter().map(piece).collect() };
         for entry in device.trace.iter().skip(played).rev() {
             let piece = |is_expandable| Piece { size: entry.size, owner: entry.owner, is_expandable };
             match entry.action {
-                Action::SegmentAlloc | Action::SegmentMap => space.take_out(entry.address, entry.size),
-                Action::SegmentFree => drop(space.pieces.insert(entry.address, piece(false))),
-                Action::SegmentUnmap => space.put_in(entry.address, piece(true)),
+                Action::SegmentAlloc | Action::SegmentMap => segments.take_out(entry.address, entry.size),
+                Action::SegmentFree => drop(segments.pieces.insert(entry.address, piece(false))),
+                Action::SegmentUnmap => segments.put_in(entry.address, piece(true)),
                 _ => {}
             }
         }
-        space
+        segments
     }
 
-    /// Takes out what lies in the segment around `address`.
+    /// Removes `size` bytes from `address` on from the segment around it.
     fn take_out(&mut self, address: u64, size: u64) {
         let Some((start, piece)) = self.pieces.range(..=address).next_back() else { return };
         let (start, end, owner, is_expandable) =
@@ -58,7 +58,7 @@ impl Space {
         }
     }
 
-    /// Puts in a part of an expandable segment, as one with its neighbours.
+    /// Adds a part of an expandable segment, merged with its neighbours.
     fn put_in(&mut self, address: u64, piece: Piece) {
         let (mut address, mut size, owner) = (address, piece.size, piece.owner);
         let before = self.pieces.range(..address).next_back();
@@ -79,13 +79,14 @@ impl Space {
         self.pieces.insert(address, Piece { size, owner, is_expandable: true });
     }
 
-    /// How each segment was used, largest first, and what was not in use, the largest piece among what `asker` may have been given.
+    /// The use of each segment, largest first, and unused memory. The largest unused piece counts only segments that
+    /// `asker` may allocate from.
     pub fn used(&self, replay: &Replay<'_>, asker: Option<Owner>) -> (Vec<SegmentUse>, UnusedMemory) {
         let mut live: Vec<(u64, u64)> = replay.live.iter().map(|(address, live)| (*address, live.room)).collect();
         live.sort_unstable();
         let mut unused = UnusedMemory::default();
         let mut segments: Vec<SegmentUse> = Vec::new();
-        // Segments do not lie over each other; where a snapshot says so, what lies over the next one is left out.
+        // Segments do not overlap; if a snapshot claims so, the overlapping part is dropped.
         let next = self.pieces.keys().skip(1).copied().chain([u64::MAX]);
         for ((address, piece), next) in self.pieces.iter().zip(next) {
             let end = address.saturating_add(piece.size).min(next);
@@ -110,7 +111,7 @@ impl Space {
     }
 }
 
-/// What lies between the allocations of a segment.
+/// Collects the gaps between the allocations of a segment.
 #[derive(Default)]
 struct Gaps {
     next: u64,
@@ -122,7 +123,7 @@ struct Gaps {
 }
 
 impl Gaps {
-    /// Somebody has the bytes from `start` to `end`.
+    /// Records that the bytes from `start` to `end` are allocated.
     fn pass(&mut self, start: u64, end: u64) {
         let (start, end) = (start.max(self.next), end.min(self.end));
         if start >= end {
@@ -134,7 +135,7 @@ impl Gaps {
         self.next = end;
     }
 
-    /// Nobody has what lies before `start`.
+    /// Records the gap before `start`.
     fn gap(&mut self, start: u64) {
         let gap = start - self.next;
         self.largest = self.largest.max(gap);
@@ -156,7 +157,7 @@ impl Gaps {
         }
     }
 
-    /// How full each part is, in percent.
+    /// The fill of each part in percent.
     fn fill(&self, start: u64, size: u64) -> Vec<u8> {
         let part = size.div_ceil(PARTS).max(1);
         let mut taken = self.taken.as_slice();
@@ -173,7 +174,7 @@ impl Gaps {
     }
 }
 
-/// An amount as reports have it.
+/// Converts an amount to the type of reports.
 pub fn bytes(amount: u64) -> Bytes {
     Bytes(i64::try_from(amount).unwrap_or(i64::MAX))
 }

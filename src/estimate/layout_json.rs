@@ -1,4 +1,4 @@
-//! The layout as JSON: as the arithmetic takes it, and as the configuration states it where that has more words or leaves it open.
+//! The layout as JSON, with the values that the configuration states and without those that it leaves open.
 
 use serde_json::{Map, Value, json};
 
@@ -6,7 +6,7 @@ use crate::facts::{Facts, Value as Known};
 use crate::launch::rolls_out;
 use crate::memory::{Layout, Quantised};
 
-/// Facts that JSON shows as they were read, each with its place in the layout.
+/// Facts that JSON shows as they were read, each with its path in the layout.
 const READ: &[(&str, &[&str])] = &[
     ("config.expert_parallel", &["parallel", "expert"]),
     ("config.sharding", &["sharding"]),
@@ -17,12 +17,12 @@ const READ: &[(&str, &[&str])] = &[
     ("config.gradient_accumulation", &["batch", "accumulation"]),
 ];
 
-/// Times as much as nominal that quantised weights take with their scales at most.
+/// The factor by which scales enlarge quantised weights at most.
 const QUANTISED: f64 = 1.125;
 
-/// `layout` as JSON. Where `is_read` from a configuration, `facts` are what that states: they stand as it states them, and a part
-/// of the machines and the batch that it leaves open is `null`.
-pub(super) fn shown(layout: &Layout, facts: &Facts, is_read: bool) -> Value {
+/// `layout` as JSON. If it was read from a configuration (`is_read`), stated `facts` are shown as stated, and machines
+/// and batches that are left open are `null`.
+pub(super) fn layout_json(layout: &Layout, facts: &Facts, is_read: bool) -> Value {
     let Ok(mut shown) = serde_json::to_value(layout) else { return Value::Null };
     if !is_read {
         return shown;
@@ -32,7 +32,7 @@ pub(super) fn shown(layout: &Layout, facts: &Facts, is_read: bool) -> Value {
     for (name, path) in READ {
         let known = facts.get(name).and_then(|known| json_of(&known.value));
         match (known, path) {
-            // Batches that are filled up by tokens count no sequences.
+            // Batches filled up by tokens have no number of sequences.
             (_, [.., "micro_batch" | "accumulation"]) if is_dynamic => put(&mut shown, path, Value::Null),
             (_, [.., "token_budget"]) if !is_dynamic => {}
             (Some(value), _) => put(&mut shown, path, value),
@@ -46,7 +46,7 @@ pub(super) fn shown(layout: &Layout, facts: &Facts, is_read: bool) -> Value {
             put(&mut shown, &["cluster", path], Value::Null);
         }
     }
-    // The arithmetic takes an average over all weights; what was said is how those are kept that are quantised.
+    // The layout has the average over all weights; the configuration states the width of the quantised ones.
     if let Some(nominal) = facts.text("config.quantization").and_then(Quantised::named).map(Quantised::nominal) {
         let average = json!(layout.precision.weights);
         put(&mut shown, &["precision", "average"], average);
@@ -55,7 +55,7 @@ pub(super) fn shown(layout: &Layout, facts: &Facts, is_read: bool) -> Value {
     if let (Some(adapter), Some(Value::Object(object))) = (facts.text("config.adapter"), shown.get_mut("adapter")) {
         object.insert("kind".to_owned(), json!(adapter));
     }
-    // An engine on devices of its own takes none of the training's.
+    // An engine on separate devices is not part of the layout.
     if layout.engine.is_none() && facts.text("config.job").is_some_and(rolls_out) {
         let share = facts.number("config.kv_cache_share");
         let tensor = facts.number("config.engine_tensor_parallel").map(|ranks| ranks as u64);
@@ -77,7 +77,7 @@ fn json_of(value: &Known) -> Option<Value> {
     })
 }
 
-/// Sets what stands at `path`, in objects that are made where there are none.
+/// Sets the value at `path`, creating missing objects on the way.
 fn put(tree: &mut Value, path: &[&str], value: Value) {
     let Some((last, above)) = path.split_last() else { return };
     let mut at = tree;
