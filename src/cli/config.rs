@@ -13,7 +13,7 @@ use super::table::table;
 use crate::model::one_line;
 use crate::settings::{Origin, Shown};
 
-/// Show which settings hold, and where each comes from: docs/configuration.md
+/// Show the settings in effect, and where each comes from: docs/configuration.md
 #[derive(Debug, Args)]
 pub(super) struct Config {
     #[command(subcommand)]
@@ -25,7 +25,7 @@ enum Command {
     Show(Show),
 }
 
-/// Show what holds, and the file and line, the variable or the flag that says so
+/// Show each value in effect, and the file and line, the variable or the flag that sets it
 #[derive(Debug, Args)]
 struct Show {
     /// How to show it

@@ -12,7 +12,7 @@ pub(super) struct Destination {
     /// Write the report to this file instead of printing it
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// Print no report: the exit code says it
+    /// Print no report; the exit code tells the result
     #[arg(short, long)]
     quiet: bool,
 }

@@ -23,7 +23,7 @@ pub(super) struct Home {
     /// The folder for your rules and history [default: $OOMDOC_HOME, `home` of oomdoc.toml, else your data folder]
     #[arg(long, global = true, value_name = "DIR")]
     pub home: Option<PathBuf>,
-    /// The team's server, which keeps incidents and is asked for the history; '' is none [default: $OOMDOC_SERVER, `server.url` of your oomdoc.toml]
+    /// The team's server, which keeps the history; '' means none [default: $OOMDOC_SERVER, `server.url` of your oomdoc.toml]
     #[arg(long, global = true, value_name = "URL")]
     pub server: Option<String>,
     /// What holds, that flag included.

@@ -28,7 +28,7 @@ pub(super) struct Run {
     /// The command and its arguments
     #[arg(value_name = "CMD", trailing_var_arg = true, allow_hyphen_values = true, required_unless_present = "attach")]
     command: Vec<OsString>,
-    /// Record a process that runs already, and those below it, until it ends
+    /// Record a running process and its children, until it ends
     #[arg(long, value_name = "PID", conflicts_with_all = ["command", "log", "no_log"])]
     attach: Option<u32>,
     /// Keep what the command prints in this file [default: oomdoc-TIME-HOST-PID.log]
@@ -37,16 +37,16 @@ pub(super) struct Run {
     /// Keep at most this much of it: the beginning and the end
     #[arg(long, value_name = "SIZE", default_value = "64MiB", value_parser = |text: &str| size(text, "64MiB"))]
     log_size: Bytes,
-    /// Keep no log: the command prints where oomdoc would
+    /// Keep no log: the command prints directly to oomdoc's own output
     #[arg(long, conflicts_with = "log")]
     no_log: bool,
     /// Write the record to this file [default: next to the log, ending in .record]
     #[arg(long, value_name = "FILE")]
     record: Option<PathBuf>,
-    /// Let the record take at most this much
+    /// Limit the size of the record
     #[arg(long, value_name = "SIZE", default_value = "8MiB", value_parser = |text: &str| size(text, "64MiB"))]
     record_size: Bytes,
-    /// Look at memory once in so many seconds; oftener while it rises towards a limit
+    /// Sample memory at this interval; more often while it rises towards a limit
     #[arg(long, value_name = "SECONDS", default_value = "1", value_parser = seconds)]
     interval: f64,
     /// Print nothing if the command succeeds

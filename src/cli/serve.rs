@@ -10,14 +10,14 @@ use super::table::table;
 use crate::server::{self, Anonymous, Config, Limits, Rules, Scope, Server, Token, Tokens, TrustedProxy};
 use crate::settings::{AnonymousWord, ProxyScope, ProxyTable};
 
-/// Serve the history to a team: pages, an interface for programs, and a bot that answers failed jobs
+/// Serve the history to a team: pages, an HTTP API, and a bot that answers failed jobs
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true)]
 pub(super) struct Serve {
     /// Where to listen [default: `serve.listen` of your oomdoc.toml, else 127.0.0.1:8673, which only this machine reaches]
     #[arg(long, value_name = "ADDRESS")]
     listen: Option<SocketAddr>,
-    /// The address that people see, where a proxy stands before it: https://oomdoc.example.org
+    /// The address by which people reach it, if it is behind a proxy: https://oomdoc.example.org
     #[arg(long, value_name = "URL")]
     public_url: Option<String>,
     /// What somebody without a token may do [default: nothing]
@@ -39,7 +39,7 @@ enum Command {
     Token(TokenCommand),
 }
 
-/// Make, list and take back the tokens by which people and programs are known
+/// Make, list and revoke the tokens that identify people and programs
 #[derive(Debug, Args)]
 struct TokenCommand {
     #[command(subcommand)]
@@ -50,19 +50,19 @@ struct TokenCommand {
 enum TokenAction {
     /// Make a token, and print it: it is shown once and kept nowhere
     Create {
-        /// Whose it is, or what for
+        /// Whose token it is, or what it is for
         #[arg(value_name = "NAME", value_parser = super::labels::note)]
         name: String,
         /// What it allows: `read`, `write` or `admin`
         #[arg(long, default_value = "read", value_name = "SCOPE")]
         scope: Scope,
-        /// In so many days it stops to hold; without it, never
+        /// Let it expire after this many days [default: never]
         #[arg(long, value_name = "DAYS", value_parser = clap::value_parser!(u32).range(1..=3650))]
         days: Option<u32>,
     },
     /// List tokens
     List,
-    /// Take a token back: whoever has it can do nothing from now on
+    /// Revoke a token: its holder can do nothing with it from now on
     Revoke {
         /// Its id, or its name if no other has it
         #[arg(value_name = "TOKEN")]

@@ -13,10 +13,10 @@ use crate::settings::{Flags, Layer, Places, Settings, SettingsError, find};
 /// Which files of settings are read.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Args)]
 pub(super) struct Files {
-    /// Read this file of settings in the place of the project's oomdoc.toml [default: $OOMDOC_CONFIG]
+    /// Read this settings file instead of the project's oomdoc.toml [default: $OOMDOC_CONFIG]
     #[arg(long, global = true, value_name = "FILE", conflicts_with = "no_config")]
     config: Option<PathBuf>,
-    /// Read no file of settings; $OOMDOC_NO_CONFIG says so, too
+    /// Read no settings file; the same as OOMDOC_NO_CONFIG=1
     #[arg(long, global = true)]
     no_config: bool,
 }

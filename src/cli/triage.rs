@@ -44,7 +44,7 @@ pub(super) struct Triage {
     lang: Lang,
     #[command(flatten)]
     told: ToldFacts,
-    /// Whose comment it is, where several jobs of one name run [default: the job's name]
+    /// Tell this job's comment from others, if several jobs share a name [default: the job's name]
     #[arg(long, value_name = "NAME")]
     comment_key: Option<String>,
     /// Say when it happened, where the log does not: `2026-11-20T10:00`, or a date

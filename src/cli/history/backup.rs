@@ -9,7 +9,7 @@ use crate::model::Bytes;
 /// Write everything to one file, while others go on writing
 #[derive(Debug, Args)]
 pub(super) struct Backup {
-    /// The file; one that is there is replaced when the new one is complete
+    /// The file; an older one is replaced once the new one is complete
     #[arg(value_name = "FILE")]
     file: PathBuf,
 }

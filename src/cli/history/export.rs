@@ -23,10 +23,10 @@ pub(super) struct Export {
     /// The search engine's index
     #[arg(long, value_name = "NAME", default_value_t)]
     index: IndexName,
-    /// Only what changed after an export: what that one said to go on with; 0 is everything
+    /// Export only what changed since an earlier export: the mark that it printed; 0 is everything
     #[arg(long, value_name = "CHANGE", default_value_t)]
     since: Mark,
-    /// Write what the next export goes on with into this file
+    /// Write the mark for the next export into this file
     #[arg(long, value_name = "FILE")]
     next: Option<PathBuf>,
     /// Write the search engine's index template instead

@@ -13,10 +13,10 @@ pub(super) struct Prune {
     /// Remove those older than this: `90d`, `12w`, `6m`, `1y`
     #[arg(long, value_name = "AGE", required_unless_present_any = ["keep_incidents", "keep_bytes"])]
     older_than: Option<Age>,
-    /// Keep so many of the newest
+    /// Keep only this many of the newest
     #[arg(long, value_name = "NUMBER")]
     keep_incidents: Option<u64>,
-    /// Keep so much of the newest, as an export writes them: `20GiB`
+    /// Keep only this much of the newest, by their size in an export: `20GiB`
     #[arg(long, value_name = "BYTES", value_parser = amount)]
     keep_bytes: Option<u64>,
     /// Keep those that a change solved

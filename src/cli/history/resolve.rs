@@ -30,10 +30,10 @@ pub(super) struct Resolve {
     /// It did not
     #[arg(long)]
     failed: bool,
-    /// What else there is to say; with --worked and no change, what you did
+    /// A note to keep; with --worked and no change, what you did
     #[arg(long, value_name = "TEXT", value_parser = note)]
     note: Option<String>,
-    /// Where more is said: a ticket, a page, a merge request
+    /// A link to more: a ticket, a page, a merge request
     #[arg(long, value_name = "URL", value_parser = note)]
     link: Option<String>,
 }

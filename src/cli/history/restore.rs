@@ -5,7 +5,7 @@ use clap::Args;
 use crate::cli::error::CliError;
 use crate::history;
 
-/// Make an empty home's history of a backup, after checking all of it
+/// Restore a backup into an empty home, after checking all of it
 #[derive(Debug, Args)]
 pub(super) struct Restore {
     /// The backup

@@ -20,7 +20,7 @@ pub(super) struct Tag {
     /// Name the job
     #[arg(long, value_name = "NAME", value_parser = name)]
     job: Option<String>,
-    /// Take off these tags; comma-separated or repeated
+    /// Remove these tags; comma-separated or repeated
     #[arg(long, value_name = "TAG", value_delimiter = ',')]
     remove: Vec<String>,
 }

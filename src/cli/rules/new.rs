@@ -9,10 +9,10 @@ use super::shown;
 use crate::cli::error::CliError;
 use crate::rulebase::skeleton;
 
-/// Write a commented rule to begin with, and a message of your own program by which it is told
+/// Write a commented rule to start from, and a message of your own program that it recognises
 #[derive(Debug, Args)]
 pub(super) struct New {
-    /// What to call it: small letters, digits and `_`
+    /// Its name: lower-case letters, digits and `_`
     name: String,
     /// The folder of your rules
     #[arg(long = "in", value_name = "DIR", default_value = "my-rules")]
