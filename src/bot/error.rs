@@ -51,20 +51,6 @@ pub enum Refusal {
     Secret(#[from] SecretError),
 }
 
-impl Refusal {
-    /// The HTTP status that reports it.
-    pub fn status(&self) -> u16 {
-        match self {
-            Refusal::NotSetUp(_) => 404,
-            Refusal::NotAllowed => 401,
-            Refusal::Malformed(_) => 400,
-            Refusal::TooLong => 413,
-            Refusal::Lacks(_) => 422,
-            Refusal::NotKept(_) | Refusal::Secret(_) => 503,
-        }
-    }
-}
-
 /// Why a step failed.
 #[derive(Debug, Error)]
 pub enum StepError {

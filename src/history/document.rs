@@ -137,10 +137,7 @@ impl Record {
         parts.extend([&job.framework, &job.model, &job.gpu].into_iter().flatten().map(String::as_str));
         parts.extend(incident.victim.host.as_deref());
         parts.extend(incident.victim.role.as_deref());
-        // An unlikely cause is not what the incident is about.
-        const LIKELY: f64 = 0.1;
-        let likely = |(place, diagnosis): &(usize, &Diagnosis)| *place == 0 || diagnosis.confidence >= LIKELY;
-        for (_, diagnosis) in incident.diagnoses.iter().enumerate().filter(likely) {
+        for diagnosis in likely(&incident.diagnoses) {
             parts.extend([&*diagnosis.cause, &diagnosis.title, &diagnosis.why]);
             // People who read another language search for that language's words.
             let titles = titles(&diagnosis.cause).filter(|words| [&words.en, &words.zh].contains(&&diagnosis.title));
@@ -159,4 +156,12 @@ impl Record {
         parts.retain(|part| seen.insert(*part));
         parts.join("\n")
     }
+}
+
+/// The first of `diagnoses`, which is the likeliest, and those others that are likely enough: an unlikely cause is not what
+/// an incident is about.
+pub(super) fn likely(diagnoses: &[Diagnosis]) -> impl Iterator<Item = &Diagnosis> {
+    const LIKELY: f64 = 0.1;
+    let is_likely = |(place, diagnosis): &(usize, &Diagnosis)| *place == 0 || diagnosis.confidence >= LIKELY;
+    diagnoses.iter().enumerate().filter(is_likely).map(|(_, diagnosis)| diagnosis)
 }

@@ -191,6 +191,18 @@ pub fn outcomes(store: &dyn Store, incident: Option<&str>) -> Result<Vec<Outcome
     Ok(found)
 }
 
+/// The outcomes reported for each incident, newest first.
+pub(super) type OutcomesByIncident = BTreeMap<String, Vec<Outcome>>;
+
+/// All outcomes, by incident.
+pub(super) fn outcomes_by_incident(store: &dyn Store) -> Result<OutcomesByIncident, HistoryError> {
+    let mut found = OutcomesByIncident::new();
+    for outcome in outcomes(store, None)? {
+        found.entry(outcome.incident.clone()).or_default().push(outcome);
+    }
+    Ok(found)
+}
+
 /// Removes the outcomes of `incident`, or of all incidents if it is `None`; returns how many there were.
 pub fn forget(store: &mut dyn Store, incident: Option<&str>) -> Result<usize, HistoryError> {
     let gone = outcomes(store, incident)?;

@@ -1,4 +1,4 @@
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::fmt;
 use std::str::FromStr;
 
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::LineWriter;
 use super::fields::{self, ExportEntry};
-use crate::history::outcome::outcomes;
+use crate::history::outcome::{outcomes, outcomes_by_incident};
 use crate::history::transfer::each;
 use crate::history::{HistoryError, INCIDENTS, Outcome, Record};
 use crate::redact::Redactor;
@@ -74,13 +74,10 @@ pub(super) fn write(
         lines.put(&fields::document(&entry))
     };
     let Some(touched) = touched else {
-        let mut told: BTreeMap<String, Vec<Outcome>> = BTreeMap::new();
-        for outcome in outcomes(store, None)? {
-            told.entry(outcome.incident.clone()).or_default().push(outcome);
-        }
+        let mut outcomes = outcomes_by_incident(store)?;
         return each(store, INCIDENTS, &mut |bytes| {
             let record = Record::read(bytes)?;
-            let tried = told.remove(&record.incident.id).unwrap_or_default();
+            let tried = outcomes.remove(&record.incident.id).unwrap_or_default();
             put(record, tried)
         });
     };

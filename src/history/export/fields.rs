@@ -2,6 +2,7 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value, json};
 
+use crate::history::document::likely;
 use crate::history::record::{moment, seconds};
 use crate::history::{Document, Outcome, OutcomeSummary, Record};
 use crate::model::{Diagnosis, Figure, FigureName};
@@ -9,9 +10,6 @@ use crate::redact::Redactor;
 
 /// Longer words are stored but not indexed as keywords.
 const LONGEST_KEYWORD: usize = 1024;
-/// A less likely cause is not what an incident is about.
-const LIKELY: f64 = 0.1;
-
 /// An incident as it is sent to a search engine, with what was tried against it.
 pub(super) struct ExportEntry {
     record: Record,
@@ -174,9 +172,7 @@ fn figures(entry: &ExportEntry, of: fn(&Figure) -> Option<Value>) -> Option<Valu
 }
 
 fn causes(diagnoses: &[Diagnosis]) -> Vec<&str> {
-    let likely =
-        diagnoses.iter().enumerate().filter(|(place, diagnosis)| *place == 0 || diagnosis.confidence >= LIKELY);
-    likely.map(|(_, diagnosis)| &*diagnosis.cause).collect()
+    likely(diagnoses).map(|diagnosis| &*diagnosis.cause).collect()
 }
 
 fn knobs(diagnosis: Option<&Diagnosis>) -> Vec<&str> {

@@ -8,8 +8,9 @@ use super::error::IndexError;
 use super::fields::Fields;
 use super::reader::{Reader, open};
 use super::state::IndexState;
-use super::writer::{FEW, Missing, OutcomesByIncident, commit, make_anew, writer};
+use super::writer::{FEW, Missing, commit, make_anew, writer};
 use super::{FOLDER, verified};
+use crate::history::outcome::OutcomesByIncident;
 use crate::store::DiskStore;
 
 /// Decompressed blocks (16 KiB each) of stored documents that a reader caches per segment.

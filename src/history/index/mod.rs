@@ -32,7 +32,7 @@ pub(super) use segments::{KEPT, SegmentCache, SegmentKey};
 pub(super) use tally::{Column, Counts, SEPARATOR};
 pub(super) use troubles::Trouble;
 pub(super) use weekly::Weekly;
-pub(super) use writer::{Building, OutcomesByIncident, follow};
+pub(super) use writer::{Building, follow};
 pub use writer::{Progress, verify_index};
 
 /// The folder's name in the home folder.

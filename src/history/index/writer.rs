@@ -1,4 +1,4 @@
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -20,7 +20,7 @@ use super::state::IndexState;
 use super::{FOLDER, verified};
 use crate::durable;
 use crate::history::changes::{self, Touched};
-use crate::history::outcome::{Outcome, outcomes, told};
+use crate::history::outcome::{OutcomesByIncident, outcomes, told};
 use crate::history::{INCIDENTS, OutcomeSummary, Record};
 use crate::store::{DiskStore, Store, quietly};
 
@@ -77,9 +77,6 @@ fn catch_up(store: &DiskStore) -> Result<(), IndexError> {
     missing.write(store, &writer, &fields)?;
     finish(&index, &folder, writer, &missing.state)
 }
-
-/// The outcomes reported for each incident, newest first.
-pub(in crate::history) type OutcomesByIncident = BTreeMap<String, Vec<Outcome>>;
 
 /// What an index does not know yet.
 pub(super) struct Missing {

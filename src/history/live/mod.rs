@@ -22,8 +22,8 @@ pub use trends::{Series, Trend, TrendBy};
 
 use super::alike::{Likeness, ranked};
 use super::fixes::{Fix, FixFilter, fixes_of};
-use super::index::{Column, Follower, IndexError, OutcomesByIncident, Reader};
-use super::outcome::outcomes;
+use super::index::{Column, Follower, IndexError, Reader};
+use super::outcome::{OutcomesByIncident, outcomes_by_incident};
 use super::{Document, HistoryError, Query, Record, Stats};
 use crate::store::DiskStore;
 
@@ -65,10 +65,7 @@ struct CurrentIndex {
 impl Live {
     /// Opens the index in `store`'s home and brings it up to date; makes it anew if that is impossible.
     pub fn open(store: &DiskStore) -> Result<Live, IndexError> {
-        let mut told = OutcomesByIncident::new();
-        for outcome in outcomes(store, None)? {
-            told.entry(outcome.incident.clone()).or_default().push(outcome);
-        }
+        let told = outcomes_by_incident(store)?;
         let follower = Follower::open(store)?;
         let reader = follower.reader()?;
         Ok(Live {
@@ -122,11 +119,7 @@ impl Live {
         following.again = None;
         let reader = reader.inspect_err(|_| self.is_suspect.store(true, Ordering::Relaxed))?;
         if is_anew {
-            let mut all = OutcomesByIncident::new();
-            for outcome in outcomes(store, None)? {
-                all.entry(outcome.incident.clone()).or_default().push(outcome);
-            }
-            *self.told.write().unwrap_or_else(PoisonError::into_inner) = all;
+            *self.told.write().unwrap_or_else(PoisonError::into_inner) = outcomes_by_incident(store)?;
         }
         let is_new = told.is_some() || is_anew;
         if let Some(told) = told {
